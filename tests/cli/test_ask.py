@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import NO_RETRIES, TOOL, Ask, Run, messages, rows
+from tests.support.command_line import NO_RETRIES, TOOL, Ask, messages, rows
 from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import make_workspace
@@ -99,13 +99,6 @@ def sent(home: Path) -> list[tuple[str, str]]:
     return [(each["role"], each["content"]) for each in messages]
 
 
-def test_no_rules_for_the_screen_are_sent(ask: Ask, tmp_path: Path):
-    assert ask("Hi").code == 0
-    assert sent(tmp_path) == [("user", "Hi")]
-    assert ask("-c", "More").code == 0
-    assert sent(tmp_path) == [("user", "Hi"), ("assistant", "Hi"), ("user", "More")]
-
-
 def test_what_the_user_chose_or_wrote_is_sent(ask: Ask, tmp_path: Path):
     assert ask("Hi", "--preset", "plain", "--role", "Assistant").code == 0
     assert [role for role, _ in sent(tmp_path)] == ["system", "system", "user"]
@@ -165,9 +158,7 @@ def test_sources_of_a_reply_are_printed(ask: Ask):
     assert len(printed["references"]["sources"]) == 2
 
 
-def test_probabilities_of_tokens_are_printed_stored_and_exported(
-    ask: Ask, run: Run, tmp_path: Path
-):
+def test_probabilities_of_tokens_are_printed_stored_and_exported(ask: Ask, run, tmp_path):
     tokens = json.loads(ask("--json", "--set", "logprobs=2", "Hi there").out)["tokens"]
     assert "".join(token["text"] for token in tokens) == "Hi there"
     assert {len(token["alternatives"]) for token in tokens} == {2}
@@ -197,30 +188,10 @@ def test_pictures_of_a_reply_are_saved(ask: Ask, tmp_path: Path, monkeypatch: py
     assert len(list(tmp_path.glob("*.png"))) == 1
 
 
-def test_there_may_be_no_last_session(ask: Ask):
-    done = ask("-c", "x")
-    assert done.code == 2
-    assert "There is no session to continue." in done.err
-
-
-def test_choices_are_in_the_request(ask: Ask, tmp_path: Path):
-    (tmp_path / "presets").mkdir()
-    (tmp_path / "presets" / "short.json").write_text(
-        '[{"role": "system", "content": "Be short."}, {"type": "chat_history"}]'
-    )
-    (tmp_path / "profiles").mkdir()
-    (tmp_path / "profiles" / "kim.json").write_text('{"name": "Kim", "content": "I am Kim."}')
-    done = ask("Hi", "--preset", "short", "--set", "temperature=0.5", "--no-stream", "--role", "",
-               "--profile", "KIM", model="mirror")  # fmt: skip
-    assert done.code == 0
-    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
-    sent = json.loads(body)  # type: ignore[arg-type]
-    assert [(each["role"], each["content"]) for each in sent["messages"]] == [
-        ("system", "Be short."),
-        ("user", "Hi"),
-    ]
-    assert sent["temperature"] == 0.5
-    assert not sent.get("stream")
+def test_a_choice_that_is_not_there_has_a_near_name(ask: Ask, tmp_path: Path):
+    for kind, name in (("presets", "short"), ("profiles", "kim")):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / f"{name}.json").write_text('{"name": "Kim", "presetMessages": []}')
     for words, near in [
         (("--preset", "shrot"), "short"), (("--role", "Asistant"), "Assistant"),
         (("--profile", "kimm"), "kim"), (("--set", "tempature=1"), "temperature"),
@@ -228,6 +199,9 @@ def test_choices_are_in_the_request(ask: Ask, tmp_path: Path):
         done = ask("Hi", *words)
         assert done.code == 2, words
         assert near in done.err
+    assert ask("Hi", "--profile", "KIM", "--no-stream").code == 0
+    [(body,)] = rows(tmp_path, "SELECT body FROM requests")
+    assert not json.loads(body).get("stream")  # type: ignore[arg-type]
 
 
 def test_a_system_message_stands_in_for_the_role(ask: Ask, tmp_path: Path):
@@ -307,9 +281,7 @@ def test_a_refused_message_begins_no_session(model: str, ask: Ask, tmp_path: Pat
     assert messages(tmp_path)[-1][2] == "failed", "a session that has replies keeps it"
 
 
-def test_a_missing_key_and_a_server_that_is_down(
-    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_missing_key_and_a_server_that_is_down(ask: Ask, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     done = ask("Hi", model="gpt-5")
     assert done.code == 3
@@ -451,14 +423,6 @@ def test_a_tool_call_without_a_terminal_waits(tmp_path: Path):
     assert 'consent = "always"' in done.stderr
     assert done.stderr.count("\n") == 1
     assert len(messages(tmp_path)) == 2
-
-
-def test_a_tool_with_consent_runs(ask: Ask, tmp_path: Path):
-    (tmp_path / "config.toml").write_text(TOOL + 'consent = "always"\n')
-    done = ask("Weather?", model="toolsmith")
-    assert done.code == 0, done.err
-    assert "sunny" in done.out
-    assert [role for role, *_ in messages(tmp_path)] == ["user", "assistant", "tool", "assistant"]
 
 
 # --- on a terminal -----------------------------------------------------------------------

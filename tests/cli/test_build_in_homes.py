@@ -163,9 +163,7 @@ def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_i
 
 
 @each_row("seed", range(12))
-def test_what_precedes_the_command_holds_for_the_app_too(
-    seed: int, tmp_path: Path, build_in: BuildIn
-):
+def test_what_precedes_the_command_holds_for_the_app_too(seed: int, tmp_path, build_in):
     """`--endpoint` and `--model` go before the default model, the role's, and the file's."""
     chance = random.Random(seed)
     furnish(tmp_path, chance)
@@ -190,13 +188,6 @@ def test_what_precedes_the_command_holds_for_the_app_too(
     assert used_endpoint == named.get("endpoint", used_endpoint)
     words = [word for name, value in named.items() for word in (f"--{name}", value)]
     assert build_in(tmp_path, "--draft", "Hi", before=tuple(words))[1] == body
-
-
-def test_a_fresh_home_gives_the_text_alone(tmp_path: Path, build_in: BuildIn):
-    _, body = build_in(tmp_path, "--draft", "Hi")
-    assert json.loads(body)["model"] == "mirror"
-    assert json.loads(body)["messages"] == [{"role": "user", "content": "Hi"}]
-    assert [*tmp_path.iterdir()] == []  # nothing is created
 
 
 def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build_in: BuildIn):

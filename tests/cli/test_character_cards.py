@@ -72,7 +72,7 @@ def home(tmp_path: Path, run: Run) -> Home:
     return Home(folder, run)
 
 
-def test_an_imported_card_is_sent_whole(home: Home) -> None:
+def test_an_imported_card_is_sent_whole(home: Home):
     wrong: list[object] = []
     for version in ("1", "2", "3"):
         report = home.take(card(version, **FIELDS))
@@ -85,7 +85,7 @@ def test_an_imported_card_is_sent_whole(home: Home) -> None:
     assert not wrong, wrong
 
 
-def test_fields_without_a_place_are_named_with_the_cure(home: Home) -> None:
+def test_fields_without_a_place_are_named_with_the_cure(home: Home):
     home.take(card("2", **FIELDS))
     home.preset("half", {"id": "a", "content": "{{char}}: {{charDescription}}"})
     asked = {"id": "a", "content": "{{if description}}Somebody.{{/if}}"}
@@ -128,7 +128,7 @@ def test_fields_without_a_place_are_named_with_the_cure(home: Home) -> None:
     assert not wrong, wrong
 
 
-def test_a_place_that_is_switched_off_is_named(home: Home) -> None:
+def test_a_place_that_is_switched_off_is_named(home: Home):
     home.take(card("2", description=FIELDS["description"], mes_example=FIELDS["mes_example"]))
     home.preset(
         "off",
@@ -142,14 +142,14 @@ def test_a_place_that_is_switched_off_is_named(home: Home) -> None:
     assert "“Talk” in the preset “off” is disabled" in told, told
 
 
-def test_example_dialogues_without_speakers_are_named(home: Home) -> None:
+def test_example_dialogues_without_speakers_are_named(home: Home):
     home.take(card("2", mes_example="<START>\nNobody speaks here."))
     body, warnings = home.build("--role", "Mira")
     assert "Nobody speaks" not in body
     assert any("example dialogues" in each and "{{char}}:" in each for each in warnings), warnings
 
 
-def test_a_profile_without_a_place_is_named_with_the_cure(home: Home) -> None:
+def test_a_profile_without_a_place_is_named_with_the_cure(home: Home):
     wrong: list[object] = []
     home.preset("anchor", {"id": "a", "type": "user_profile"})
     home.preset("macro", {"id": "a", "content": "About me: {{persona}}"})
@@ -171,7 +171,7 @@ def test_a_profile_without_a_place_is_named_with_the_cure(home: Home) -> None:
     assert not wrong, wrong
 
 
-def test_lore_without_a_place_is_named(home: Home) -> None:
+def test_lore_without_a_place_is_named(home: Home):
     path = home.folder / "book.json"
     entry = {"id": "o", "name": "Shore", "keys": [], "constant": True, "content": "MARK-O"}
     entry |= {"position": "outlet", "outlet": "sea"}
@@ -189,7 +189,7 @@ def test_lore_without_a_place_is_named(home: Home) -> None:
     assert not wrong, wrong
 
 
-def test_a_card_that_was_imported_earlier_is_warned_about(home: Home) -> None:
+def test_a_card_that_was_imported_earlier_is_warned_about(home: Home):
     """Its role has no preset; another import gives it one, and a chosen one stays."""
     home.take(card("2", **FIELDS))
     role = json.loads(home.call("roles", "show", "Mira", "--json")[0])
@@ -210,14 +210,14 @@ def test_a_card_that_was_imported_earlier_is_warned_about(home: Home) -> None:
             (roles / "mira.json").unlink()
 
 
-def test_ask_warns_as_build_does(home: Home) -> None:
+def test_ask_warns_as_build_does(home: Home):
     home.take(card("2", **FIELDS))
     _, err = home.call("ask", "Hi", "--role", "Mira", "--preset", "plain", "--model", "echo")
     assert "description" in err, err
     assert "/preset character" in err, err
 
 
-def test_the_list_of_roles_shows_how_a_description_begins(home: Home) -> None:
+def test_the_list_of_roles_shows_how_a_description_begins(home: Home):
     home.take(card("2", description="\n\nKeeps the light.\nSecond line."))
     for words in (("list",), ("show", "Mira")):
         out, _ = home.call("roles", *words)

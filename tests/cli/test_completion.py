@@ -86,9 +86,7 @@ def test_sessions_and_roles_of_the_database(complete: Complete, filled: Run):
     assert "␛[31mred␇" in "\n".join(complete("export", "", shell="zsh"))
 
 
-def test_a_home_without_a_database_or_with_a_broken_config_gives_no_names(
-    complete: Complete, home: Path
-):
+def test_a_home_without_a_database_or_with_a_broken_config_gives_no_names(complete: Complete, home):
     assert complete("ask", "-s", "") == []
     assert not (home / "chat.db").exists()
     (home / "config.toml").write_text("[[")

@@ -156,9 +156,7 @@ def test_edit_opens_the_editor_and_checks(home: Run, tmp_path: Path, monkeypatch
 # --- keys --------------------------------------------------------------------------------
 
 
-def test_a_key_is_set_listed_and_deleted_and_never_printed(
-    home: Run, tmp_path: Path, keyring: Keyring
-):
+def test_a_key_is_set_listed_and_deleted_and_never_printed(home, tmp_path, keyring: Keyring):
     path = tmp_path / "config.toml"
     path.write_text("# mine\n")
     said = ""
@@ -186,9 +184,7 @@ def test_a_key_is_set_listed_and_deleted_and_never_printed(
     assert SECRET not in path.read_text()
 
 
-def test_a_table_of_the_endpoint_gets_the_reference_and_keeps_the_rest(
-    home: Run, tmp_path: Path, keyring
-):
+def test_a_table_of_the_endpoint_gets_the_reference_and_keeps_the_rest(home, tmp_path, keyring):
     (tmp_path / "config.toml").write_text(COMMENTED)
     done = home("keys", "set", "work", stdin=SECRET)
     assert done.code == 0

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("impatient")
 LATEST = len(schema.migrations())
 
 
-def test_status(db: Database) -> None:
+def test_status(db: Database):
     told = json.loads(db("status", "--json").out)
     assert told == {
         "path": str(db.path),
@@ -43,13 +43,13 @@ def test_status(db: Database) -> None:
     assert db.beside() == []
 
 
-def test_status_beside_another_program(db: Database, held: object) -> None:
+def test_status_beside_another_program(db: Database, held: object):
     told = json.loads(db("status", "--json").out)
     assert (told["in_use"], told["sessions"]) == (True, 1)
     assert "yes, another program has it open" in db("status").out
 
 
-def test_rollback_and_migrate(db: Database) -> None:
+def test_rollback_and_migrate(db: Database):
     down = db("rollback", "--to", "1", "--yes")
     assert f"Version {LATEST} -> 1" in down.out
     assert "The roles are lost; their sessions stay" in down.out
@@ -69,7 +69,7 @@ def test_rollback_and_migrate(db: Database) -> None:
     assert db("check").code == 0
 
 
-def test_a_rollback_needs_confirmation(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rollback_needs_confirmation(db: Database, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("click.termui.visible_prompt_func", lambda _: "n")
     refused = db("rollback")
     assert refused.code == 130
@@ -88,9 +88,7 @@ def test_a_rollback_needs_confirmation(db: Database, monkeypatch: pytest.MonkeyP
     assert json.loads(db("status", "--json").out)["version"] == LATEST - 1
 
 
-def test_a_backup_while_another_program_writes(
-    db: Database, held: subprocess.Popen[str], tmp_path: Path
-) -> None:
+def test_a_backup_while_another_program_writes(db: Database, held: subprocess.Popen[str], tmp_path):
     target = tmp_path / "copy.db"
     assert str(target) in db("backup", target).out
     assert db.titles(target) == ["one"]
@@ -105,7 +103,7 @@ def test_a_backup_while_another_program_writes(
     assert not [name for name in db.beside() if "partial" in name or "copy.db-" in name]
 
 
-def test_a_backup_removes_partial_files_of_killed_backups(db: Database) -> None:
+def test_a_backup_removes_partial_files_of_killed_backups(db: Database):
     left, written, other = (
         db.path.with_name(db.path.name + end)
         for end in (".123.partial-journal", f".{os.getppid()}.partial", ".125.part")
@@ -120,14 +118,14 @@ def test_a_backup_removes_partial_files_of_killed_backups(db: Database) -> None:
     assert other.exists()
 
 
-def test_a_backup_without_a_name_is_made_beside_the_database(db: Database) -> None:
+def test_a_backup_without_a_name_is_made_beside_the_database(db: Database):
     db("backup"), db("backup")
     names = db.beside()
     assert len(names) == 2
     assert all(n.startswith(f"chat.db.v{LATEST}-") and n.endswith(".bak") for n in names)
 
 
-def test_restore_replaces_the_database(db: Database, tmp_path: Path) -> None:
+def test_restore_replaces_the_database(db: Database, tmp_path: Path):
     copy = tmp_path / "copy.db"
     db("backup", copy)
     asyncio.run(db.add("two"))
@@ -141,7 +139,7 @@ def test_restore_replaces_the_database(db: Database, tmp_path: Path) -> None:
     asyncio.run(db.add("three"))
 
 
-def test_restore_without_a_database(db: Database, tmp_path: Path) -> None:
+def test_restore_without_a_database(db: Database, tmp_path: Path):
     copy = tmp_path / "elsewhere" / "copy.db"
     copy.parent.mkdir()
     db("backup", copy)
@@ -152,7 +150,7 @@ def test_restore_without_a_database(db: Database, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"Dear diary", b"SQLite format 3\0" + b"\xa5" * 9000])
-def test_restore_over_a_damaged_database(db: Database, tmp_path: Path, content: bytes) -> None:
+def test_restore_over_a_damaged_database(db: Database, tmp_path: Path, content: bytes):
     copy = tmp_path / "copy.db"
     db("backup", copy)
     db.path.write_bytes(content)
@@ -162,7 +160,7 @@ def test_restore_over_a_damaged_database(db: Database, tmp_path: Path, content: 
     assert db.titles() == ["one"]
 
 
-def test_the_advice_names_a_backup_only_if_there_is_one(db: Database, tmp_path: Path) -> None:
+def test_the_advice_names_a_backup_only_if_there_is_one(db: Database, tmp_path: Path):
     whole = db.path.read_bytes()
     damaged = whole[:100] + b"\xa5" * (len(whole) - 100)
     db.path.write_bytes(damaged)
@@ -178,7 +176,7 @@ def test_the_advice_names_a_backup_only_if_there_is_one(db: Database, tmp_path: 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there a process cannot be looked for")
-def test_what_a_killed_backup_left_is_removed(db: Database) -> None:
+def test_what_a_killed_backup_left_is_removed(db: Database):
     ended = subprocess.Popen((sys.executable, "-c", ""))
     ended.wait()
     left = [
@@ -191,7 +189,7 @@ def test_what_a_killed_backup_left_is_removed(db: Database) -> None:
     assert [path.exists() for path in (*left, running)] == [False, False, True]
 
 
-def test_restore_over_a_newer_database_keeps_it(db: Database, tmp_path: Path) -> None:
+def test_restore_over_a_newer_database_keeps_it(db: Database, tmp_path: Path):
     copy = tmp_path / "copy.db"
     db("backup", copy)
     db.spoil(f"PRAGMA user_version = {LATEST + 1}", "INSERT INTO settings VALUES ('new', '')")
@@ -220,7 +218,7 @@ def bad_copies(db: Database, folder: Path) -> Iterator[tuple[Path, str]]:
     yield folder, "is a folder"
 
 
-def test_restore_refuses_an_unusable_copy(db: Database, tmp_path: Path) -> None:
+def test_restore_refuses_an_unusable_copy(db: Database, tmp_path: Path):
     folder = tmp_path / "copies"
     folder.mkdir()
     before = db.path.read_bytes()
@@ -234,7 +232,7 @@ def test_restore_refuses_an_unusable_copy(db: Database, tmp_path: Path) -> None:
 
 def test_commands_that_need_exclusive_access_are_refused_while_the_database_is_in_use(
     db: Database, held: object, tmp_path: Path
-) -> None:
+):
     copy = tmp_path / "copy.db"
     db("backup", copy)
     for words in (["restore", copy], ["vacuum"], ["rollback", "--yes"]):
@@ -255,7 +253,7 @@ SPOILT = {
 
 
 @pytest.mark.parametrize("name", SPOILT)
-def test_check_finds_and_names_faults(db: Database, name: str) -> None:
+def test_check_finds_and_names_faults(db: Database, name: str):
     assert db("check").code == 0
     db.spoil("PRAGMA foreign_keys = OFF", SPOILT[name])
     found = db("check", "--json")
@@ -277,7 +275,7 @@ def test_check_finds_and_names_faults(db: Database, name: str) -> None:
         ("search", "UPDATE messages SET content = content || ' more' WHERE status = 'complete'"),
     ],
 )
-def test_repair_rebuilds_derived_data(db: Database, name: str, statement: str) -> None:
+def test_repair_rebuilds_derived_data(db: Database, name: str, statement: str):
     if name == "search" and LATEST < 4:
         pytest.skip("there is no search index yet")
     db.spoil(statement)
@@ -289,7 +287,7 @@ def test_repair_rebuilds_derived_data(db: Database, name: str, statement: str) -
     assert db("check").code == 0
 
 
-def test_check_finds_a_visible_deleted_message(db: Database) -> None:
+def test_check_finds_a_visible_deleted_message(db: Database):
     db.spoil(
         "INSERT INTO deletions SELECT 1, message_id, NULL, 1.0 FROM messages WHERE seq = 1",
         "INSERT INTO hidden_messages VALUES (1, 1)",
@@ -298,7 +296,7 @@ def test_check_finds_a_visible_deleted_message(db: Database) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 100, 4096 * 3])
-def test_check_finds_damage(db: Database, place: int) -> None:
+def test_check_finds_damage(db: Database, place: int):
     data = bytearray(db.path.read_bytes())
     data[place : place + 3000] = b"\xa5" * 3000
     db.path.write_bytes(data)
@@ -309,7 +307,7 @@ def test_check_finds_damage(db: Database, place: int) -> None:
     assert db.path.read_bytes() == data
 
 
-def test_vacuum_frees_space(db: Database) -> None:
+def test_vacuum_frees_space(db: Database):
     db.spoil(
         "INSERT INTO settings VALUES ('k', zeroblob(0) || hex(zeroblob(900000)))",
         "DELETE FROM settings",
@@ -320,7 +318,7 @@ def test_vacuum_frees_space(db: Database) -> None:
     assert db.titles() == ["one"]
 
 
-def test_a_missing_database_is_an_error(tmp_path: Path, run: Run) -> None:
+def test_a_missing_database_is_an_error(tmp_path: Path, run: Run):
     status = run("--data-dir", tmp_path / "none", "db", "status")
     assert (status.code, status.err) == (0, "")
     assert "the first start of the app creates it" in status.out

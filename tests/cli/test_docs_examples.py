@@ -112,9 +112,7 @@ def in_shell(script: str, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the examples are for a POSIX shell")
 @each_row("page, block", list(blocks("sh")))
-def test_every_command_works(
-    page: str, block: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-):
+def test_every_command_works(page: str, block: str, tmp_path, run, monkeypatch):
     for words, instead in REPLACED.items():
         block = block.replace(words, instead)
     commands = [block] if "<<" in block else [*lines(block)]

@@ -48,9 +48,7 @@ def test_each_kind_of_file_says_which_key_is_meant(run: Run, tmp_path: Path):
     assert not wrong, "\n".join(wrong)
 
 
-def test_a_setting_of_a_role_that_is_misspelled_is_said_and_free_keys_are_not(
-    run: Run, tmp_path: Path
-):
+def test_a_setting_of_a_role_that_is_misspelled_is_said_and_free_keys_are_not(run, tmp_path):
     path = tmp_path / "r.json"
     role = {"name": "X", "parameters": {"temperatur": 1}, "comment": "mine", "x-own": 1, "zz": 2}
     path.write_text(json.dumps(role))

@@ -28,9 +28,7 @@ def test_an_unknown_name_and_a_broken_file_exit_with_2(tmp_path: Path, endpoints
     assert KEY not in done.err
 
 
-def test_facts_are_printed_with_their_sources_as_the_file_would_have_them(
-    tmp_path: Path, endpoints: Run
-):
+def test_facts_are_printed_with_their_sources_as_the_file_would_have_them(tmp_path, endpoints):
     (tmp_path / "config.toml").write_text(
         '[models."gpt-5.1"]\nefforts = ["low"]\nprices = { input = 1.25 }\n'
         '[endpoints.openai.facts."gpt-5.1"]\ncontext_limit = 9\n'
@@ -61,9 +59,7 @@ def test_facts_of_unknown_models_and_endpoints(endpoints: Run):
     assert anthropic_facts["claude-opus-5-5"]["max_output"] == 128_000
 
 
-def test_the_list_describes_keys_without_showing_them(
-    tmp_path: Path, endpoints: Run, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_list_describes_keys_without_showing_them(tmp_path, endpoints, monkeypatch):
     monkeypatch.setenv("MY_KEY", KEY)
     (tmp_path / "config.toml").write_text(
         '[endpoints.openai]\nkey = "env:MY_KEY"\n'

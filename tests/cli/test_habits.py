@@ -7,15 +7,11 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.support.command_line import Run
 from tests.support.server import Provider, chat_text
 
 
-def test_short_options_of_other_programs_mean_the_same(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_short_options_of_other_programs_mean_the_same(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "note.txt").write_text("A note.")
     (tmp_path / "other.txt").write_text("Another.")

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pytest
 
 from tests.support.command_line import Run
 from tests.support.command_tree import subcommands
@@ -58,9 +57,7 @@ def test_every_command_has_an_example():
 
 
 @each_row("path, example", EXAMPLES)
-def test_every_example_can_be_parsed(
-    path: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_every_example_can_be_parsed(path: str, example: str, tmp_path, monkeypatch):
     """An example of another command is one, too: `ask -s "$(tui-chat sessions fork ...)"`."""
     monkeypatch.chdir(tmp_path)
     Path("cases").mkdir()

@@ -119,19 +119,6 @@ def test_sessions_are_filtered(filled: Command, flags: list[str], titles: list[s
         assert [each["title"] for each in told] == titles
 
 
-def test_sessions_in_the_trash_are_listed(filled: Command, tmp_path: Path):
-    async def delete() -> str:
-        path = tmp_path / "data" / "chat.db"
-        async with await Store.open(path, now=lambda: 1.0, new_id=lambda: "new") as store:
-            first = (await store.sessions.list())[0]
-            await store.sessions.delete([first.session_id])
-            return first.session_id
-
-    deleted = asyncio.run(delete())
-    told = json.loads(filled("sessions", "list", "--json", "--deleted").out)
-    assert [each["session_id"] for each in told] == [deleted]
-
-
 def test_an_export_can_be_imported_into_another_database(filled: Command, run: Run, tmp_path: Path):
     done = filled("export", "A walk")
     path = tmp_path / "walk.json"
@@ -237,12 +224,6 @@ def test_the_last_session_is_exported_without_a_name(chat: Command, filled: Comm
     assert filled("export", "-o", "/dev/null/x").code == 2
 
 
-def test_there_may_be_no_session_to_export(chat: Command):
-    done = chat("export")
-    assert (done.code, done.out) == (2, "")
-    assert "There is no session yet." in done.err
-
-
 def test_export_overwrites_only_with_force(filled: Command, tmp_path: Path):
     path = tmp_path / "walk.md"
     path.write_text("mine")
@@ -251,13 +232,6 @@ def test_export_overwrites_only_with_force(filled: Command, tmp_path: Path):
     assert "--force" in done.err
     assert filled("export", "A walk", "--output", path, "--force").code == 0
     assert path.read_text().startswith("{")
-
-
-def test_a_session_is_found_by_the_start_of_its_id(filled: Command):
-    told = json.loads(filled("sessions", "list", "--json").out)[0]
-    text = filled("export", told["session_id"][:8]).out
-    assert json.loads(text)["sessions"][0]["session"]["session_id"] == told["session_id"]
-    assert filled("export", "").code == 2
 
 
 @pytest.mark.slow

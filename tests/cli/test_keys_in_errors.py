@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
-
-from tests.support.command_line import Run
 from tests.support.server import Answer, Provider, events
 
 KEY = "sk-proj-PLANTED0123456789abcdef"
@@ -18,9 +14,7 @@ def parts(text: str) -> set[str]:
     return {KEY[at : at + 8] for at in range(len(KEY) - 7) if KEY[at : at + 8] in text}
 
 
-def test_no_long_part_of_the_key_is_shown_or_stored(
-    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-):
+def test_no_long_part_of_the_key_is_shown_or_stored(tmp_path, run, monkeypatch):
     monkeypatch.setenv("PLANTED", KEY)
     shown = [KEY, KEY[:-1], KEY[1:], KEY[2:-2], KEY[:12], KEY[-9:], f"{KEY[:10]}...{KEY[-4:]}"]
     shown += [KEY[:9] + "****" + KEY[-8:], f"{KEY[:-3]}/{KEY[3:]}", json.dumps({"k": KEY[:-1]})]

@@ -26,9 +26,7 @@ def test_presets_are_listed_with_their_origin(home: Run, tmp_path: Path):
     assert not (tmp_path / "data").exists()
 
 
-def test_a_preset_is_shown_by_name_path_or_input(
-    home: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_preset_is_shown_by_name_path_or_input(home, tmp_path, monkeypatch):
     shown = home("presets", "show", "mine").out
     assert "  1  system     p\n       Be brief.\n       And kind.\n" in shown
     assert "here: the place of chat history" in shown

@@ -66,21 +66,21 @@ def imported(text: str) -> None:
 
 @pytest.mark.slow
 @each_row("name, request_body", SAMPLES["requests"].items())
-def test_requests(name: str, request_body: dict[str, Any]) -> None:
+def test_requests(name: str, request_body: dict[str, Any]):
     for text in mutants(request_body):
         inspect_and_convert(text)
 
 
 @each_row("key", ["role", "type"])
 @each_row("wrong", [[], {}, [[]], None, 5])
-def test_a_role_or_type_of_another_type(key: str, wrong: object) -> None:
+def test_a_role_or_type_of_another_type(key: str, wrong: object):
     block = {"type": "text", "text": "t"}
     message = {"role": "user", "content": [{**block, key: wrong}], key: wrong}
     inspect_and_convert(json.dumps({"model": "m", "messages": [message]}))
 
 
 @each_row("protocol, body", SAMPLES["replies"].items())
-def test_replies(protocol: str, body: dict[str, Any]) -> None:
+def test_replies(protocol: str, body: dict[str, Any]):
     for text in mutants(body):
         for said in (text, f"data: {text}\n\n", f"event: x\ndata: {text}\n\n"):
             reply, _ = read_recorded(said.encode("utf-8", "replace"), Protocol(protocol))
@@ -89,7 +89,7 @@ def test_replies(protocol: str, body: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @each_row("name, body", SAMPLES["presets"].items())
-def test_presets(name: str, body: dict[str, Any], tmp_path: Path) -> None:
+def test_presets(name: str, body: dict[str, Any], tmp_path: Path):
     path = tmp_path / "case.json"
     for text in mutants(body):
         validate(text)
@@ -99,7 +99,7 @@ def test_presets(name: str, body: dict[str, Any], tmp_path: Path) -> None:
 
 
 @each_row("name, body", SAMPLES["conversations"].items())
-def test_conversations(name: str, body: object) -> None:
+def test_conversations(name: str, body: object):
     for text in mutants(body):
         imported(text)
 
@@ -114,7 +114,7 @@ def test_conversations(name: str, body: object) -> None:
         ("transcripts/**/*.json", imported),
     ],
 )
-def test_the_corpus(pattern: str, use: Callable[[str], None]) -> None:
+def test_the_corpus(pattern: str, use: Callable[[str], None]):
     chance = random.Random(14)
     files = [path for path in sorted(CORPUS.glob(pattern)) if path.stat().st_size < 8_000]
     for path in chance.sample(files, min(len(files), 20)):

@@ -80,9 +80,7 @@ def nobody_waits_for(pipe: Path) -> Iterator[None]:
 
 
 @each_row("words", COMMANDS, ids=" ".join)
-def test_no_command_waits_for_a_pipe(
-    in_folder: Run, strange: dict[str, Path], words: tuple[str, ...]
-) -> None:
+def test_no_command_waits_for_a_pipe(in_folder, strange: dict[str, Path], words: tuple[str, ...]):
     with nobody_waits_for(strange["pipe"]):
         done = in_folder(*(word.format(strange["pipe"]) for word in words))
     assert done.code in (1, 2), done
@@ -91,7 +89,7 @@ def test_no_command_waits_for_a_pipe(
 
 
 @each_row("kind", ["pipe", "socket", "device"])
-def test_only_regular_files_are_opened(strange: dict[str, Path], kind: str) -> None:
+def test_only_regular_files_are_opened(strange: dict[str, Path], kind: str):
     path = strange[kind]
     with pytest.raises(InputError, match=f"it is a {kind}, not a regular file"):
         files.read_file(path, 100)
@@ -105,7 +103,7 @@ def test_only_regular_files_are_opened(strange: dict[str, Path], kind: str) -> N
 
 def test_a_path_that_became_a_pipe_after_the_check_is_refused(
     strange: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     regular = tmp_path / "regular"
     regular.write_text("x")
     before = os.stat(regular)
@@ -114,7 +112,7 @@ def test_a_path_that_became_a_pipe_after_the_check_is_refused(
         files.open_file(strange["pipe"])
 
 
-def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+def test_a_file_beyond_the_limit_is_refused(tmp_path: Path):
     path = tmp_path / "large"
     with path.open("wb") as file:
         file.truncate(3 * 2**20)
@@ -127,9 +125,7 @@ def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     "words",
     [("import", "-"), ("convert", "-", "--to", "gemini"), ("read", "-", "--protocol", "gemini")],
 )
-def test_a_device_on_the_standard_input_is_refused(
-    in_folder: Run, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_device_on_the_standard_input_is_refused(in_folder, words: tuple[str, ...], monkeypatch):
     with Path("/dev/zero").open() as zero:
         monkeypatch.setattr(sys, "stdin", zero)
         done = in_folder(*words)
@@ -137,7 +133,7 @@ def test_a_device_on_the_standard_input_is_refused(
     assert "standard input is a device" in done.err
 
 
-def test_the_standard_input_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_standard_input_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     given = tmp_path / "given"
     given.write_bytes(b"x" * 5_000)
     with given.open() as stdin, (tmp_path / "copy").open("wb") as copy:
@@ -151,7 +147,7 @@ def test_the_standard_input_has_a_limit(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert len(files.read_standard_input(5_000)) == 5_000
 
 
-def test_a_database_that_is_a_pipe_is_refused(tmp_path: Path, in_folder: Run) -> None:
+def test_a_database_that_is_a_pipe_is_refused(tmp_path: Path, in_folder: Run):
     (tmp_path / "data").mkdir()
     pipe = tmp_path / "data" / "chat.db"
     os.mkfifo(pipe)
@@ -162,7 +158,7 @@ def test_a_database_that_is_a_pipe_is_refused(tmp_path: Path, in_folder: Run) ->
         assert "chat.db is not a regular file" in done.out + done.err
 
 
-def test_new_folders_are_private(tmp_path: Path) -> None:
+def test_new_folders_are_private(tmp_path: Path):
     before = os.umask(0)
     try:
         files.make_private_folder(tmp_path / "a" / "b")
@@ -172,7 +168,7 @@ def test_new_folders_are_private(tmp_path: Path) -> None:
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
-def test_a_shared_folder_keeps_its_permissions(tmp_path: Path) -> None:
+def test_a_shared_folder_keeps_its_permissions(tmp_path: Path):
     tmp_path.chmod(0o1777)
     files.restrict(tmp_path, 0o700)
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
@@ -180,9 +176,7 @@ def test_a_shared_folder_keeps_its_permissions(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("sessions", "list"), ("import", "chat.json")])
-def test_headless_commands_make_a_private_data_folder(
-    tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_headless_commands_make_a_private_data_folder(tmp_path: Path, words: tuple[str, ...]):
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "Hi"}]')
     folders = ("--data-dir", str(tmp_path / "data"), "--config-dir", str(tmp_path / "config"))
     subprocess.run(

@@ -69,7 +69,7 @@ HERE = sorted(
 """The commands that are not of a deleted plugin."""
 
 
-def test_every_command_is_covered() -> None:
+def test_every_command_is_covered():
     assert set(command_names(cli)) == set(HERE)
 
 
@@ -92,7 +92,7 @@ def expanded(word: str, world: World) -> tuple[str, ...]:
 @each_row("name", HERE)
 def test_no_control_characters_are_printed(
     name: str, run: Run, servers: tuple[str, str], database: bytes, tmp_path: Path
-) -> None:
+):
     for arguments, done in walked(run, stored_world(tmp_path, servers, database), name):
         # The exact bytes of a request are promised where they are kept, and only there.
         is_request = name in ("build", "convert") and "--report" not in arguments
@@ -112,7 +112,7 @@ def test_no_control_characters_are_printed_on_a_terminal(
     database: bytes,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     monkeypatch.setattr(output, "is_terminal", lambda *, err=False: True)
     monkeypatch.setenv("NO_COLOR", "1")
     for arguments, done in walked(run, stored_world(tmp_path, servers, database), name):
@@ -125,7 +125,7 @@ def test_no_control_characters_are_printed_on_a_terminal(
 @pytest.mark.parametrize("name", ["build", "convert"])
 def test_a_request_on_a_terminal_is_escaped_but_equal_json(
     run: Run, world: World, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+):
     words = {
         "build": ("build", "--draft", BAD, "--model", "m"),
         "convert": ("convert", world.plain, "--to", "openai_chat"),
@@ -148,7 +148,7 @@ def test_a_request_on_a_terminal_is_escaped_but_equal_json(
         f'[endpoints.e]\nprotocol = "gemini"\nbase_url = {json.dumps(BAD)}\nkey = "env:{1}"',
     ],
 )
-def test_faults_of_the_configuration_are_sanitized(run: Run, tmp_path: Path, config: str) -> None:
+def test_faults_of_the_configuration_are_sanitized(run: Run, tmp_path: Path, config: str):
     (tmp_path / "config.toml").write_text(config)
     for words in (("endpoints", "list"), ("endpoints", "facts", "e"), ("build",), ()):
         done = run("--config-dir", tmp_path, "--data-dir", tmp_path, *words)
@@ -160,14 +160,14 @@ def test_faults_of_the_configuration_are_sanitized(run: Run, tmp_path: Path, con
     "words",
     [(BAD,), (f"--{BAD}",), ("build", f"--{BAD}"), ("endpoints", BAD), ("import",), ("endpoints",)],
 )
-def test_echoed_arguments_are_sanitized(run: Run, words: tuple[str, ...]) -> None:
+def test_echoed_arguments_are_sanitized(run: Run, words: tuple[str, ...]):
     done = run(*words)
     assert done.code == 2
     assert done.err
     assert not _OBEYED.search(done.out + done.err)
 
 
-def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
+def test_json_escapes_keep_the_data(run: Run, stored: World):
     folders = ("--data-dir", stored.data, "--config-dir", stored.config)
     lines = run(*folders, "export", "s1", "--format", "jsonl").out.splitlines()
     assert json.loads(lines[0])["content"] == f"findme {BAD}"
@@ -178,7 +178,7 @@ def test_json_escapes_keep_the_data(run: Run, stored: World) -> None:
 @each_row(
     "words", [("export", "--all"), ("sessions", "list"), ("endpoints", "list", "--json"), ("-h",)]
 )
-def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, ...]) -> None:
+def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, ...]):
     folders = ("--data-dir", str(stored.data), "--config-dir", str(stored.config))
     reader, writer = os.pipe()
     os.close(reader)
@@ -196,7 +196,7 @@ def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, .
 
 
 @pytest.mark.slow
-def test_characters_outside_the_encoding_are_escaped(tmp_path: Path) -> None:
+def test_characters_outside_the_encoding_are_escaped(tmp_path: Path):
     done = subprocess.run(
         [sys.executable, "-m", "tui_chat", "endpoints", "facts", "none"],
         capture_output=True,
@@ -213,9 +213,7 @@ def test_characters_outside_the_encoding_are_escaped(tmp_path: Path) -> None:
     assert b"Traceback" not in done.stderr
 
 
-def test_a_closed_output_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_closed_output_is_an_error(monkeypatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setattr(sys, "argv", ["tui-chat", "endpoints", "list"])
     monkeypatch.setattr(sys, "stdout", None)
     with pytest.raises(SystemExit) as left:

@@ -12,7 +12,7 @@ from tests.support.command_line import Run
 REQUEST = '{"model": "m", "messages": [{"role": "user", "content": "FIRST", "content": "second"}]}'
 
 
-def test_a_repeated_key_is_a_note(run: Run, tmp_path: Path) -> None:
+def test_a_repeated_key_is_a_note(run: Run, tmp_path: Path):
     file = tmp_path / "request.json"
     wrong: list[str] = []
     for text in (REQUEST, f"curl https://e.invalid/v1/chat/completions -d '{REQUEST}'"):

@@ -106,6 +106,7 @@ def test_with_nothing_configured_it_goes_to_the_default_endpoint(run: Run, tmp_p
     assert "system" not in json.loads(body)
     body = run(*folders, "build", "Hello").out
     assert messages(body.encode()) == [("user", "Hello")]
+    assert [*tmp_path.iterdir()] == [], "nothing is created"
     assert run(*folders, "ask", "Hello", "-m", "echo").out == "Hello\n"
 
 

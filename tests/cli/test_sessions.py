@@ -68,10 +68,18 @@ def test_the_last_session_is_shown_without_a_name(sessions: Sessions):
     assert sessions("show").out == sessions("show", "A *talk*").out
 
 
-def test_there_may_be_no_session_to_show(run: Run, tmp_path: Path):
-    done = run("--data-dir", tmp_path, "--config-dir", tmp_path, "sessions", "show")
+@each_row(
+    ("words", "said"),
+    [
+        (("sessions", "show"), "There is no session yet."),
+        (("export",), "There is no session yet."),
+        (("ask", "-c", "x"), "There is no session to continue."),
+    ],
+)
+def test_there_may_be_no_session(words: tuple[str, ...], said: str, run: Run, tmp_path: Path):
+    done = run("--data-dir", tmp_path, "--config-dir", tmp_path, *words)
     assert (done.code, done.out) == (2, "")
-    assert "There is no session yet." in done.err
+    assert said in done.err
 
 
 @each_row(

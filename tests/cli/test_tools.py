@@ -74,9 +74,7 @@ def test_permissions_are_listed_and_revoked(home, tmp_path: Path):
     assert home("tools", "grants").out == "No tool runs without asking.\n"
 
 
-def test_ask_says_that_a_changed_tool_is_not_offered(
-    home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_ask_says_that_a_changed_tool_is_not_offered(home, tmp_path, monkeypatch):
     server = ToolServer("time", "now")
     (tmp_path / "config.toml").write_text(ENABLED)
 

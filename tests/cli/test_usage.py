@@ -78,9 +78,7 @@ def test_usage_adds_up_what_is_stored(call: Call, tmp_path: Path):
         assert "$1.5500" in done.out
 
 
-def test_equal_replies_without_times_count_each_and_copies_of_a_fork_do_not(
-    call: Call, tmp_path: Path
-):
+def test_equal_replies_without_times_count_each_and_copies_of_a_fork_do_not(call: Call, tmp_path):
     reply = {"role": "assistant", "content": "Yes.", "parent_id": "q"}
     facts = {"model": "gpt-5", "endpoint": "openai", "usage": {"input": 10, "output": 2}}
     sessions = [

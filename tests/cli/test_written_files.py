@@ -56,9 +56,7 @@ def test_what_is_written_unasked_is_private(tmp_path: Path):
         ("shared", 0o666, 0o640, 0o640),
     ],
 )
-def test_who_may_read_a_file(
-    tmp_path: Path, access: files.Access, new: int, before: int, after: int
-):
+def test_who_may_read_a_file(tmp_path, access: files.Access, new: int, before: int, after: int):
     files.write_text("x", tmp_path / "new", access)
     assert mode(tmp_path / "new") == new
     old = tmp_path / "old"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from tests.support.workspace import answered, contents, ids, last_failure, say
 from tui_chat.config import OFFLINE
@@ -104,9 +103,7 @@ async def test_an_arriving_reply_cannot_be_edited(make_workspace):
     assert contents(workspace) == ["one", "Something else."]
 
 
-async def test_messages_of_an_imported_conversation_were_not_made_here(
-    make_workspace, tmp_path: Path
-):
+async def test_messages_of_an_imported_conversation_were_not_made_here(make_workspace, tmp_path):
     workspace, _ = await make_workspace(sent=["one", "two"])
     assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [True] * 4
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
@@ -230,7 +227,7 @@ async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
     await workspace.exchanges.stop()
     await heard.until(lambda: not workspace.state.is_streaming)
     await workspace.branches.show_version(ids(workspace)[-1], 1)
-    assert workspace.state.entries[-1].message.id == arriving
+    assert ids(workspace)[-1] == arriving
     assert workspace.state.entries[-1].status == "stopped"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tables import each_row
-from tests.support.workspace import CHANGING, LONG_TEXT, LOOPBACKS, cached_preset, put, say
+from tests.support.workspace import CHANGING, LONG_TEXT, LOOPBACKS, cached_preset, ids, put, say
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import OriginKind
 from tui_chat.workspace.events import ReplySettled
@@ -50,7 +50,7 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
     assert cause.times == 2
     assert cause.tokens == pytest.approx(reported_losses(workspace), rel=0.02)
     assert "below the history" in cause.advice
-    assert cause.entry_id == workspace.state.entries[-1].message.id
+    assert cause.entry_id == ids(workspace)[-1]
     shown_loss = workspace.state.entries[-1].cache_loss
     assert shown_loss.origin == cause.origin
 

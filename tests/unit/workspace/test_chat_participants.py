@@ -2,69 +2,60 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from tests.support.tables import each_row
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.workspace.chat_participants import ChatParticipants, ParticipantKind
 
 CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")
-ROLES = (
-    Role("old", "Ada"),
-    Role("new", "ada"),
-    Role("off", "Ada", status="disabled"),
+ROLES = (Role("old", "Ada"), Role("new", "ada"), Role("off", "Ada", status="disabled"))
+POET = (Role("poet", "Poet"),)
+ME = {"ines": "me"}
+CHOSEN = {"role_id": "poet", "profile": "other"}
+CARD = Role("card", "Ada", "I am Ada.")
+
+
+@each_row(
+    ("roles", "profiles", "options", "cards", "found", "names", "unknown"),
+    [
+        # the newest enabled role, and the profile of the name
+        (ROLES, ME, {}, (), ("new", "me"), (None, None), []),
+        (ROLES, {}, {}, (CARD,), ("card", ""), (None, "ines"), []),
+        # names without a role or profile are settings
+        (POET, {}, {}, (), (None, ""), ("ADA", "ines"), ["ADA"]),
+        # those that were chosen are those of all chats
+        (ROLES, ME, CHOSEN, (), ("poet", "other"), (None, None), []),
+    ],
 )
+async def test_who_speaks(
+    roles: tuple[Role, ...], profiles: dict[str, str], options: Any, cards: tuple[Role, ...],
+    found: tuple[str | None, str], names: tuple[str | None, str | None], unknown: list[str],
+):  # fmt: skip
+    participants = ChatParticipants(roles, profiles, **options)
+    chat = await participants.assign(CHAT, cards)
+    session = chat.session
+    assert (session.role_id, session.profile) == found
+    assert (session.settings.char_name, session.settings.user_name) == names
+    assert list(participants.unknown) == unknown
+    assert chat.role == next(iter(cards), None)
+    plain = SessionTranscript(Session("s", "Talk"))
+    assert await participants.assign(plain, ()) is plain, "it names nobody"
 
 
-async def test_the_newest_enabled_role_and_the_profile_of_the_name_are_taken() -> None:
-    participants = ChatParticipants(ROLES, {"ines": "me"})
-    session = (await participants.assign(CHAT, ())).session
-    assert (session.role_id, session.profile) == ("new", "me")
-    assert (session.settings.char_name, session.settings.user_name) == (None, None)
-    assert not participants.unknown
-
-
-async def test_the_role_of_a_card_comes_with_the_chat() -> None:
-    card = Role("card", "Ada", "I am Ada.")
-    chat = await ChatParticipants(ROLES).assign(CHAT, (card,))
-    assert (chat.session.role_id, chat.role) == ("card", card)
-
-
-async def test_names_without_a_role_or_profile_are_settings() -> None:
-    participants = ChatParticipants((Role("poet", "Poet"),))
-    session = (await participants.assign(CHAT, ())).session
-    assert (session.role_id, session.profile) == (None, "")
-    assert (session.settings.char_name, session.settings.user_name) == ("ADA", "ines")
-    assert list(participants.unknown) == ["ADA"]
-
-
-async def test_a_chosen_role_and_profile_are_those_of_all_chats() -> None:
-    participants = ChatParticipants(ROLES, {"ines": "me"}, role_id="poet", profile="other")
-    session = (await participants.assign(CHAT, ())).session
-    assert (session.role_id, session.profile) == ("poet", "other")
-
-
-async def test_each_unknown_name_is_asked_for_once() -> None:
+async def test_each_unknown_name_is_asked_for_once_where_there_is_a_choice():
     questions: list[tuple[ParticipantKind, str]] = []
 
     async def ask(kind: ParticipantKind, name: str) -> str | None:
         questions.append((kind, name))
         return {"character": "poet", "user": "other"}[kind]
 
-    participants = ChatParticipants((Role("poet", "Poet"),), {"other": "other"}, ask=ask)
+    session = (await ChatParticipants(ask=ask).assign(CHAT, ())).session
+    assert (session.role_id, session.profile, questions) == (None, "", [])
+    participants = ChatParticipants(POET, {"other": "other"}, ask=ask)
     for _ in range(2):
         session = (await participants.assign(CHAT, ())).session
         assert (session.role_id, session.profile) == ("poet", "other")
     assert questions == [("character", "ADA"), ("user", "ines")]
-
-
-async def test_nobody_is_asked_where_there_is_nothing_to_choose_from() -> None:
-    async def ask(kind: ParticipantKind, name: str) -> str | None:
-        raise AssertionError(kind, name)
-
-    session = (await ChatParticipants(ask=ask).assign(CHAT, ())).session
-    assert (session.role_id, session.profile) == (None, "")
-
-
-async def test_a_conversation_without_names_stays_as_it_is() -> None:
-    plain = SessionTranscript(Session("s", "Talk"))
-    assert await ChatParticipants(ROLES, role_id="poet").assign(plain, ()) is plain

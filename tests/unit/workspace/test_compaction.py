@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.support.tables import each_row
-from tests.support.workspace import contents, last_failure, limited, say
+from tests.support.workspace import contents, ids, last_failure, limited, say
 from tui_chat.models.message import Muted
 from tui_chat.workspace.compaction import HEADING
 from tui_chat.workspace.events import Done
@@ -69,9 +69,9 @@ async def test_undo_keeps_what_follows_the_summary(make_workspace):
 
 async def test_it_is_switched_off_and_on_and_requests_are_still_rebuilt(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
-    summary = workspace.state.entries[-1].message.id
+    summary = ids(workspace)[-1]
     await say(workspace, heard, "five")
-    with_it = workspace.state.entries[-1].message.id
+    with_it = ids(workspace)[-1]
     await workspace.compaction.switch(summary, enabled=False)
     assert sent(workspace, "next")[0] == WORDS[0]
     assert "SUM" not in sent(workspace, "next")
@@ -84,11 +84,11 @@ async def test_it_is_switched_off_and_on_and_requests_are_still_rebuilt(make_wor
 
 async def test_an_edited_summary_keeps_what_follows(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
-    first = workspace.state.entries[-1].message.id
+    first = ids(workspace)[-1]
     assert await workspace.branches.edit(first, "BETTER")
     assert contents(workspace)[-1] == "BETTER", "at the end it has versions as any message"
     assert workspace.state.entries[-1].siblings == 2
-    second = workspace.state.entries[-1].message.id
+    second = ids(workspace)[-1]
     await say(workspace, heard, "five")
     assert await workspace.branches.edit(second, "BEST")
     assert contents(workspace)[-4:] == ["BETTER", "five", "five", "BEST"]
@@ -104,13 +104,13 @@ async def test_a_second_summary_is_written_from_the_first_and_what_follows(make_
     assert plan.messages == 10
     assert await workspace.compaction.accept(plan, "ALL")
     assert [text.split()[0] for text in sent(workspace, "next")] == ["ALL", "six", "six", "next"]
-    await workspace.compaction.switch(workspace.state.entries[-1].message.id, enabled=False)
+    await workspace.compaction.switch(ids(workspace)[-1], enabled=False)
     assert sent(workspace, "next")[0] == "SUM"
 
 
 async def test_what_is_muted_is_not_in_the_summary(make_workspace):
     workspace, _ = await make_workspace(sent=WORDS)
-    entry_id = workspace.state.entries[2].message.id
+    entry_id = ids(workspace)[2]
     await workspace.active_store.messages.mute({entry_id: Muted(whole=True)})
     await workspace.active.reload_branch()
     plan = await workspace.compaction.plan()
@@ -124,7 +124,7 @@ async def test_what_is_muted_is_not_in_the_summary(make_workspace):
 
 async def test_it_stays_in_a_fork_and_after_a_new_start(make_workspace):
     workspace, heard, _ = await summarized(make_workspace)
-    assert await workspace.branches.fork(workspace.state.entries[-1].message.id)
+    assert await workspace.branches.fork(ids(workspace)[-1])
     await say(workspace, heard, "five")
     assert sent(workspace)[:2] == ["SUM", WORDS[3]]
     await workspace.close()
@@ -154,7 +154,7 @@ async def test_what_it_cannot_do_is_said(make_workspace):
     assert "Too short to compact" in last_failure(heard)
     await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
-    await workspace.branches.delete(workspace.state.entries[-2].message.id)
+    await workspace.branches.delete(ids(workspace)[-2])
     assert not await workspace.compaction.accept(plan, "SUM")
     assert "not on the shown branch" in last_failure(heard)
 

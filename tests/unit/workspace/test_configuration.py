@@ -51,9 +51,7 @@ def edit(path: Path, text: str) -> None:
     os.utime(path, ns=(later, later))
 
 
-async def test_a_changed_file_is_in_use_without_a_restart(
-    work: tuple[Workspace, Heard], tmp_path: Path
-):
+async def test_a_changed_file_is_in_use_without_a_restart(work: tuple[Workspace, Heard], tmp_path):
     workspace, heard = work
     await workspace.settings.set_model("work", "m-2")
     await workspace.configuration.check()

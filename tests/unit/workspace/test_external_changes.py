@@ -161,9 +161,7 @@ async def test_a_reply_of_another_program_is_not_shown_in_the_session_opened_mea
     assert workspace.state.partial is None
 
 
-async def test_replies_of_a_killed_program_are_interrupted(
-    make_workspace, other_program: OpenOther
-):
+async def test_replies_of_a_killed_program_are_interrupted(make_workspace, other_program):
     clock = Clock()
     workspace, heard = await make_workspace(clock=clock)
     for word in ("one", "two"):
@@ -199,9 +197,7 @@ async def test_checks_are_rarer_while_nobody_writes(make_workspace, other_progra
     assert await workspace.external_changes.check() == CHECK_INTERVAL
 
 
-async def test_changes_of_sessions_by_other_programs_are_noticed(
-    make_workspace, other_program: OpenOther
-):
+async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace, other_program):
     clock = Clock()
     workspace, heard = await make_workspace(clock=clock, sent=["mine"])
     mine, other = workspace.state.session_id, await other_program()
@@ -246,9 +242,7 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(
     assert [told.sentence for told in heard.of(Done)] == ["“Ours” was deleted by another program."]
 
 
-async def test_a_slow_list_is_read_less_often(
-    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_slow_list_is_read_less_often(make_workspace, other_program, monkeypatch):
     clock = Clock()
     workspace, _ = await make_workspace(clock=clock)
     other, store = await other_program(), workspace.store
@@ -269,9 +263,7 @@ async def test_a_slow_list_is_read_less_often(
     assert listed == [0] * 9 + [1] * 3
 
 
-async def test_a_failed_check_is_repeated_later(
-    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_failed_check_is_repeated_later(make_workspace, other_program, monkeypatch):
     workspace, heard = await make_workspace(clock=Clock(), sent=["mine"])
     other = await other_program()
     await workspace.external_changes.check()

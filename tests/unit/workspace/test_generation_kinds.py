@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.support.workspace import settled
+from tests.support.workspace import ids, settled
 from tui_chat.workspace.events import Failed
 
 
@@ -29,8 +29,8 @@ async def test_what_is_continued_is_stored_before_anything_arrives(make_workspac
     workspace, heard = await make_workspace(model="echo", sent=["The lamp goes out"])
     store = workspace.store
     await workspace.settings.set_model("loopback", "flaky-stall")
-    assert await workspace.replies.continue_reply(workspace.state.entries[-1].message.id)
-    reply_id = workspace.state.entries[-1].message.id
+    assert await workspace.replies.continue_reply(ids(workspace)[-1])
+    reply_id = ids(workspace)[-1]
     async with asyncio.timeout(20):
         while True:  # as a program that is killed now would leave it
             entry = await store.messages.get(reply_id)

@@ -112,9 +112,7 @@ async def test_an_archive_without_conversations(store: Store, tmp_path: Path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-async def test_a_file_is_closed_when_a_batch_cannot_be_stored(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_file_is_closed_when_a_batch_cannot_be_stored(store: Store, tmp_path, monkeypatch):
     """And what reads the next batch meanwhile has ended."""
     path = own_file(tmp_path / "many.json", *(f"s{n}" for n in range(9000)))
 

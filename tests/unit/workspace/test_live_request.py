@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from tests.support.recorded_sessions import BODY, store_recorded
 from tests.support.tables import each_row
-from tests.support.workspace import preset_with, put, say
+from tests.support.workspace import contents, ids, preset_with, put, say
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
@@ -74,7 +74,7 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
     assert viewed.entry.message.id == reply
     assert viewed.description.endswith("exact bytes")
 
-    user = workspace.state.entries[0].message.id
+    user = ids(workspace)[0]
     assert not await workspace.viewed_requests.view_sent(user), "a user message has no request"
     assert heard.of(Failed)
 
@@ -115,13 +115,17 @@ async def test_settings_are_previewed_before_they_are_stored(make_workspace):
 async def test_the_first_request_of_a_session_is_compared_with_none(make_workspace):
     workspace, heard = await make_workspace(sent=["elsewhere"])
     await workspace.sessions.new(None)
+    told = "This endpoint has accepted no request of this session yet."
+    assert workspace.live_request.comparison().reason == told
     first = await say(workspace, heard, "one")
     second = await say(workspace, heard, "two")
     assert await workspace.viewed_requests.view_sent(first)
     base = workspace.live_request.comparison()
     assert (base.payload, base.reason) == (None, live_request.NOTHING_BEFORE)
+    assert base.reason.startswith("This session has no earlier accepted request to this endpoint")
     assert await workspace.viewed_requests.view_sent(second)
     base = workspace.live_request.comparison()
+    assert base.name == "the request before it"
     assert b"one" in base.payload.body
     assert b"two" not in base.payload.body
 
@@ -151,7 +155,7 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
     put(tmp_path / "presets", "other", preset_with("Another rule."))
     workspace, heard = await make_workspace()
     reply = await say(workspace, heard, "one", "two")
-    first = workspace.state.entries[1].message.id
+    first = ids(workspace)[1]
     workspace.live_request.set_draft("three")
     live = shown(workspace).payload
     await workspace.live_request.compare_with(choice.format(first=first, reply=reply))
@@ -166,33 +170,6 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
         assert b"two" not in base.payload.body
         await workspace.sessions.new(None)
         assert workspace.state.request.diff_base.choice == "last", "it was a branch of the other"
-
-
-async def test_a_first_comparison_says_that_nothing_was_sent(make_workspace):
-    workspace, _ = await make_workspace()
-    base = workspace.live_request.comparison()
-    assert (base.payload, base.reason) == (
-        None,
-        "This endpoint has accepted no request of this session yet.",
-    )
-
-
-async def test_an_earlier_request_is_compared_with_the_accepted_one_before_it(make_workspace):
-    workspace, heard = await make_workspace(model="echo")
-    first = await say(workspace, heard, "one")
-    second = await say(workspace, heard, "two")
-    live = workspace.live_request
-    assert await workspace.viewed_requests.view_sent(second)
-    base = live.comparison()
-    assert (base.name, base.payload is None) == ("the request before it", False)
-    assert b"two" not in base.payload.body
-    assert await workspace.viewed_requests.view_sent(first)
-    base = live.comparison()
-    assert (base.payload, base.reason) == (
-        None,
-        "This session has no earlier accepted request to this endpoint to compare with. "
-        "Press a to compare with something else.",
-    )
 
 
 async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
@@ -213,7 +190,7 @@ async def test_only_accepted_requests_of_the_session_are_compared_with(make_work
     await workspace.settings.set_model("loopback", "nobody")
     refused = await say(workspace, heard, "two")
     assert workspace.state.entries[-1].status == "failed"
-    assert workspace.state.entries[-1].message.id == refused
+    assert ids(workspace)[-1] == refused
     assert workspace.live_request.comparison().payload is accepted
 
     await workspace.sessions.new(None)
@@ -278,9 +255,7 @@ async def test_a_captured_request_is_opened_and_saved_as_a_session(make_workspac
     await workspace.viewed_requests.save("Garden", viewed)
     assert workspace.state.request.viewed is None
     assert workspace.state.session.title == "Garden"
-    assert [entry.message.content for entry in workspace.state.entries] == [
-        "What grows under pines?"
-    ]
+    assert contents(workspace) == ["What grows under pines?"]
     assert b"You are a gardener." in shown(workspace).payload.body
 
     before = workspace.state.session

@@ -40,7 +40,7 @@ def used(workspace: Workspace) -> list[str]:
     return [each.content for book in workspace.state.lorebooks for each in book.entries]
 
 
-async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_path: Path) -> None:
+async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     books = workspace.lorebooks
     place = await books.create("Team facts")
@@ -68,7 +68,7 @@ async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_
     assert json.loads(path.read_text())["entries"][0]["content"] == "Wetter."
 
 
-async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path) -> None:
+async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     books, path = workspace.lorebooks, write(tmp_path, FOX)
     fox = (await books.read(TOWN)).book.entries[0]
@@ -89,7 +89,7 @@ async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path) 
     assert path.read_text() == "{broken"
 
 
-async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path) -> None:
+async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     path = write(tmp_path, FOX)
     before = path.read_text()
@@ -102,9 +102,7 @@ async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path
     assert used(workspace) == ["Red."]
 
 
-async def test_a_restored_lorebook_is_not_searched_in_another_session(
-    make_workspace, tmp_path: Path
-) -> None:
+async def test_a_restored_lorebook_is_not_searched_in_another_session(make_workspace, tmp_path):
     workspace, heard = await make_workspace()
     path = write(tmp_path, FOX)
     await say(workspace, heard, "hi")
@@ -116,7 +114,7 @@ async def test_a_restored_lorebook_is_not_searched_in_another_session(
     assert workspace.state.lorebook_names == ()
 
 
-async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path) -> None:
+async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     write(tmp_path, FOX)
     assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/fox")) is None, "not used"
@@ -125,7 +123,7 @@ async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path) -
     assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/gone")) is None
 
 
-async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path) -> None:
+async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     path = write(tmp_path, FOX)
     await workspace.lorebooks.edit(

@@ -118,7 +118,7 @@ async def test_every_request_obeys(make_workspace):
         return [m["content"] for m in json.loads(heard.received[-1].body)["messages"][-4:]]
 
     assert last() == ["one", "two", "two", "three"]
-    body, reply = heard.received[-1].body, workspace.state.entries[-1].message.id
+    body, reply = heard.received[-1].body, ids(workspace)[-1]
     await answered(workspace, heard, workspace.replies.regenerate(reply))
     assert heard.received[-1].body == body
     await answered(

@@ -24,14 +24,20 @@ from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, Pres
 from tui_chat.workspace.workspace import Workspace
 
 
+async def with_preset(make_workspace, folder: Path):
+    """Return a workspace whose preset is a file of the user's, and the file."""
+    file = put(folder / "presets", "mine", preset_with("first"))
+    workspace, heard = await make_workspace()
+    await workspace.presets.choose("mine")
+    return workspace, heard, file
+
+
 def contents(file: Path) -> list[str]:
     return [m.get("content", "") for m in json.loads(file.read_text())["presetMessages"]]
 
 
 async def test_an_edited_preset_is_sent(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, _ = await with_preset(make_workspace, tmp_path)
     rewrite(workspace, "second")
     shown = workspace.requests.compose("hi").payload.body
     assert b"second" in shown
@@ -43,9 +49,7 @@ async def test_an_edited_preset_is_sent(make_workspace, tmp_path: Path):
 
 
 async def test_edits_survive_other_sessions_and_presets(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, _ = await with_preset(make_workspace, tmp_path)
     await say(workspace, heard, "hi")
     session = workspace.state.session_id
     rewrite(workspace, "second")
@@ -85,9 +89,7 @@ async def test_an_edited_bundled_preset_is_saved_as_the_users(make_workspace, tm
 
 
 async def test_saving_as_a_copy_keeps_the_original(make_workspace, tmp_path: Path):
-    file = put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, file = await with_preset(make_workspace, tmp_path)
     rewrite(workspace, "second")
     assert await workspace.presets.save("other") == tmp_path / "presets" / "other.json"
     assert (workspace.state.preset_name, contents(file)) == ("other", ["first"])
@@ -102,9 +104,7 @@ async def test_saving_as_a_copy_keeps_the_original(make_workspace, tmp_path: Pat
 
 
 async def test_an_external_change_of_a_file_is_loaded(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, _ = await with_preset(make_workspace, tmp_path)
     assert workspace.presets.check_file() == "same"
     put(tmp_path / "presets", "mine", preset_with("changed outside"))
     assert workspace.presets.check_file() == "reloaded"
@@ -113,9 +113,7 @@ async def test_an_external_change_of_a_file_is_loaded(make_workspace, tmp_path: 
 
 
 async def test_an_external_change_of_an_edited_preset_is_a_conflict(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, _ = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, _, _ = await with_preset(make_workspace, tmp_path)
     rewrite(workspace, "by me")
     put(tmp_path / "presets", "mine", preset_with("changed outside"))
     assert workspace.presets.check_file() == "conflict"
@@ -128,9 +126,7 @@ async def test_an_external_change_of_an_edited_preset_is_a_conflict(make_workspa
 
 
 async def test_a_broken_file_is_reported_once(make_workspace, tmp_path: Path):
-    file = put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, file = await with_preset(make_workspace, tmp_path)
     assert not workspace.presets.would_overwrite()
     file.write_text('{"presetMessages": [\n{"role": 3}]}')
     assert [workspace.presets.check_file() for _ in range(3)] == ["same"] * 3
@@ -146,9 +142,7 @@ async def test_a_broken_file_is_reported_once(make_workspace, tmp_path: Path):
 
 
 async def test_a_broken_file_is_never_overwritten(make_workspace, tmp_path: Path):
-    file = put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, file = await with_preset(make_workspace, tmp_path)
     await say(workspace, heard, "hi")
     session = workspace.state.session_id
     await workspace.close()
@@ -167,12 +161,8 @@ async def test_a_broken_file_is_never_overwritten(make_workspace, tmp_path: Path
 
 
 @pytest.mark.parametrize("theirs", ["{", json.dumps(preset_with("theirs"))])
-async def test_saving_all_overwrites_no_external_change(
-    make_workspace, tmp_path: Path, theirs: str
-):
-    file = put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+async def test_saving_all_overwrites_no_external_change(make_workspace, tmp_path, theirs: str):
+    workspace, heard, file = await with_preset(make_workspace, tmp_path)
     workspace.presets.edit_text(json.dumps(preset_with("by me")))
     before = file.read_text()
     file.write_text(theirs)
@@ -198,9 +188,7 @@ def saved_contents(heard) -> list[tuple[str, str, str | None]]:
 
 
 async def test_every_saved_state_is_told_with_the_one_before(make_workspace, tmp_path: Path):
-    file = put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, file = await with_preset(make_workspace, tmp_path)
     rewrite(workspace, "second")
     await workspace.presets.save()
     rewrite(workspace, "third")
@@ -219,16 +207,12 @@ async def test_every_saved_state_is_told_with_the_one_before(make_workspace, tmp
 
 
 async def test_a_rename_is_told(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, heard, _ = await with_preset(make_workspace, tmp_path)
     await workspace.presets.rename("ours")
     assert heard.of(PresetRenamed) == [PresetRenamed("ours", "mine")]
 
 
-async def test_plugins_hear_events_one_after_the_other(
-    make_workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_plugins_hear_events_one_after_the_other(make_workspace, tmp_path, monkeypatch):
     put(tmp_path / "presets", "mine", preset_with("first"))
     path = f"{__name__}:hear_slowly"
     plugin = Plugin(name="p", summary="Listens.", listeners=(ListenerPath("PresetSaved", path),))
@@ -258,9 +242,7 @@ async def hear_slowly(workspace: Workspace, event: PresetSaved) -> None:
 
 
 async def test_a_request_is_compared_with_a_state_of_its_preset(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, _ = await make_workspace()
-    await workspace.presets.choose("mine")
+    workspace, _, _ = await with_preset(make_workspace, tmp_path)
     earlier = workspace.state.preset
     rewrite(workspace, "second")
     workspace.live_request.set_draft("hi")

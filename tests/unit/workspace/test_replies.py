@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from tests.support.tables import each_row
-from tests.support.workspace import LOOPBACKS, moved, say
+from tests.support.workspace import LOOPBACKS, contents, ids, moved, say
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.tokens import Correction
@@ -31,11 +31,11 @@ async def test_the_user_message_is_stored_before_the_request_leaves(make_workspa
 
 async def test_opening_a_session_that_ends_with_a_user_message_sends_nothing(make_workspace):
     workspace, _ = await make_workspace(sent=["one"])
-    assert await workspace.branches.edit(workspace.state.entries[0].message.id, "eins")
+    assert await workspace.branches.edit(ids(workspace)[0], "eins")
     await workspace.close()
     workspace, heard = await make_workspace()
     await workspace.sessions.open(workspace.state.session_id)
-    assert [e.message.content for e in workspace.state.entries] == ["eins"]
+    assert contents(workspace) == ["eins"]
     assert not workspace.state.is_streaming
     assert heard.received == []
 
@@ -45,9 +45,9 @@ async def test_a_session_of_an_unreachable_server_can_be_opened(make_workspace):
     await workspace.close()
     down = moved(LOOPBACKS[0], "http://127.0.0.1:9")
     workspace, heard = await make_workspace(endpoints=(down,))
-    assert [e.message.content for e in workspace.state.entries] == ["one", "one"]
+    assert contents(workspace) == ["one", "one"]
     await say(workspace, heard, "two")
-    assert [e.message.content for e in workspace.state.entries] == ["one", "one", "two", ""]
+    assert contents(workspace) == ["one", "one", "two", ""]
     assert workspace.state.entries[-1].error
 
 
@@ -56,7 +56,7 @@ async def test_a_session_of_a_removed_endpoint_or_model_can_be_opened(make_works
     await workspace.close()
     left = replace(LOOPBACKS[0], models=("mirror",))
     workspace, heard = await make_workspace(left.name, "mirror", (left,))
-    assert [e.message.content for e in workspace.state.entries] == ["one", "one"]
+    assert contents(workspace) == ["one", "one"]
     assert "no endpoint “loopback-gemini”" in str(heard.of(Failed)[0].error)
     assert workspace.state.endpoint.name == left.name
     await say(workspace, heard, "two")

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.workspace import Heard, MakeWorkspace, make_workspace, settled
+from tests.support.workspace import Heard, MakeWorkspace, ids, make_workspace, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.own_json import read_session, session_text
 from tui_chat.models.endpoint import Protocol
@@ -57,7 +57,7 @@ class Chat:
         return sent
 
     async def regenerate(self) -> Any:
-        assert await self.workspace.replies.regenerate(self.workspace.state.entries[-1].message.id)
+        assert await self.workspace.replies.regenerate(ids(self.workspace)[-1])
         await settled(self.workspace, self.heard)
         return json.loads(self.received[-1].body)
 
@@ -103,9 +103,7 @@ async def test_what_was_sent_is_not_undone(make_workspace: MakeWorkspace):
     assert not {"seed", "top_p"} & here.shown.keys()
 
 
-async def test_kept_edits_hold_until_they_are_removed(
-    make_workspace: MakeWorkspace,
-):
+async def test_kept_edits_hold_until_they_are_removed(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     here.type("x")
     await here.edits.add_value(("seed",), 7, kept=True)
@@ -154,7 +152,7 @@ async def test_a_fork_and_an_export_send_an_edited_request_again(make_workspace:
     await here.edits.add_value(("seed",), 7, kept=False)
     sent = await here.send("two")
     first = here.workspace.state.session_id
-    await here.workspace.branches.fork(here.workspace.state.entries[-1].message.id)
+    await here.workspace.branches.fork(ids(here.workspace)[-1])
     assert here.workspace.state.session_id != first
     assert await here.regenerate() == sent
     assert "seed" not in await here.send("three")
@@ -179,15 +177,13 @@ async def test_edits_never_reach_another_session(make_workspace: MakeWorkspace):
     assert "seed" not in await here.send("temporary")
     await here.workspace.sessions.open(first)
     assert (here.shown["seed"], here.shown["top_p"]) == (1, 0.5)
-    await here.workspace.branches.fork(here.workspace.state.entries[-1].message.id)
+    await here.workspace.branches.fork(ids(here.workspace)[-1])
     assert here.workspace.state.session_id != first
     assert "seed" not in here.shown
     assert here.shown["top_p"] == 0.5
 
 
-async def test_a_temporary_session_does_not_take_the_edits_of_the_new_chat(
-    make_workspace: MakeWorkspace,
-):
+async def test_a_temporary_session_does_not_take_the_edits_of_the_new_chat(make_workspace):
     here = await chat(make_workspace)
     here.type("x")
     await here.edits.add_value(("seed",), 1, kept=False)
@@ -206,7 +202,7 @@ async def test_an_edit_stays_where_the_request_did_not_leave(make_workspace: Mak
     assert here.workspace.state.entries[-1].status == "failed"
     here.type("another")
     await here.edits.add_value(("x",), 1, kept=False)
-    reply = here.workspace.state.entries[-1].message.id
+    reply = ids(here.workspace)[-1]
     composed = here.workspace.requests.compose_kind("regenerate")
     assert json.loads(composed.payload.body)["seed"] == 1
     assert "x" not in json.loads(composed.payload.body)
@@ -256,7 +252,7 @@ async def test_what_is_not_sent_so_is_not_edited(
 async def test_a_request_that_was_sent_is_not_edited(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     await here.send("one")
-    await here.workspace.viewed_requests.view_sent(here.workspace.state.entries[-1].message.id)
+    await here.workspace.viewed_requests.view_sent(ids(here.workspace)[-1])
     with pytest.raises(InputError, match="sent already"):
         here.edits.require_editable()
 
@@ -340,7 +336,7 @@ async def test_a_reply_knows_that_its_request_was_edited(make_workspace: MakeWor
     assert await here.edits.add_value(("top_p",), 0.5, kept=True)
     await here.send("two")
     edited = await workspace.request_history.edited_replies(workspace.state.session_id)
-    assert edited == {workspace.state.entries[-1].message.id}, "not that of another protocol"
+    assert edited == {ids(workspace)[-1]}, "not that of another protocol"
 
 
 async def test_an_edit_of_an_earlier_run_is_undone(make_workspace: MakeWorkspace):

@@ -14,6 +14,7 @@ from tests.support.workspace import (
     BY_HAND,
     LOOPBACKS,
     answered,
+    ids,
     last_failure,
     preset_with,
     put,
@@ -65,18 +66,18 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     replies = [await say(workspace, heard, draft) for draft in ("salt", "more", "and 汉字 \u2028")]
     picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
     await say(workspace, heard, "look", parts=(picture,))
-    replies.append(workspace.state.entries[-1].message.id)
+    replies.append(ids(workspace)[-1])
     await answered(workspace, heard, workspace.replies.regenerate(replies[-1]))
-    replies.append(workspace.state.entries[-1].message.id)
+    replies.append(ids(workspace)[-1])
 
     preset.write_text("[]")
     lore.unlink()
     await workspace.presets.choose("p")
     for name in chosen:
         assert await workspace.settings.set_parameter(name, "default")
-    await workspace.branches.pin(workspace.state.entries[0].message.id, True)
+    await workspace.branches.pin(ids(workspace)[0], True)
     await workspace.roles.save(replace(workspace.state.role, system_prompt="Other."))
-    await workspace.branches.delete(workspace.state.entries[2].message.id)
+    await workspace.branches.delete(ids(workspace)[2])
     forget_bodies(workspace, monkeypatch)
     for entry_id, request in zip(replies, heard.received, strict=True):
         sent = await workspace.request_history.sent_request(entry_id)
@@ -163,9 +164,7 @@ async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspa
     forget_bodies(workspace, monkeypatch)
     sent = await workspace.request_history.sent_request(entry_id)
     assert (sent.how, sent.body) == ("lost", None)
-    assert (
-        await workspace.request_history.sent_request(workspace.state.entries[0].message.id) is None
-    )
+    assert await workspace.request_history.sent_request(ids(workspace)[0]) is None
     assert "No request" in last_failure(heard)
 
 
@@ -213,7 +212,7 @@ async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace
     assert workspace.state.entries[-1].siblings == 2
     assert workspace.state.entries[-1].endpoint == "loopback-anthropic"
     assert workspace.state.endpoint.name == "loopback", "the session goes on asking what it asks"
-    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
     assert sent.is_exact
 
 
@@ -237,7 +236,7 @@ async def test_requests_of_a_session_can_be_compared(make_workspace):
 async def test_a_draft_after_another_branch(make_workspace):
     workspace, _ = await make_workspace(sent=["one", "two"])
     first, reply, *_ = workspace.state.entries
-    other = workspace.state.entries[-1].message.id
+    other = ids(workspace)[-1]
     assert await workspace.branches.edit(first.message.id, "uno")
     history = await workspace.branches.messages_to(other)
     elsewhere = WhatIf(history=history)
@@ -274,13 +273,13 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     )
     assert heard.received[-1].body == heard.received[-2].body
     assert workspace.state.entries[-1].message.content.startswith(before)
-    again = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    again = await workspace.request_history.sent_request(ids(workspace)[-1])
     assert again.is_exact
     # Where the model is not known to take it, the continuation is asked for.
     await answered(
         workspace,
         heard,
-        workspace.replies.replay(workspace.state.entries[-1].message.id, "plain", "echo"),
+        workspace.replies.replay(ids(workspace)[-1], "plain", "echo"),
     )
     assert b"Continue your last message" in heard.received[-1].body
     assert b"Continue your last message" not in heard.received[-2].body
@@ -289,7 +288,7 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
 
 async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace):
     workspace, _ = await make_workspace(sent=["one", "two", "three"])
-    await workspace.branches.delete(workspace.state.entries[-1].message.id)
+    await workspace.branches.delete(ids(workspace)[-1])
 
     def shown(draft: str, kept: int) -> list[str]:
         turns = workspace.requests.what_if(draft, WhatIf(messages=kept)).envelope.turns
@@ -312,9 +311,7 @@ async def test_the_last_reply_continues_though_a_system_message_follows(named, m
     await answered(
         workspace,
         heard,
-        workspace.replies.continue_reply(
-            cut if named == "the reply" else workspace.state.entries[-1].message.id
-        ),
+        workspace.replies.continue_reply(cut if named == "the reply" else ids(workspace)[-1]),
     )
     last = workspace.state.entries[-1]
     assert (last.message.role, last.siblings) == ("assistant", 2)
@@ -350,7 +347,7 @@ async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
 
 async def test_a_reply_that_cannot_be_continued(make_workspace):
     workspace, heard = await make_workspace(model="echo", sent=["go"])
-    assert not await workspace.replies.continue_reply(workspace.state.entries[0].message.id)
+    assert not await workspace.replies.continue_reply(ids(workspace)[0])
     assert "Only the last reply" in last_failure(heard)
     assert len(workspace.state.entries) == 2
 

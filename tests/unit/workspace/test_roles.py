@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from tests.support.workspace import last_failure, say
+from tests.support.workspace import ids, last_failure, say
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
@@ -125,7 +125,7 @@ async def test_a_session_whose_role_was_disabled_or_deleted_sends_nothing(make_w
     assert workspace.state.session.lost_role == "Pirate"
     assert "role-missing" in {note.code for note in workspace.requests.compose("hi").notes}
     assert not await workspace.replies.submit("still there?")
-    assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+    assert not await workspace.replies.regenerate(ids(workspace)[-1])
     assert "was deleted" in last_failure(heard)
 
     await workspace.roles.go_on_without()
@@ -146,7 +146,7 @@ async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspa
     system = [turn.text.plain for turn in composed.envelope.turns if turn.role == "system"]
     assert (system[0], system[-1]) == (prompt, "Be brief.")
     await say(workspace, heard, "hi")
-    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
     assert sent.is_exact, "its recipe says so too"
 
 

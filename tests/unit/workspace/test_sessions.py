@@ -11,7 +11,7 @@ from weakref import ref
 import pytest
 
 from tests.support.tables import each_row
-from tests.support.workspace import say, settled
+from tests.support.workspace import contents, say, settled
 from tui_chat.models.message import Part
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
@@ -66,9 +66,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     assert [text for text in said if text in words] == ["one", "one", "two", "two", "three"]
 
 
-async def test_a_new_session_does_not_wait_for_the_previous_one(
-    make_workspace, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_new_session_does_not_wait_for_the_previous_one(make_workspace, monkeypatch):
     workspace, _ = await make_workspace(sent=["one"])
     old, gate = workspace.state.session_id, asyncio.Event()
     await workspace.sessions.new()
@@ -114,9 +112,7 @@ async def test_messages_of_a_left_session_are_released(make_workspace):
     assert kept() is None
 
 
-async def test_a_late_read_does_not_replace_newer_entries(
-    make_workspace, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_late_read_does_not_replace_newer_entries(make_workspace, monkeypatch):
     workspace, heard = await make_workspace(sent=["one"])
     read, is_first = BranchStore.load, True
 
@@ -130,7 +126,7 @@ async def test_a_late_read_does_not_replace_newer_entries(
 
     monkeypatch.setattr(BranchStore, "load", late)
     await workspace.active.reload_branch()
-    assert [entry.message.content for entry in workspace.state.entries][2:3] == ["two"]
+    assert contents(workspace)[2:3] == ["two"]
 
 
 async def three(workspace, heard) -> list[str]:
@@ -302,9 +298,9 @@ async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
     await workspace.tools.all_ended()
     assert workspace.state.entries == ()
     await say(workspace, heard, "new")
-    assert [entry.message.content for entry in workspace.state.entries] == ["new", "new"]
-    contents = [entry.message.content for entry in await load(workspace.store.branches, old)]
-    assert contents == ["old", "old"]
+    assert contents(workspace) == ["new", "new"]
+    stored = await load(workspace.store.branches, old)
+    assert [entry.message.content for entry in stored] == ["old", "old"]
 
 
 @each_row(

@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import give_variables
-from tests.support.workspace import answered, last_failure, preset_with, put, say, words
+from tests.support.workspace import (
+    answered,
+    contents,
+    ids,
+    last_failure,
+    preset_with,
+    put,
+    say,
+    words,
+)
 from tui_chat.errors import InputError
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import Settings, WebSearch
@@ -35,7 +44,7 @@ async def test_a_session_with_a_missing_preset_can_be_opened(make_workspace, tmp
     await workspace.close()
     file.unlink()
     workspace, heard = await make_workspace()
-    assert [entry.message.content for entry in workspace.state.entries] == ["hi", "hi"]
+    assert contents(workspace) == ["hi", "hi"]
     assert "continues without a preset" in str(heard.of(Failed)[0].error)
 
 
@@ -74,9 +83,7 @@ async def test_a_profile_created_in_the_app_is_a_file(make_workspace, tmp_path: 
         await workspace.settings.save_profile(Profile("  ", ""))
 
 
-async def test_a_deleted_profile_is_used_by_nobody_until_it_is_restored(
-    make_workspace, tmp_path: Path
-):
+async def test_a_deleted_profile_is_used_by_nobody_until_it_is_restored(make_workspace, tmp_path):
     for name in ("me", "other"):
         put(tmp_path / "profiles", name, {"name": name})
     workspace, heard = await make_workspace(sent=["hi"])
@@ -122,7 +129,7 @@ async def test_sticky_entries_follow_the_active_branch(make_workspace, tmp_path:
     await workspace.settings.set_lorebooks(("sea",))
     await say(workspace, heard, "Salt?")
     assert "From the marsh." in words(workspace, "Go on")
-    first = workspace.state.entries[0].message.id
+    first = ids(workspace)[0]
     await answered(workspace, heard, workspace.branches.edit(first, "Sugar?", send=True))
     assert "From the marsh." not in words(workspace, "Go on")
 
@@ -210,7 +217,7 @@ async def test_macros_read_the_variables_of_their_session(make_workspace, tmp_pa
     await workspace.sessions.open(session_id)
     assert "You are merry." in words(workspace)
     await say(workspace, heard, "and now")
-    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
     assert b"merry" in (sent.body or b"")
     assert sent.is_exact
     await workspace.sessions.new("")

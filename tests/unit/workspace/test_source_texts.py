@@ -10,7 +10,7 @@ from datetime import UTC
 import pytest
 
 from tests.support.tool_servers import TextServer, ToolServer, tool_servers
-from tests.support.workspace import say, settled
+from tests.support.workspace import ids, say, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.readable_parts import captions
 from tui_chat.models.message import Message, Part
@@ -111,7 +111,7 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     assert again.payload.body == composed.payload.body
     (turn,) = (turn for turn in again.envelope.turns if turn.role == "user")
     assert turn.origin.label.endswith(f", from {ORIGIN}")
-    stored = await workspace.request_history.request(workspace.state.entries[1].message.id)
+    stored = await workspace.request_history.request(ids(workspace)[1])
     (turn,) = (turn for turn in stored.shown.envelope.turns if turn.role == "user")
     assert [span.origin.label for span in turn.text.spans] == [f"draft, from {ORIGIN}"]
     await say(workspace, heard, draft)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.workspace import PLANTED, answered, files_with, last_failure, say
+from tests.support.workspace import PLANTED, answered, files_with, ids, last_failure, say
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.workspace.events import BackgroundReplyEnded, Failed
@@ -17,13 +17,11 @@ async def use_everything(workspace, heard) -> None:
     assert await workspace.drafts.text() == f"draft {PLANTED}"
     assert await workspace.branches.add_system_message(f"system {PLANTED}")
     await say(workspace, heard, f"question {PLANTED}")
-    question = workspace.state.entries[1].message.id
+    question = ids(workspace)[1]
     assert await workspace.branches.edit(question, f"other {PLANTED}")
     assert await workspace.replies.regenerate(question) is False, "another branch is active"
-    await answered(
-        workspace, heard, workspace.replies.reply_to(workspace.state.entries[-1].message.id)
-    )
-    await workspace.branches.pin(workspace.state.entries[-1].message.id, pinned=True)
+    await answered(workspace, heard, workspace.replies.reply_to(ids(workspace)[-1]))
+    await workspace.branches.pin(ids(workspace)[-1], pinned=True)
     assert await workspace.settings.set_parameter("user_id", PLANTED)
     assert await workspace.settings.set_parameter("author_note", f"note {PLANTED}")
     await workspace.organization.rename(workspace.state.session_id, f"title {PLANTED}")
@@ -42,11 +40,11 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
     assert [each.session_id for each in workspace.state.sessions] == [
         each.session_id for each in listed
     ]
-    sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
     assert sent.is_exact, "the inspector has its requests"
     used = await workspace.usage.session(workspace.state.session_id)
     assert used.replies == 2, "they are counted while it is open"
-    await workspace.branches.delete(workspace.state.entries[-1].message.id)
+    await workspace.branches.delete(ids(workspace)[-1])
     await workspace.undo()
     assert PLANTED in workspace.state.entries[-1].message.content
     await workspace.sessions.open(listed[0].session_id)
@@ -103,7 +101,7 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     assert not await workspace.temporary.keep()
     assert "no message" in last_failure(heard)
     await say(workspace, heard, f"first {PLANTED}")
-    session_id, reply = workspace.state.session_id, workspace.state.entries[-1].message.id
+    session_id, reply = workspace.state.session_id, ids(workspace)[-1]
     assert await workspace.temporary.keep()
     assert not workspace.state.is_temporary
     assert workspace.state.session_id == session_id
@@ -124,7 +122,7 @@ async def test_it_cannot_be_forked_and_another_one_replaces_it(make_workspace):
     workspace, heard = await make_workspace()
     await workspace.sessions.new_temporary()
     await say(workspace, heard, PLANTED)
-    assert not await workspace.branches.fork(workspace.state.entries[-1].message.id)
+    assert not await workspace.branches.fork(ids(workspace)[-1])
     assert "cannot be forked" in last_failure(heard)
     first = workspace.state.session_id
     await workspace.sessions.new_temporary()
@@ -138,7 +136,7 @@ async def test_it_cannot_be_forked_and_another_one_replaces_it(make_workspace):
 async def test_a_deleted_message_of_another_session_is_restored_from_within_it(make_workspace):
     workspace, heard = await make_workspace(sent=["ordinary"])
     session_id = workspace.state.session_id
-    await workspace.branches.delete(workspace.state.entries[-1].message.id)
+    await workspace.branches.delete(ids(workspace)[-1])
     await workspace.sessions.new_temporary()
     await workspace.undo()
     assert heard.of(Failed) == []

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 from tests.support.tables import each_row
-from tests.support.workspace import last_failure, say, settled
+from tests.support.workspace import ids, last_failure, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
 from tui_chat.config import BUILT_IN_ENDPOINTS
@@ -91,7 +91,7 @@ async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_worksp
 async def test_a_failure_is_silent_and_not_repeated(make_workspace):
     workspace, heard = await make_workspace(title_model="loopback/flaky-500", sent=["Hello"])
     await until_titles(workspace, "failed")
-    await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+    await workspace.replies.regenerate(ids(workspace)[-1])
     await settled(workspace, heard)
     assert workspace.state.session.title == "Hello"
     assert not heard.of(Failed)

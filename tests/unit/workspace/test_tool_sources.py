@@ -23,6 +23,15 @@ def serve(tmp_path, monkeypatch):
         yield lambda *servers: stack.enter_context(tool_servers(tmp_path, monkeypatch, *servers))
 
 
+async def with_server(make_workspace, serve, **options):
+    """Return a workspace that has asked the server `time` for its tools, and the server."""
+    server = ToolServer("time", "now")
+    serve(server)
+    workspace, heard = await make_workspace(model="toolsmith", **options)
+    await workspace.tool_sources.loaded()
+    return workspace, heard, server
+
+
 async def test_a_server_is_asked_when_something_is_typed_and_once(make_workspace, serve):
     server = ToolServer("time", "now")
     serve(server)
@@ -44,10 +53,7 @@ async def test_a_server_is_asked_when_something_is_typed_and_once(make_workspace
 
 
 async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
-    server = ToolServer("time", "now")
-    serve(server)
-    workspace, heard = await make_workspace(model="toolsmith")
-    await workspace.tool_sources.loaded()
+    workspace, heard, server = await with_server(make_workspace, serve)
     await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     assert waiting.can_run
@@ -58,10 +64,7 @@ async def test_a_call_goes_to_its_server_after_consent(make_workspace, serve):
 
 
 async def test_the_progress_of_a_call_is_there_while_it_runs(make_workspace, serve):
-    server = ToolServer("time", "now")
-    serve(server)
-    workspace, heard = await make_workspace(model="toolsmith")
-    await workspace.tool_sources.loaded()
+    workspace, heard, server = await with_server(make_workspace, serve)
     await say(workspace, heard, "Use the tool.")
     [waiting] = workspace.state.pending_calls
     server.may_answer.clear()
@@ -76,10 +79,7 @@ async def test_the_progress_of_a_call_is_there_while_it_runs(make_workspace, ser
 
 
 async def test_a_waiting_call_of_an_opened_session_asks_its_server(make_workspace, serve):
-    server = ToolServer("time", "now")
-    serve(server)
-    workspace, heard = await make_workspace(model="toolsmith")
-    await workspace.tool_sources.loaded()
+    workspace, heard, server = await with_server(make_workspace, serve)
     await say(workspace, heard, "Use the tool.")
     await workspace.close()
     workspace, heard = await make_workspace(model="toolsmith")
@@ -160,10 +160,7 @@ async def test_requests_wait_once_for_each_start_of_a_source(make_workspace, ser
 
 
 async def test_a_source_is_closed_and_asked_again_by_request(make_workspace, serve):
-    server = ToolServer("time", "now")
-    serve(server)
-    workspace, _ = await make_workspace(model="toolsmith", tools=(ECHO,))
-    await workspace.tool_sources.loaded()
+    workspace, _, server = await with_server(make_workspace, serve, tools=(ECHO,))
     server.has("now", "zones")
     await workspace.tool_sources.restart("time")
     assert server.is_closed
@@ -173,8 +170,5 @@ async def test_a_source_is_closed_and_asked_again_by_request(make_workspace, ser
 
 
 async def test_a_source_that_asks_without_a_screen_gets_no_answer(make_workspace, serve):
-    server = ToolServer("time", "now")
-    serve(server)
-    workspace, _ = await make_workspace(model="toolsmith")
-    await workspace.tool_sources.loaded()
+    _, _, server = await with_server(make_workspace, serve)
     assert await server.context.ask(object) is None

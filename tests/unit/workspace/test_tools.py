@@ -13,6 +13,7 @@ from tests.support.workspace import (
     LOOPBACKS,
     answered,
     command,
+    ids,
     last_failure,
     say,
     settled,
@@ -25,6 +26,14 @@ from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
 
 SLEEPER = command("sleeper", "import time; time.sleep(600)")
+
+
+async def called(make_workspace, tool, **options):
+    """Have the model call a tool; return the call that waits, too."""
+    chosen = {"model": "toolsmith", "tools": (tool,), "sent": ["Use the tool."], **options}
+    workspace, heard = await make_workspace(**chosen)
+    [waiting] = workspace.state.pending_calls
+    return workspace, heard, waiting
 
 
 @each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
@@ -51,10 +60,7 @@ async def test_a_call_is_answered_by_hand_and_the_conversation_continues(endpoin
 
 @each_row("endpoint", LOOPBACKS, ids=lambda e: e.protocol.value)
 async def test_a_command_answers_after_consent(endpoint, make_workspace):
-    workspace, heard = await make_workspace(
-        endpoint.name, "toolsmith", tools=(ECHO,), sent=["Use the tool."]
-    )
-    [waiting] = workspace.state.pending_calls
+    workspace, heard, waiting = await called(make_workspace, ECHO, endpoint=endpoint.name)
     assert waiting.can_run
     city = json.loads(waiting.call.arguments)["city"]
     await answered(workspace, heard, workspace.tools.run(waiting.entry_id, waiting.index))
@@ -77,10 +83,7 @@ async def test_an_unstored_answer_is_stored_later_without_running_the_command_ag
 ):
     log = tmp_path / "runs"
     once = command("once", f"open({str(log)!r}, 'a').write('x'); print('paid')")
-    workspace, heard = await make_workspace(
-        model="toolsmith", tools=(once,), sent=["Use the tool."]
-    )
-    [waiting] = workspace.state.pending_calls
+    workspace, heard, waiting = await called(make_workspace, once)
     add_message = MessageStore.add
 
     async def refuse(*_: object) -> None:
@@ -114,10 +117,7 @@ async def test_opening_a_session_runs_nothing(make_workspace):
 
 async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
     failing = command("broken", "import sys; print('no such city'); sys.exit(3)")
-    workspace, heard = await make_workspace(
-        model="toolsmith", tools=(failing,), sent=["Use the tool."]
-    )
-    [waiting] = workspace.state.pending_calls
+    workspace, heard, waiting = await called(make_workspace, failing)
     await workspace.tools.run(waiting.entry_id, waiting.index)
     await settled(workspace, heard)
     answer = workspace.state.entries[2].message
@@ -128,10 +128,7 @@ async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
 async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspace):
     import asyncio
 
-    workspace, heard = await make_workspace(
-        model="toolsmith", tools=(SLEEPER,), sent=["Use the tool."]
-    )
-    [waiting] = workspace.state.pending_calls
+    workspace, heard, waiting = await called(make_workspace, SLEEPER)
     running = asyncio.create_task(workspace.tools.run(waiting.entry_id, waiting.index))
     await heard.until(lambda: workspace.state.pending_calls[0].is_running)
     assert isinstance(heard.changes[-1], BranchChanged)
@@ -152,10 +149,7 @@ async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspac
 
 
 async def test_a_call_is_answered_once(make_workspace):
-    workspace, heard = await make_workspace(
-        model="toolsmith", tools=(BY_HAND,), sent=["Use the tool."]
-    )
-    [waiting] = workspace.state.pending_calls
+    workspace, heard, waiting = await called(make_workspace, BY_HAND)
     await answered(workspace, heard, workspace.tools.answer(waiting.entry_id, waiting.index, "one"))
     assert not await workspace.tools.answer(waiting.entry_id, waiting.index, "two")
     assert "answered already" in last_failure(heard)
@@ -163,10 +157,7 @@ async def test_a_call_is_answered_once(make_workspace):
 
 
 async def test_a_tool_without_a_command_is_not_run(make_workspace):
-    workspace, heard = await make_workspace(
-        model="toolsmith", tools=(BY_HAND,), sent=["Use the tool."]
-    )
-    [waiting] = workspace.state.pending_calls
+    workspace, heard, waiting = await called(make_workspace, BY_HAND)
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
     assert "by hand" in heard.of(Failed)[-1].error.advice
 
@@ -211,7 +202,7 @@ async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path)
     )
     [report] = await workspace.import_export.import_files((talk,), lambda report: None)
     await workspace.sessions.open(report.session_ids[0])
-    assert not await workspace.replies.regenerate(workspace.state.entries[-1].message.id)
+    assert not await workspace.replies.regenerate(ids(workspace)[-1])
     assert "waiting for an answer" in last_failure(heard)
     assert heard.received == []
 

@@ -20,7 +20,7 @@ from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.workspace.viewed_requests import save_summary, text_or_file
 
 
-def test_a_path_is_replaced_by_the_file(tmp_path: Path) -> None:
+def test_a_path_is_replaced_by_the_file(tmp_path: Path):
     file = tmp_path / "a request.json"
     file.write_text('{"model": "m", "messages": []}')
     assert text_or_file(f" '{file}'\n") == file.read_text()
@@ -28,7 +28,7 @@ def test_a_path_is_replaced_by_the_file(tmp_path: Path) -> None:
         assert text_or_file(text) == text
 
 
-def test_an_unreadable_path_is_reported() -> None:
+def test_an_unreadable_path_is_reported():
     with pytest.raises(InputError, match="cannot be read"):
         text_or_file("~nobody-of-this-name/request.json\0")
 
@@ -46,14 +46,14 @@ def test_an_unreadable_path_is_reported() -> None:
 )
 def test_lost_parts_of_a_captured_request_are_reported(
     not_kept: tuple[str, ...], wanted: str, told: str, is_all: bool
-) -> None:
+):
     words, kept_all = save_summary(not_kept, wanted, "m")
     assert told in words
     assert kept_all is is_all
     assert len(words) < 400
 
 
-def test_the_other_inputs_of_an_exported_turn_are_listed() -> None:
+def test_the_other_inputs_of_an_exported_turn_are_listed():
     made_of = Inputs(
         BUILT_IN_ENDPOINTS[0],
         Preset("p"),
