@@ -359,3 +359,18 @@ async def test_text_and_composer_stand_in_one_column_at_any_width(tmp_path: Path
             assert screen.place("╭")[0] == bar
             copy, _ = screen.place("copy")
             assert copy + len("copy ") <= screen.place("╮")[0]
+
+
+async def test_the_line_below_names_the_versions_of_the_message_under_the_cursor(tmp_path: Path):
+    other, last = Entry(reply("Other"), parent_id="m0"), Entry(reply("Five"), parent_id="m3")
+    said = user("One"), reply("Two"), other, user("Three"), reply("Four"), last
+    async with reading(tmp_path, *said, user("Six"), reply("Seven")) as screen:
+        assert "Version" not in screen.text
+        await screen.press("k", "k")
+        await screen.sees("Version 2 of 2: ← → others")
+        await screen.press("k")
+        await screen.loses("Version")
+        await screen.press("k")
+        await screen.sees("Version 2 of 2: ← → others")
+        await screen.press("left")
+        await screen.sees("Version 1 of 2: ← → others")

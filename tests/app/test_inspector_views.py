@@ -220,7 +220,7 @@ async def test_the_budget_counts_what_is_muted_apart() -> None:
         await press(pilot, "b")
         rows = "\n".join(rows_shown(app.pane.views.current))
         assert "1 message muted: 950 tokens not sent" in rows
-        assert "No other message is left out: no limit is known." in rows
+        assert "No other message is left out: the context limit is unknown." in rows
 
 
 async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
@@ -494,7 +494,7 @@ async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) ->
         app.pane.show(composed(limit=None))
         await pilot.pause()
         rows = "\n".join(rows_shown(app.pane.views.current))
-        assert "Nothing is left out: no limit is known." in rows
+        assert "Nothing is left out: the context limit is unknown." in rows
 
 
 async def test_a_source_reveals_all_its_places() -> None:

@@ -25,6 +25,17 @@ def row_above_footer(screen: Screen) -> str:
     return screen.lines[-2]
 
 
+async def test_the_row_names_no_key_that_means_another_thing_while_suggestions_are_open(
+    tmp_path: Path,
+) -> None:
+    async with open_screen(tmp_path, size=(120, 35)) as screen:
+        await screen.type("/mut")
+        await screen.sees("/mute-part", "Enter choose")
+        assert "earlier message" not in row_above_footer(screen)
+        await screen.press("escape")
+        await screen.sees("Enter send", "↑ earlier message")
+
+
 @each_row("size", SIZES, ids=str)
 async def test_a_pane_has_one_row_of_at_most_six_keys_that_moves_nothing(
     tmp_path: Path, size: tuple[int, int]

@@ -116,7 +116,11 @@ async def test_an_author_s_note_has_text_depth_and_role(tmp_path: Path) -> None:
         app = await opened(pilot)
         workspace = workspace_of(app)
         form = await open_form(pilot)
+        hint = form.query_one(".hint", Static)
+        assert "Enter save" in str(hint.render())
         row(form, "author_note").field.focus()
+        await until(pilot, lambda: "Ctrl+S save" in str(hint.render()))
+        assert "Enter new line" in str(hint.render())
         await pilot.press(*"Be", "enter", *"brief", "tab", "2", "down", "right", "right")
         await until(pilot, lambda: row(form, "note_role").text == "user")
         await saved(pilot)
@@ -180,3 +184,13 @@ async def test_a_model_is_made_the_default_in_the_chooser_and_unset_in_the_palet
         await until(pilot, lambda: workspace.state.model == "thinker")
         await press(pilot, "ctrl+p", *"unset default", "enter")
         assert await default() == ""
+
+
+async def test_the_reserve_of_the_reply_is_the_one_that_follows_from_the_limit(
+    tmp_path: Path,
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        await workspace_of(app).settings.set_parameter("context_limit", "60")
+        form = await open_form(pilot)
+        assert row(form, "reply_reserve").field.placeholder == "15"

@@ -197,7 +197,8 @@ def refused_settings(inputs: Inputs) -> dict[str, str]:
 
 def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """Return what holds for a request where its session sets nothing: the values as a person
-    writes them, each with where it comes from, by name, `model` included.
+    writes them, each with where it comes from, by name, `model` included. The reply's reserve
+    follows the limits that the session sets.
     """
     below = replace(inputs, settings=SessionSettings())
     resolved = parameters(below)
@@ -206,12 +207,14 @@ def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
         report = SettingReport(name, setting_text(parameter_json(sourced.value)), sourced.origin)
         defaults[name] = report.value, report.source
     limit = context_limit(below, resolved)
-    reserve = reply_reserve(below, resolved, limit)
+    unreserved = replace(inputs, settings=replace(inputs.settings, reply_reserve=None))
+    limits = parameters(unreserved)
+    reserve = reply_reserve(unreserved, limits, context_limit(unreserved, limits))
     profile = f"profile {below.profile.name}" if below.profile is not None else "default"
     role = f"role {below.role.name}" if below.role is not None else "default"
     return {
         **({"context_limit": (str(limit), "known for this model")} if limit is not None else {}),
-        "reply_reserve": (str(reserve), "max_tokens" if resolved.max_tokens else "default"),
+        "reply_reserve": (str(reserve), "max_tokens" if limits.max_tokens else "default"),
         "user_name": (below.user_name, profile),
         "char_name": (below.char_name, role),
         **defaults,

@@ -127,7 +127,8 @@ def row_entries(screen: Screen[object]) -> Iterator[RowEntry]:
         RowEntry(_joined([key_name(key) for key in bound]), word, bound[0], word in possible)
         for word, bound in keys.items()
     ]
-    yield from (*shown, *(_TYPED if isinstance(focused, Composer) else ()))[:MOST]
+    is_draft = isinstance(focused, Composer) and not focused.suggestions.is_open
+    yield from (*shown, *(_TYPED if is_draft else ()))[:MOST]
     if help_key and not is_field:
         yield RowEntry(key_name(help_key), ALL, help_key)
 

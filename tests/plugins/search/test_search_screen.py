@@ -265,7 +265,7 @@ async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) ->
         assert transcript.current.message.id == entry.message.id
         assert any("v opens the file" in told.message for told in app.notifications.log)
         hint = app.chat.pane.activity.hint
-        assert "Hit 1 of 1" in hint, hint
+        assert hint.startswith("The only hit: Esc back to the draft"), hint
         await pilot.press("ctrl+f", *"report.txt")
         await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
         await pilot.press("enter")

@@ -330,6 +330,8 @@ class SessionSettingsForm(Form[bool | None]):
         Binding("ctrl+r", "reset", "Inherit", show=False, priority=True)
     ]
     hint: ClassVar[str] = "Enter save · Esc cancel · ↑ ↓ row · ← → choose · Ctrl+R inherit"
+    _HINT_IN_LINES = "Ctrl+S save · Esc cancel · Enter new line · Ctrl+R inherit"
+    """The hint in a field of several lines."""
 
     def __init__(self, workspace: Workspace, focus: str = "") -> None:
         """`focus` names the row that gets the focus."""
@@ -424,6 +426,8 @@ class SessionSettingsForm(Form[bool | None]):
             accepts = field.accepts or SETTINGS[field.name].accepts
             about = one_line(f"{field.label.strip()}: {accepts}")
             self.query_one("#about", Static).update(Text(about))
+        hint = self._HINT_IN_LINES if isinstance(self.focused, TextArea) else self.hint
+        self.query_one(".hint", Static).update(hint)
 
     # --- the end ---------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from tui_chat.ui.areas.chat.queue_lines import QueueLines
 from tui_chat.ui.areas.chat.status_lines import (
     FOUND,
     NO_REPLY,
+    ONLY_FOUND,
     VERSIONS,
     ActivityLine,
     AttachmentLine,
@@ -119,9 +120,8 @@ class ChatPane(Vertical, OnePassWidget):
         self.read_only = read_only
         self._awaits_reply = False
         """True if the branch ends with a user message."""
-        self._version = ("", "")
-        """Which version the last reply is, in the transcript and outside; empty if it has only
-        one."""
+        self._last: Entry | None = None
+        """The last message, if all are shown and others can follow it."""
         self._found = ""
         """Which hit of a search of all conversations is shown; empty for none."""
         self._keys: Mapping[str, str] = DEFAULT_KEYS
@@ -192,11 +192,7 @@ class ChatPane(Vertical, OnePassWidget):
         self.activity.show_streaming(model, is_ours=not elsewhere)
         last = entries[-1] if entries and not is_part and not self.read_only else None
         self._awaits_reply = last is not None and last.message.role == "user"
-        self._version = ("", "")
-        if last is not None and last.message.role == "assistant" and last.siblings > 1:
-            number, count = last.sibling + 1, last.siblings
-            inside, outside = (words.format(number=number, count=count) for words in VERSIONS)
-            self._version = inside, outside
+        self._last = last
         self._update_hint(in_transcript=self.transcript.has_focus)
 
     def mark_temporary(self, is_temporary: bool) -> None:
@@ -223,8 +219,20 @@ class ChatPane(Vertical, OnePassWidget):
 
     def _update_hint(self, *, in_transcript: bool) -> None:
         hint = self._found if in_transcript else ""
-        hint = hint or (NO_REPLY if self._awaits_reply else self._version[not in_transcript])
+        hint = hint or (NO_REPLY if self._awaits_reply else self._version(in_transcript))
         self.activity.hint = insert_keys(hint, self._keys)
+
+    def _version(self, in_transcript: bool) -> str:
+        """Return which version the message under the cursor is, outside of the transcript the last
+        reply; empty for one without others.
+        """
+        entry = self.transcript.current if in_transcript and self._last else self._last
+        if entry is None or entry.siblings < 2:
+            return ""
+        if not in_transcript and entry.message.role != "assistant":
+            return ""
+        words = VERSIONS[not in_transcript]
+        return words.format(number=entry.sibling + 1, count=entry.siblings)
 
     def stream(
         self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING, unsaved: str = ""
@@ -302,6 +310,7 @@ class ChatPane(Vertical, OnePassWidget):
     @on(Transcript.CursorMoved)
     def _show_turn(self) -> None:
         self.token_strip.show_cursor(self.transcript.current_index)
+        self._update_hint(in_transcript=self.transcript.has_focus)
 
     @on(TokenStrip.TurnChosen)
     def _go_to_turn(self, event: TokenStrip.TurnChosen) -> None:
@@ -314,7 +323,8 @@ class ChatPane(Vertical, OnePassWidget):
         if self.find_bar is not None:
             self.find_bar.show(event.number, event.count, event.is_on)
         if event.is_on and not (self.find_bar is not None and self.find_bar.display):
-            self._found = FOUND.format(number=event.number, count=event.count)
+            words = FOUND if event.count > 1 else ONLY_FOUND
+            self._found = words.format(number=event.number, count=event.count)
         self._update_hint(in_transcript=self.transcript.has_focus)
 
     @on(Transcript.SearchLeft)

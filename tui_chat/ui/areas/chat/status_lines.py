@@ -32,9 +32,12 @@ VERSIONS = (
     "Version {number} of {count}: ← → others",
     "Version {number} of {count}: Shift+Tab, then ← →",
 )
-"""The hint if the last reply has several versions: in the transcript, and outside of it."""
+"""The hint if the message under the cursor has several versions, and outside of the transcript if
+the last reply has."""
 FOUND = "Hit {number} of {count:,}: n N others, Esc back to the draft, {{search}} all results"
 """The hint in the transcript after a jump from global search."""
+ONLY_FOUND = "The only hit: Esc back to the draft, {{search}} all results"
+"""The same where the conversation has no other hit."""
 NOT_SAVED = "Not saved yet"
 """Prefix of everything while something is only in memory."""
 STALLED = 5.0

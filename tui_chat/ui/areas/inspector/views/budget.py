@@ -46,7 +46,7 @@ _NAMES = {
     OriginKind.GLUE: "framing",
 }
 _UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}
-"""The unit of a count that is not of turns."""
+"""The unit of a count that is not of messages."""
 _KINDS: dict[str, str] = {"image": "picture"}
 _LABEL = 16
 _LARGEST = 5
@@ -90,7 +90,7 @@ class BudgetView(RowsView):
         whole = shares.limit or max(shares.used, 1)
         for share in shares.shares:
             is_edit = share.kind is OriginKind.EDIT  # they may take tokens away
-            unit = _UNITS.get(share.part or share.kind, "turn")
+            unit = _UNITS.get(share.part or share.kind, "message")
             detail = "" if is_edit else counted(share.turns, unit)
             name = _name(share, shares)
             parts.append(_amount(name, share.tokens, whole, detail, share.kind.value, width))
@@ -140,7 +140,9 @@ class BudgetView(RowsView):
         turn = shares.next_out
         if turn is None or shares.limit is None:
             what = "No other message" if muted else "No message" if self._unsent else "Nothing"
-            words = f"{what} is left out: no limit is known." if shares.limit is None else ""
+            words = (
+                f"{what} is left out: the context limit is unknown." if shares.limit is None else ""
+            )
             return [*parts, line((words, "muted"))] if words else parts
         words = first_words(turn.text.plain, width)
         parts.append(line(("Next to be left out", "heading")))
@@ -175,7 +177,7 @@ def _largest(envelope: ChatEnvelope, whole: int, width: int) -> Iterator[Part]:
     if len(envelope.turns) <= _LARGEST:
         return
     yield BLANK
-    yield line(("Largest turns", "heading"))
+    yield line(("Largest messages", "heading"))
     for turn, tokens in largest_turns(envelope, _LARGEST):
         right = f"{tokens:,} {tokens / whole:>6.1%}"
         words = first_words(turn.text.plain, max(width - len(right) - 13, 0))
@@ -198,7 +200,7 @@ def _items(share: Share, width: int) -> Iterator[Part]:
         for item in items:
             origin = Origin(OriginKind.TOOL, item.name) if is_tools else None
             name = "  " * bool(server) + one_line(item.name)
-            detail = _calls(item.count) if is_tools else _turns(item.count)
+            detail = _calls(item.count) if is_tools else _messages(item.count)
             left = (("▎", style), (name, ""), (detail, "muted"))
             yield line(*spread(width, left, f"{item.tokens:,}"), origin=origin)
 
@@ -215,14 +217,14 @@ def _calls(count: int) -> str:
     return f"  {counted(count, 'call')}" if count else "  never called"
 
 
-def _turns(count: int) -> str:
-    return f"  in {count:,} turns" if count > 1 else ""
+def _messages(count: int) -> str:
+    return f"  in {count:,} messages" if count > 1 else ""
 
 
 def _total(shares: Shares, about: str) -> Part:
     used = (f"{about}{shares.used:,}", "strong")
     if shares.limit is None:
-        return line(used, (" tokens, the limit is not known", "muted"))
+        return line(used, (" tokens, context limit unknown", "muted"))
     return line(used, (f" of {shares.limit:,} tokens", "muted"))
 
 
