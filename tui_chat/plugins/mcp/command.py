@@ -151,8 +151,9 @@ def _write(common: CommonOptions, servers: Sequence[ServerSettings]) -> None:
 
 
 def _table(settings: ServerSettings) -> dict[str, Any]:
-    """Return settings as a table of TOML, without what is as it is by default."""
-    values = {**write(settings), "env": dict(settings.env), "headers": dict(settings.headers)}
+    """Return settings as a table of TOML, without the name and what is as it is by default."""
+    pairs = {"env": dict(settings.env), "headers": dict(settings.headers)}
+    values = {**write(replace(settings, name="")), **pairs}
     return {key: value for key, value in values.items() if value}
 
 
