@@ -59,7 +59,6 @@ SLOW = (
     "tests/plugins/transcripts/test_snapshots.py",
     "tests/plugins/transcripts/test_view",
     "tests/plugins/web/test_serve.py",
-    "tests/plugins/web/test_serve_in_chromium.py",
     "tests/protocols/test_encode_meaning.py",
     "tests/unit/store/test_process_lock.py",
 )

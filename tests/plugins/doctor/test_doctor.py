@@ -123,9 +123,9 @@ def test_a_folder_that_cannot_be_read_is_named_and_help_works(run: Run):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "words"), SCREEN_FAULTS)
-def test_what_the_app_would_not_use_is_a_warning(line: str, words: str, home: Run, tmp_path: Path):
-    (tmp_path / "config.toml").write_text(f"{line}\n")
-    done = home("doctor", "--json")
-    assert checks(done)["config"] == ["warning"]
-    assert words in done.out.replace("\\u201c", "“").replace("\\u201d", "”")
+def test_what_the_app_would_not_use_is_a_warning(home: Run, tmp_path: Path):
+    for line, words in SCREEN_FAULTS:
+        (tmp_path / "config.toml").write_text(f"{line}\n")
+        done = home("doctor", "--json")
+        assert checks(done)["config"] == ["warning"], line
+        assert words in done.out.replace("\\u201c", "“").replace("\\u201d", "”")

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support.command_line import Run
 from tests.support.config_home import KEY, endpoints
+from tests.support.tables import each_row
 from tui_chat.config import OFFLINE
 
 __all__ = ["endpoints"]
 
 
-@pytest.mark.parametrize("name", [endpoint.name for endpoint in OFFLINE])
+@each_row("name", [endpoint.name for endpoint in OFFLINE])
 def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
     done = endpoints("test", name, "--model", "echo", "--json")
     assert done.code == 0, done.out + done.err

@@ -2,14 +2,14 @@ r"""Formulas as text. One that is not known as a whole is left as it was written
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.plugins.formulas.formula_text import LONGEST, readable
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("formula", "text"),
     [
         (r"$E = mc^2$", "E = mc²"),
@@ -36,7 +36,7 @@ def test_a_known_formula_is_readable(formula: str, text: str):
     assert readable(formula) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "formula",
     [
         r"$\unknown{x} + 1$",

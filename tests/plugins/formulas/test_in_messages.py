@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.message_lines import drawn
+from tests.support.tables import each_row
 from tui_chat.ui.areas.chat.markdown import section_lines
 from tui_chat.ui.areas.chat.sections import SectionSplitter
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "lines"),
     [
         (r"so $a_1 * b_1 * c$ costs $5", ["so a₁ ∗ b₁ ∗ c costs $5"]),

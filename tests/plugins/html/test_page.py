@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.command_line import Run
 from tests.support.replies import CITED, EXAMPLE, MUTED, PARTS, PNG, TEXT, muted_reply, reply, told
+from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, Part, ToolCall
@@ -36,7 +37,7 @@ def test_html_has_the_messages_and_the_other_versions():
     assert "<title>A walk</title>" in text
 
 
-@pytest.mark.parametrize(("muted", "words"), MUTED)
+@each_row(("muted", "words"), MUTED)
 def test_what_is_muted_is_said(muted: Muted, words: str):
     assert words in "".join(page(muted_reply(muted)))
 
@@ -63,7 +64,7 @@ def test_html_embeds_pictures_and_names_the_rest() -> None:
     assert 'href="https://files.example/a.png"' in text
 
 
-@pytest.mark.parametrize("mime", ['image/png"><script>', "image/svg+xml", "text/html"])
+@each_row("mime", ['image/png"><script>', "image/svg+xml", "text/html"])
 def test_no_type_leads_to_a_script(mime: str) -> None:
     text = "".join(page(reply("x", parts=(Part("image", mime, data=PNG),))))
     assert "<img" not in text
@@ -140,8 +141,8 @@ class Seen(HTMLParser):
                 assert re.match(r"(?i)https?://|mailto:|#m\d+$", value or "")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("where", ["content", "title", "thought", "tool", "call", "error", "part"])
+@each_row("text", HOSTILE)
+@each_row("where", ["content", "title", "thought", "tool", "call", "error", "part"])
 def test_a_page_has_only_safe_elements(text: str, where: str):
     entry = Entry(Message("assistant", text, "m1"))
     match where:

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ import pytest
 
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.plugins.mcp.stdio import StdioTransport
 from tui_chat.providers.client import HttpClient
 
 SCRIPT = Path(__file__).with_name("hostile_server.py")
@@ -39,10 +39,15 @@ async def start() -> AsyncIterator[Start]:
     await client.aclose()
 
 
-def process_of(server: Server) -> int:
-    transport = server._transport
-    assert isinstance(transport, StdioTransport)
-    return transport._process.pid
+def running() -> set[int]:
+    """Return the processes of `hostile_server.py` that this process has started."""
+    found: set[int] = set()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and SCRIPT.name.encode() in (folder / "cmdline").read_bytes():
+                found.add(int(folder.name))
+    return found
 
 
 def is_alive(pid: int) -> bool:

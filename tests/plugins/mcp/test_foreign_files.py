@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.plugins.mcp.foreign_files import (
@@ -138,13 +139,13 @@ def test_no_file_makes_calls_run_without_being_asked(tmp_path: Path):
     assert (is_allowed, settings.consent) == (True, "ask")
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"mcpServers": {}}', '{"mcpServers": 3}'])
+@each_row("text", ["[]", "{}", "{", '{"mcpServers": {}}', '{"mcpServers": 3}'])
 def test_a_file_without_servers_is_an_error(tmp_path: Path, text: str):
     with pytest.raises(InputError):
         read(tmp_path, text)
 
 
-@pytest.mark.parametrize("entry", [3, {}, {"command": 3}, {"command": "x", "url": "http://h"}, []])
+@each_row("entry", [3, {}, {"command": 3}, {"command": "x", "url": "http://h"}, []])
 def test_an_entry_that_is_no_server_is_named(tmp_path: Path, entry: Any):
     servers, faults = read(tmp_path, {"mcpServers": {"bad\x1b": entry, "good": {"command": "x"}}})
     assert list(servers) == ["good"]

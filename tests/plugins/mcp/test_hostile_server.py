@@ -11,7 +11,8 @@ import sys
 
 import pytest
 
-from tests.plugins.mcp.conftest import SCRIPT, Start, has_ended, is_alive, process_of
+from tests.plugins.mcp.conftest import SCRIPT, Start, has_ended, is_alive, running
+from tests.support.tables import each_row
 from tui_chat.errors import ConfigError, ProviderError
 from tui_chat.plugins.mcp import connection
 from tui_chat.plugins.mcp.content import read_result
@@ -46,65 +47,37 @@ async def test_a_server_that_ignores_the_probe_gets_the_handshake(
     assert server.info.protocol == "2025-06-18"
 
 
-async def test_what_cannot_be_offered_is_named(start: Start):
+async def test_tools_are_offered_as_they_are_under_names_that_models_accept(start: Start):
     server = start()
-    tools = await server.tools()
-    names = [tool.name for tool in tools]
-    assert len(names) == len(set(names))
-    assert not {"", "number", "listed", "huge"} & set(names)
+    listed = await server.tools()
+    tools = {tool.name: tool for tool in listed}
+    assert len(listed) == len(tools)
+    assert not {"", "number", "listed", "huge"} & tools.keys()
     assert len(server.tool_faults) == 5
     assert any("has the name of another one" in fault for fault in server.tool_faults)
-
-
-async def test_a_reference_to_the_network_stays_a_text(start: Start):
-    (remote,) = (tool for tool in await start().tools() if tool.name == "remote")
-    assert remote.definition.parameters["$ref"] == "http://127.0.0.1:9/schema.json"
-
-
-async def test_names_for_models_are_unique_and_valid(start: Start):
-    tools = await start().tools()
-    names = {tool.name: tool.definition.name for tool in tools}
+    names = {name: tool.definition.name for name, tool in tools.items()}
     assert len(set(names.values())) == len(names)
     assert all(len(name) <= 64 and name.startswith("bad__") for name in names.values())
     assert names["dotted_name"] == "bad__dotted_name"  # who has the name keeps it
     assert names["dotted.name"].startswith("bad__dotted_name_")
-
-
-async def test_hidden_characters_stay_for_who_looks(start: Start):
-    (hidden,) = (tool for tool in await start().tools() if tool.name == "hidden")
-    assert "\U000e0041" in hidden.definition.description
-    assert "\u202e" in hidden.definition.description
+    hidden = tools["hidden"]
+    assert {"\U000e0041", "\u202e"} <= set(hidden.definition.description)
     assert hidden.claims == (("readOnlyHint", True),)
+    parameters = tools["remote"].definition.parameters
+    assert parameters["$ref"] == "http://127.0.0.1:9/schema.json", "nobody fetches it"
 
 
 @ERAS
-async def test_a_changed_definition_has_another_hash(start: Start, era: str):
-    changed = asyncio.Event()
-    server = start(era, changed=lambda: "tools" in server.stale and changed.set())
-    before = {tool.name: tool.sha256 for tool in await server.tools()}
-    await server.call("change", {})
-    await changed.wait()
-    after = {tool.name: tool.sha256 for tool in await server.tools()}
-    assert {name for name in before if before[name] != after[name]} == {"hidden"}
-
-
-@ERAS
-async def test_a_refresh_that_failed_is_tried_again(
-    start: Start, era: str, monkeypatch: pytest.MonkeyPatch
+async def test_a_changed_definition_has_another_hash_once_a_refresh_succeeds(
+    start: Start, era: str
 ):
     changed = asyncio.Event()
     server = start(era, changed=lambda: "tools" in server.stale and changed.set())
     before = {tool.name: tool.sha256 for tool in await server.tools()}
-    await server.call("change", {})
+    await server.call("change", {"refusals": 1})
     await changed.wait()
-    with monkeypatch.context() as patch:
-
-        async def refuse(*_: object) -> None:
-            raise ProviderError("The server refused.")
-
-        patch.setattr(type(await server._connected()), "list_all", refuse)
-        with pytest.raises(ProviderError):
-            await server.tools()
+    with pytest.raises(ProviderError, match="Not now"):
+        await server.tools()
     after = {tool.name: tool.sha256 for tool in await server.tools()}
     assert {name for name in before if before[name] != after[name]} == {"hidden"}
 
@@ -125,30 +98,25 @@ def test_structured_content_is_repeated_only_by_equal_json():
     assert not wrong, wrong
 
 
-async def test_answers_out_of_order_reach_their_calls(start: Start):
+async def test_uses_share_one_start_and_answers_out_of_order_reach_their_calls(start: Start):
     server = start()
-    await server.tools()
+    results = await asyncio.gather(server.tools(), server.tools(), server.call("echo", {}))
+    assert results[0] == results[1]
+    assert server.state == "ready"
     first, second = await asyncio.gather(server.call("late", {}), server.call("late", {}))
     numbers = [int(result.text.split()[1]) for result in (first, second)]
     assert numbers[0] < numbers[1]
 
 
-async def test_wrong_ids_and_repeated_answers_are_skipped(start: Start):
-    server = start()
-    assert (await server.call("wrong", {})).text == "right"
-    assert (await server.call("echo", {})).text == "{}"
-    assert server.noise >= 6
-
-
-async def test_log_lines_on_the_output_are_skipped_and_counted(start: Start):
+async def test_what_is_no_answer_is_skipped_and_counted(start: Start):
     server = start()
     assert (await server.call("noise", {})).text == "heard"
-    assert server.noise == 5
+    assert server.noise == 5, "lines of a log"
     assert server.stderr_lines == ("noisy",)
-
-
-async def test_a_flood_of_notifications_is_survived(start: Start):
-    assert (await start().call("flood", {})).text == "done"
+    assert (await server.call("flood", {})).text == "done", "20,000 notifications"
+    assert (await server.call("wrong", {})).text == "right"
+    assert (await server.call("echo", {})).text == "{}"
+    assert server.noise >= 5 + 6, "wrong ids and a repeated answer"
 
 
 async def test_silence_ends_with_the_timeout_and_is_told(start: Start):
@@ -214,29 +182,24 @@ async def test_a_huge_result_is_cut_and_says_so(start: Start):
 async def test_a_line_without_end_is_refused(start: Start):
     server = start()
     await server.tools()
-    pid = process_of(server)
+    (pid,) = running()
     result = await server.call("line", {"size": 100_000_000})
     assert result.failed
     assert "a line of more than 16 MB" in result.text
     assert await has_ended(pid)
 
 
-async def test_progress_reaches_its_call_alone(start: Start):
+async def test_results_are_what_they_are_and_not_what_they_say(start: Start):
+    server = start()
     seen: list[object] = []
-    await start().call("progress", {}, lambda *values: seen.append(values))
+    await server.call("progress", {}, lambda *values: seen.append(values))
     assert seen == [(1, 2, "half")]
-
-
-async def test_what_a_tool_calls_failed_has_failed(start: Start):
-    result = await start().call("failing", {})
+    result = await server.call("failing", {})
     assert (result.text, result.failed) == ("no such city", True)
-    unknown = await start().call("nothing", {})
+    unknown = await server.call("nothing", {})
     assert unknown.failed
     assert "Unknown tool: nothing" in unknown.text
-
-
-async def test_content_is_what_it_is_and_not_what_it_says(start: Start):
-    result = await start().call("image", {})
+    result = await server.call("image", {})
     assert [(part.kind, part.mime) for part in result.parts] == [("image", "image/png")]
     assert result.text.splitlines() == [
         "one",
@@ -246,12 +209,12 @@ async def test_content_is_what_it_is_and_not_what_it_says(start: Start):
         "inside",
         "[content of the unknown type “hologram” left out]",
     ]
-
-
-async def test_a_server_that_asks_without_end_is_stopped(start: Start):
-    result = await start().call("loop", {})
+    result = await server.call("loop", {})
     assert result.failed
     assert "asked for input 10 times" in result.text
+    result = await server.call("ask", {})
+    assert result.failed
+    assert "without permission" in result.text, "nobody can answer"
 
 
 @ERAS
@@ -281,12 +244,6 @@ async def test_a_question_reaches_the_user_and_time_stands_still(start: Start, e
         assert answers["q3"] == {}
 
 
-async def test_a_question_that_nobody_can_answer_fails_the_call(start: Start):
-    result = await start("modern").call("ask", {})
-    assert result.failed
-    assert "without permission" in result.text
-
-
 async def test_no_key_is_in_the_environment(start: Start):
     environ = {
         **os.environ,
@@ -314,41 +271,36 @@ async def test_no_key_is_in_the_environment(start: Start):
         await start(settings={"args": ("${UNSET_VARIABLE}",)}).tools()
 
 
-async def test_a_program_that_does_not_exist_is_an_error_that_says_so(start: Start):
+async def test_a_program_that_does_not_exist_or_is_no_server_is_an_error(start: Start):
     server = start(settings={"command": "/nonexistent/server"})
     with pytest.raises(ProviderError, match="could not be started: No such file or directory"):
         await server.tools()
     assert server.state == "failed"
-
-
-async def test_a_program_that_is_no_server_is_an_error(start: Start):
-    server = start(settings={"command": "echo", "args": ("hello",)})
     with pytest.raises(ProviderError, match="ended with status 0"):
-        await server.tools()
+        await start(settings={"command": "echo", "args": ("hello",)}).tools()
 
 
-async def test_a_stubborn_server_is_ended_by_force(start: Start):
+async def test_a_stubborn_server_is_ended_by_force_and_who_leaves_does_not_wait(start: Start):
     server = start("stubborn")
     await server.tools()
-    pid = process_of(server)
+    (pid,) = running()
     await server.close()
     assert not is_alive(pid)
     assert server.state == "idle"
-
-
-async def test_who_leaves_does_not_wait_and_leaves_no_orphan(start: Start):
     stubborn, polite = start("stubborn"), start()
-    pids: list[int] = []
     for server in (stubborn, polite):
         await server.tools()
-        pids.append(process_of(server))
-        server.leave()
-    assert is_alive(pids[0])
-    assert [await has_ended(pid) for pid in pids] == [True, True]
+    pids = running()
+    assert len(pids) == 2
+    stubborn.leave()
+    polite.leave()
+    assert any(map(is_alive, pids))
+    assert all([await has_ended(pid) for pid in pids])
 
 
 LEAVING = f"""
-import asyncio, os
+import asyncio
+from tests.plugins.mcp.conftest import running
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.providers.client import HttpClient
@@ -357,7 +309,7 @@ async def main(how):
     settings = ServerSettings("bad", {sys.executable!r}, ("-S", {str(SCRIPT)!r}, *how.split()[1:]))
     server = Server(settings, HttpClient())
     await server.tools()
-    print(server._transport._process.pid, flush=True)
+    print(*running(), flush=True)
     if how.startswith("killed"):
         await asyncio.sleep(600)
     server.leave()
@@ -367,7 +319,7 @@ asyncio.run(main(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("how", ["killed", "left", "left stubborn"])
+@each_row("how", ["killed", "left", "left stubborn"])
 async def test_no_orphan_is_left_by_a_program_that_ends(how: str):
     process = subprocess.Popen(
         [sys.executable, "-c", LEAVING, how],
@@ -382,10 +334,3 @@ async def test_no_orphan_is_left_by_a_program_that_ends(how: str):
     _, errors = await asyncio.to_thread(process.communicate)
     assert errors == ""
     assert await has_ended(pid)
-
-
-async def test_several_uses_share_one_start(start: Start):
-    server = start()
-    results = await asyncio.gather(server.tools(), server.tools(), server.call("echo", {}))
-    assert results[0] == results[1]
-    assert server.state == "ready"

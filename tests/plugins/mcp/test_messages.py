@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.sdks import mcp_methods
+from tests.support.tables import each_row
 from tui_chat.plugins.mcp import messages
 from tui_chat.plugins.mcp.elicitation import FormQuestion, Reaction, reaction_to, read_question
 from tui_chat.plugins.mcp.messages import LEGACY, MODERN, Answer, Request, RpcError
@@ -25,8 +26,8 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "params"), REQUESTS)
-@pytest.mark.parametrize("version", [MODERN, *LEGACY])
+@each_row(("method", "params"), REQUESTS)
+@each_row("version", [MODERN, *LEGACY])
 def test_the_official_types_accept_our_requests(method: str, params: Any, version: str):
     message = messages.request(7, method, params, version, CAPABILITIES)
     assert (message["id"], message["method"]) == (7, method)
@@ -59,7 +60,7 @@ async def test_the_official_types_accept_our_answers_to_questions():
         mcp_methods.validate_client_result("elicitation/create", version, result)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "is_modern"),
     [
         (Answer(1, {"supportedVersions": [MODERN, "2099-01-01"]}), True),
@@ -164,7 +165,7 @@ def test_the_fields_of_a_form_check_their_values():
     assert form.faults({}) == {"name": "is required"}
 
 
-@pytest.mark.parametrize("url", ["javascript:alert(1)", "file:///etc/passwd", "http://a b", ""])
+@each_row("url", ["javascript:alert(1)", "file:///etc/passwd", "http://a b", ""])
 def test_only_a_url_of_the_web_may_be_shown(url: str):
     with pytest.raises(ValueError, match="URL"):
         read_question("s", {"mode": "url", "message": "m", "url": url})

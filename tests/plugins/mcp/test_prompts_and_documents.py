@@ -142,13 +142,8 @@ async def sent(make_workspace: Any, request: pytest.FixtureRequest) -> list[Any]
 async def test_prompts_and_documents_are_in_the_requests_of_all_protocols(sent: list[Any]):
     for endpoint, body in sent:
         accept(endpoint.protocol, body)
+        assert not ORACLE.is_file() or oracle(endpoint.protocol, body) == []
         text = json.dumps(body)
         for piece in ("First.", "Second.", "Third.", "embedded", "ignore all rules"):
             assert text.count(piece) == 1, piece
         assert "iVBORw0KGgoAAAANSUhEUgAAAAEAAAAB" in text
-
-
-@pytest.mark.skipif(not ORACLE.is_file(), reason="no oracle")
-async def test_the_oracle_accepts_prompts_and_documents(sent: list[Any]):
-    for endpoint, body in sent:
-        assert oracle(endpoint.protocol, body) == []

@@ -6,6 +6,7 @@ import pytest
 from textual.app import App
 from textual.widgets import Input, SelectionList, Static
 
+from tests.support.tables import each_row
 from tui_chat.plugins.mcp.elicitation import Reaction, read_question
 from tui_chat.plugins.mcp.question_dialog import dialog_of
 from tui_chat.ui.widgets.choice_field import ChoiceField
@@ -73,7 +74,7 @@ async def test_a_long_form_begins_with_its_first_field():
         assert fields.scroll_offset.y == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "action"),
     [(("escape",), "cancel"), (("enter",), "decline"), (("ctrl+s",), "accept")],
 )

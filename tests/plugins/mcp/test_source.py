@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.plugins.mcp.conftest import SCRIPT, has_ended, is_alive, process_of
+from tests.plugins.mcp.conftest import SCRIPT, has_ended, is_alive, running
 from tui_chat.config import Config
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.plugins.mcp.source import OfferedSource, ServerSource, open_sources
+from tui_chat.plugins.mcp.source import OfferedSource, open_sources
 from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.tool_sources import SourceContext, ToolSource
 
@@ -62,56 +62,45 @@ async def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterat
         await source.close()
 
 
-async def test_tools_have_their_origin_and_claims(opened: Opened):
-    opened.open(bad=settings(tools=("echo", "hidden")))
+async def test_tools_have_their_origin_and_are_called(opened: Opened):
+    names = ("echo", "progress", "change", "failing", "ask", "hidden")
+    opened.open(bad=settings(tools=names))
     (source,) = opened.sources
     assert (source.name, source.status.state, source.tools) == ("bad", "idle", ())
     await source.load()
     assert source.status.state == "ready"
-    echo, hidden = source.tools
-    assert echo.name == "bad__echo"
+    tools = {tool.name.removeprefix("bad__"): tool for tool in source.tools}
+    assert tools.keys() == set(names)
+    echo, hidden = tools["echo"], tools["hidden"]
     assert echo.server == "bad"
-    assert echo.definition.source is not None
-    assert echo.definition.source.name == "echo"
-    assert echo.definition.source.version == "hostile 6.6"
-    assert echo.definition.source.digest == echo.digest
+    origin = echo.definition.source
+    assert origin is not None
+    assert (origin.name, origin.version) == ("echo", "hostile 6.6")
+    assert origin.digest == echo.digest
     assert echo.runs.endswith("hostile_server.py")
     assert hidden.claims == ("only reads",)
+
     answer = await source.call(echo, ' {"a": 1}', print)
     assert (answer.text, answer.ok) == ('{"a": 1}', True)
-
-
-async def test_progress_is_told_in_words(opened: Opened):
-    opened.open(bad=settings(tools=("progress",)))
-    (source,) = opened.sources
-    await source.load()
-    words: list[str] = []
-    assert (await source.call(source.tools[0], "{}", words.append)).ok
-    assert words == ["50% half"]
-
-
-async def test_calls_that_cannot_be_made_are_answered(opened: Opened):
-    opened.open(bad=settings(tools=("echo", "failing")))
-    (source,) = opened.sources
-    await source.load()
-    echo, failing = source.tools
+    assert (await source.call(echo, "", print)).text == "{}"
     for arguments in ("{", "[1]"):
         answer = await source.call(echo, arguments, print)
         assert not answer.ok
         assert answer.text.startswith("The tool was not called.")
-    assert (await source.call(echo, "", print)).text == "{}"
-    assert not (await source.call(failing, "{}", print)).ok
+    assert not (await source.call(tools["failing"], "{}", print)).ok
+    words: list[str] = []
+    assert (await source.call(tools["progress"], "{}", words.append)).ok
+    assert words == ["50% half"]
+    # Nobody can be asked.
+    assert '"action": "decline"' in (await source.call(tools["ask"], "{}", print)).text
 
+    await source.call(tools["change"], "{}", print)
 
-async def test_tools_that_changed_are_asked_for_again(opened: Opened):
-    opened.open(bad=settings(tools=("change", "hidden")))
-    (source,) = opened.sources
-    await source.load()
-    change, before = source.tools
-    await source.call(change, "{}", print)
-    while source.tools[1].digest == before.digest:
+    def changed() -> bool:
+        return any(t.definition.description == "Adds, and more." for t in source.tools)
+
+    while not changed():
         await opened.until_changed()
-    assert source.tools[1].definition.description == "Adds, and more."
 
 
 async def test_a_server_that_fails_says_why(opened: Opened):
@@ -135,9 +124,8 @@ async def test_a_source_stays_open_unless_its_settings_change(opened: Opened):
 async def test_closing_does_not_wait_for_a_stubborn_server(opened: Opened):
     opened.open(bad=settings("stubborn"))
     (source,) = opened.sources
-    assert isinstance(source, ServerSource)
     await source.load()
-    pid = process_of(source.server)
+    (pid,) = running()
     await source.close()
     assert is_alive(pid)
     assert await has_ended(pid)
@@ -195,13 +183,3 @@ async def test_a_server_that_was_closed_while_it_started_starts_again(opened: Op
     await source.close()
     await source.load()
     assert source.status.state == "ready"
-
-
-async def test_questions_of_a_server_go_to_the_user_and_are_declined_without_one(
-    opened: Opened, tmp_path: Path
-):
-    opened.open(bad=settings(tools=("ask",)))
-    (source,) = opened.sources
-    await source.load()
-    (ask,) = source.tools
-    assert '"action": "decline"' in (await source.call(ask, "{}", print)).text

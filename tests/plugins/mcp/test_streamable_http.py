@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.tables import each_row
 from tui_chat.errors import ProviderError, Refused, TooLarge
 from tui_chat.plugins.mcp import streamable_http
 from tui_chat.plugins.mcp.server import Server
@@ -276,7 +277,7 @@ def at(*path: str, **schema: Any) -> dict[str, Any]:
 MARK = {"type": "string", "x-mcp-header": "Region"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "schema",
     [
         at("a", type="string", **{"x-mcp-header": ""}),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.models.search import Query
 from tui_chat.plugins.search.query_text import KnownNames, complete_filter, parse_query
 
@@ -36,7 +37,7 @@ def day(text: str) -> float:
     return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "query"),
     [
         ("two  words", Query("two words")),
@@ -66,7 +67,7 @@ def test_words_and_filters(typed: str, query: Query) -> None:
     assert (found.query, found.faults) == (query, ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "fault"),
     [
         ("role:nobody", "No role is called “nobody”."),
@@ -82,7 +83,7 @@ def test_unknown_filters_are_reported_and_ignored(typed: str, fault: str) -> Non
     assert (found.query, found.faults) == (Query("a", order="newest"), (fault,))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "whole"),
     [
         ("a ro", "a role:"),

@@ -12,6 +12,8 @@ from textual.widgets import Input, Static
 
 from tests.support.app import burst, leave_dialog, make_app, opened, say, settle, until
 from tests.support.hostile_names import EVIL, shown
+from tests.support.old_sessions import filled
+from tests.support.pictures import Album
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part
 from tui_chat.models.search import Hit, Query
@@ -317,8 +319,8 @@ async def test_escape_returns_and_keeps_the_query(tmp_path: Path) -> None:
         await settle(pilot)
         assert isinstance(app.screen, SearchScreen)
         assert app.screen.typed == "zebra"
-        assert "echo" in app.screen._known.model  # replied once, and is asked no more
-        await pilot.press(*"elephant model:echo")  # replaces what was searched for last
+        await pilot.press(*"elephant model:ec", "tab")  # replaces what was searched for last
+        assert app.screen.typed == "elephant model:echo ", "it replied once, and is asked no more"
         await found(pilot, app)
 
 
@@ -357,3 +359,14 @@ async def test_a_filter_without_matches_names_the_configured_key(tmp_path: Path)
         rows = app.query_one(SessionList).rows
         app.query_one(SessionList).filter.value = "nothing has this"
         await until(pilot, lambda: "Ctrl+K searches\nall messages." in rows.empty_text)
+
+
+async def test_searching(album: Album, tmp_path: Path) -> None:
+    await filled(tmp_path)
+    async with album.of(make_app(tmp_path)) as pilot:
+        app = await opened(pilot)
+        await pilot.press("ctrl+f", *"fox")
+        await until(pilot, lambda: len(app.screen.query_one(HitList).hits) > 2)
+        await pilot.press("down")
+        await settle(pilot)
+        await album.take(pilot, "found")

@@ -8,17 +8,27 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.app import asked, idle, make_app, opened, rows_shown, settle, until
+from tests.support.app import (
+    asked,
+    make_app,
+    opened,
+    rows_shown,
+    screen_text,
+    settle,
+    until,
+)
+from tests.support.pictures import Album
 from tests.support.tool_servers import ToolServer, tool_servers
 from tests.support.workspace import ECHO
 from tui_chat import extensions
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.side_by_side.column import SlotColumn, SlotTitle
-from tui_chat.plugins.side_by_side.screen import ComparisonScreen
+from tui_chat.plugins.side_by_side.screen import ComparisonScreen, PanelComposer
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.editing_mode import EditedText
+from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.inspector.views.diff import DiffView
 from tui_chat.workspace.target import Target
 
@@ -53,11 +63,19 @@ async def ended(pilot: Pilot[None], screen: ComparisonScreen) -> None:
 
 
 async def sent(pilot: Pilot[None], screen: ComparisonScreen, text: str) -> None:
-    screen._composer.focus()
-    screen._composer.text = text
+    composer_of(screen).focus()
+    composer_of(screen).text = text
     await pilot.press("enter")
-    await until(pilot, lambda: not screen._composer.text)
+    await until(pilot, lambda: not composer_of(screen).text)
     await ended(pilot, screen)
+
+
+def composer_of(screen: ComparisonScreen) -> PanelComposer:
+    return screen.query_one(PanelComposer)
+
+
+def question_of(screen: ComparisonScreen) -> ToolQuestion:
+    return screen.query_one(ToolQuestion)
 
 
 def replies(screen: ComparisonScreen) -> list[str]:
@@ -68,6 +86,9 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "echo", "mirror", "loopback-anthropic/echo")
         await sent(pilot, screen, "salt")
+        app = pilot.app
+        assert isinstance(app, TuiChat)
+        assert not app.main.is_current, "nothing is drawn below the columns"
         assert [bool(reply) for reply in replies(screen)] == [True] * 3
         await sent(pilot, screen, "pepper")
         assert {len(slot.entries) for slot in screen.panel.slots} == {4}
@@ -75,10 +96,13 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         await settle(pilot)
         assert screen.current.number == 3
         await pilot.press("k")
-        app = pilot.app
-        assert isinstance(app, TuiChat)
-        await until(pilot, lambda: not isinstance(app.screen, ComparisonScreen))
+        await until(pilot, lambda: app.main.is_current)
         await settle(pilot)
+        assert "pepper" in screen_text(app)
+        await pilot.press("ctrl+o")
+        await asked(pilot)
+        assert app.main.is_current  # around the dialog
+        await pilot.press("escape")
         state = app.workspace.state
         assert [e.endpoint for e in state.entries if e.endpoint] == ["loopback-anthropic"] * 2
         assert state.entries[1].siblings == 3
@@ -86,23 +110,6 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         live = await app.workspace.replies.submit("and on")
         assert live
         await app.workspace.exchanges.all_ended()
-
-
-async def test_nothing_is_drawn_below_the_columns(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        screen = await compared(pilot, "echo", "echo")
-        app = pilot.app
-        assert isinstance(app, TuiChat)
-        assert not app.main.is_current
-        await sent(pilot, screen, "salt")
-        await pilot.press("tab", "k")
-        await until(pilot, lambda: app.main.is_current)
-        await settle(pilot)
-        drawn = "".join(strip.text for strip in app.main._compositor.render_strips())
-        assert "salt" in drawn
-        await pilot.press("ctrl+o")
-        await asked(pilot)
-        assert app.main.is_current  # around the dialog
 
 
 async def test_a_slot_is_left_out_or_sent_to_alone(tmp_path: Path):
@@ -129,7 +136,7 @@ async def test_a_draft_waits_for_the_tools_of_servers(
     with tool_servers(tmp_path, monkeypatch, server):
         async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
             screen = await compared(pilot, "toolsmith", "echo")
-            state, composer = lambda: screen.workspace.state, screen._composer
+            state, composer = lambda: screen.workspace.state, composer_of(screen)
             server.may_answer.clear()
             composer.text = "Use the tool."
             await pilot.press("enter")
@@ -148,7 +155,7 @@ async def test_a_draft_waits_for_the_tools_of_servers(
 async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "flaky-stall", "flaky-stall", "flaky-stall")
-        screen._composer.text = "go"
+        composer_of(screen).text = "go"
         await pilot.press("enter")
         await until(pilot, lambda: all(slot.is_arriving for slot in screen.panel.slots))
         await pilot.press("tab", "2", "escape")
@@ -161,11 +168,11 @@ async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
         assert [slot.is_arriving for slot in screen.panel.slots] == arriving
         await pilot.press("escape")
         await until(pilot, lambda: not any(slot.is_arriving for slot in screen.panel.slots))
-        screen._composer.text = "not sent"
+        composer_of(screen).text = "not sent"
         await settle(pilot)
         await pilot.press("escape")
         await settle(pilot)
-        assert screen._composer.has_focus
+        assert composer_of(screen).has_focus
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is not screen)
         await settle(pilot)
@@ -206,9 +213,9 @@ async def test_the_composer_has_the_editing_mode_of_the_conversation(
         config = replace(app.workspace.state.config, editing_mode="caps")
         app.workspace.core.update(config=config)
         screen = await compared(pilot, "echo", "echo")
-        await until(pilot, lambda: screen._composer.border_title == "CAPS")
+        await until(pilot, lambda: composer_of(screen).border_title == "CAPS")
         await pilot.press("a", "b")
-        assert screen._composer.text == "AB"
+        assert composer_of(screen).text == "AB"
 
 
 async def test_a_tool_call_waits_in_its_slot_and_is_asked_about_there(tmp_path: Path):
@@ -216,27 +223,33 @@ async def test_a_tool_call_waits_in_its_slot_and_is_asked_about_there(tmp_path: 
     app = make_app(tmp_path, tools=(ECHO,), key_clock=lambda: float(next(seconds)))
     async with app.run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "echo", "toolsmith")
-        screen._composer.text = "Use the tool."
+        composer_of(screen).text = "Use the tool."
         await pilot.press("enter")
-        await until(pilot, lambda: screen._tools.question.call is not None)
+        await until(pilot, lambda: question_of(screen).call is not None)
         await settle(pilot)
-        assert "2 toolsmith" in str(screen._tools.question.border_title)
+        assert "2 toolsmith" in str(question_of(screen).border_title)
         await pilot.press("f8")
-        await until(pilot, lambda: screen._tools.question.is_armed)
+        await until(pilot, lambda: question_of(screen).is_armed)
         await pilot.press("y")
         await until(pilot, lambda: len(screen.panel.slots[1].entries) == 4)
         await ended(pilot, screen)
-        assert screen._tools.question.call is None
+        assert question_of(screen).call is None
         assert len(screen.panel.slots[0].entries) == 2
 
 
-async def test_requests_and_differences_are_shown(tmp_path: Path):
+async def test_columns_fit_the_terminal_and_show_requests_and_differences(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "mirror", "loopback-gemini/mirror", "echo")
+        columns = list(screen.query(SlotColumn))
+        screen.action_slot(3)
+        for width, count in ((80, 1), (120, 2), (160, 3)):
+            await pilot.resize_terminal(width, 45)
+            await until(pilot, lambda count=count: sum(c.display for c in columns) == count)
+            assert columns[2].display
+        screen.action_slot(1)
         await sent(pilot, screen, "Hello there")
         await pilot.press("tab", "equals_sign")
         await settle(pilot)
-        columns = list(screen.query(SlotColumn))
         assert [column.has_class("-different") for column in columns] == [False, True, True]
         words = "".join(row.text for row in columns[2].difference.rows)
         assert "Hello there" in words
@@ -275,18 +288,6 @@ async def test_a_column_says_whether_edits_by_hand_hold_in_it(tmp_path: Path):
         assert replies(screen) == ["salt", "salt"]
 
 
-async def test_columns_fit_the_terminal(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        screen = await compared(pilot, "echo", "echo", "echo", "echo")
-        for width, count in ((160, 3), (120, 2), (80, 1)):
-            await pilot.resize_terminal(width, 24)
-            await settle(pilot)
-            assert sum(column.display for column in screen.query(SlotColumn)) == count
-        screen.action_slot(4)
-        await idle(pilot)
-        assert [c.display for c in screen.query(SlotColumn)] == [False, False, False, True]
-
-
 async def test_slots_are_chosen_with_preset_and_settings_and_remembered(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
@@ -308,3 +309,17 @@ async def test_slots_are_chosen_with_preset_and_settings_and_remembered(tmp_path
         assert targets[0].settings == Settings(temperature=0.5, effort="low")
         assert targets[-1].model == "thinker"
         assert len(targets) == 3
+
+
+async def test_columns(album: Album, tmp_path: Path):
+    async with album.of(make_app(tmp_path)) as pilot:
+        screen = await compared(pilot, "mirror", "loopback-anthropic/thinker", "researcher")
+        await sent(pilot, screen, "What grows in the salt marsh?")
+        await pilot.press("tab")
+        # What was in sight has its height, and the bars beside the columns their sizes.
+        await pilot.press(*["pageup"] * 3, *["pagedown"] * 3)
+        await settle(pilot)
+        await album.take(pilot, "columns")
+        await pilot.press("2", "space", "equals_sign")
+        await settle(pilot)
+        await album.take(pilot, "differences")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.plugins.side_by_side.word_difference import UNLIKE, word_difference
 
 MARKS = {"": "{}", "new-part": "[{}]", "gone-part": "<{}>", "muted": "{}"}
@@ -17,7 +17,7 @@ def drawn(text: str, other: str) -> str:
     return words.replace("][", "").replace("><", "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "other", "difference"),
     [
         ("same", "same", "same"),

@@ -67,6 +67,7 @@ async def recording(
     max_body: int = 1 << 26,
     first_id: int = 1,
     pauses: Pauses | None = None,
+    endpoint: str = "",
     **options: Any,
 ) -> AsyncIterator[Recording]:
     """Run a tap in front of a server."""
@@ -79,7 +80,7 @@ async def recording(
             store,
             now=time.time,
             new_id=lambda: f"{next(numbers):032x}",
-            endpoint_name=lambda protocol, url: "",
+            endpoint_name=lambda protocol, url: endpoint,
         )
         tap = Recording("", store)
         tap.recorder = Recorder(

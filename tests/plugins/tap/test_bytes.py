@@ -11,9 +11,8 @@ import os
 import random
 from dataclasses import dataclass
 
-import pytest
-
 from tests.plugins.tap.wire import raw_server, tap_before, within
+from tests.support.tables import each_row
 
 EXCHANGES = int(os.environ.get("TUI_CHAT_TAP_EXCHANGES", "120"))
 """Random exchanges in one run."""
@@ -123,7 +122,7 @@ async def write_split(dice: random.Random, writer: asyncio.StreamWriter, sent: b
             await asyncio.sleep(0)
 
 
-@pytest.mark.parametrize("seed", range(max(1, EXCHANGES // (10 * PER_CONNECTION))))
+@each_row("seed", range(max(1, EXCHANGES // (10 * PER_CONNECTION))))
 async def test_both_sides_get_the_bytes_that_were_sent(seed: int):
     await asyncio.gather(*(one_connection(seed * 100 + number) for number in range(10)))
 

@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.plugins.tap.client_environment import client_variables
 from tui_chat.plugins.tap.upstreams import read_address, read_upstream
@@ -121,7 +124,7 @@ def test_a_command_names_the_address_in_its_arguments(environ: dict[str, str], t
     assert address.endswith("/api")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "code"),
     [(["no-such-program-at-all"], 127), (["/"], 126), (["sh", "-c", "kill -TERM $$"], 143)],
 )
@@ -131,53 +134,59 @@ def test_the_exit_code_is_the_commands(run: Run, tmp_path: Path, command: list[s
     assert "Traceback" not in done.err
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_without_a_command_it_runs_until_a_signal(
-    environ: dict[str, str], tmp_path: Path, number: int
-):
-    folder = str(tmp_path / "data")
-    command = [sys.executable, "-m", "tui_chat", "--data-dir", folder, "tap", "--listen", "0"]
+@contextmanager
+def running(
+    environ: dict[str, str], folder: Path
+) -> Iterator[tuple[subprocess.Popen[str], Callable[..., Any]]]:
+    """Run the tap without a command; yield it, and a function that asks through it."""
+    command = [sys.executable, "-m", "tui_chat", "--data-dir", str(folder / "data")]
     with subprocess.Popen(
-        [*command, "--upstream", "loopback"], env=environ, stdout=subprocess.PIPE, text=True
+        [*command, "tap", "--listen", "0", "--upstream", "offline"],
+        env=environ,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         base = process.stdout.readline().split()[2].rstrip(";")
         assert "OPENAI_BASE_URL=" in process.stdout.readline()
-        body = json.dumps({"model": "echo", "messages": [{"role": "user", "content": "Hi"}]})
-        request = urllib.request.Request(f"{base}/v1/chat/completions", body.encode())
-        with urllib.request.urlopen(request, timeout=20) as reply:
+
+        def ask(**body: Any) -> Any:
+            data = json.dumps({**body, "messages": [{"role": "user", "content": "Hi"}]}).encode()
+            request = urllib.request.Request(f"{base}/v1/chat/completions", data)
+            return urllib.request.urlopen(request, timeout=20)
+
+        yield process, ask
+
+
+@pytest.mark.slow
+def test_without_a_command_it_runs_until_a_signal(environ: dict[str, str], tmp_path: Path):
+    with running(environ, tmp_path) as (process, ask):
+        with ask(model="echo") as reply:
             assert json.load(reply)["choices"][0]["message"]["content"] == "Hi"
         line = ""
         while "echo" not in line:
+            assert process.stdout is not None
             line = process.stdout.readline()
             assert line, "it ended early"
         assert line.split()[1:3] == ["Python-urllib", "echo"]
-        process.send_signal(number)
-        assert process.wait(20) == (0 if number == signal.SIGINT else 143)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 143
 
 
 @pytest.mark.slow
 def test_it_ends_at_once_while_a_reply_arrives(run: Run, environ: dict[str, str], tmp_path: Path):
-    folder = ["--data-dir", str(tmp_path / "data")]
-    command = [sys.executable, "-m", "tui_chat", *folder, "tap", "--listen", "0"]
-    with subprocess.Popen(
-        [*command, "--upstream", "offline"], env=environ, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        base = process.stdout.readline().split()[2].rstrip(";")
-        body = {"model": "flaky-stall", "messages": [{"role": "user", "content": "Hi"}]}
-        data = json.dumps({**body, "stream": True}).encode()
-        request = urllib.request.Request(f"{base}/v1/chat/completions", data)
-        with urllib.request.urlopen(request, timeout=20) as reply:
-            assert reply.readline().startswith(b"data: ")
-            process.send_signal(signal.SIGINT)
-            assert process.wait(8) == 0
-    (session,) = json.loads(run(*folder, "sessions", "list", "--json").out)
+    with (
+        running(environ, tmp_path) as (process, ask),
+        ask(model="flaky-stall", stream=True) as reply,
+    ):
+        assert reply.readline().startswith(b"data: ")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(8) == 0
+    (session,) = json.loads(run("--data-dir", tmp_path / "data", "sessions", "list", "--json").out)
     assert session["status"] == "stopped"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "told"),
     [
         (["--listen", "0.0.0.0:0"], "--listen: 0.0.0.0 can be reached from other machines."),
@@ -194,26 +203,20 @@ def test_bad_flags_are_explained(run: Run, tmp_path: Path, words: list[str], tol
     assert told in done.err
 
 
-ADDRESSES = [
-    ("", ("127.0.0.1", 9)),
-    ("8080", ("127.0.0.1", 8080)),
-    (":8080", ("127.0.0.1", 8080)),
-    ("localhost", ("localhost", 9)),
-    ("localhost:1", ("localhost", 1)),
-    ("::1", ("::1", 9)),
-    ("[::1]:1", ("::1", 1)),
-]
-
-
-@pytest.mark.parametrize(("text", "address"), ADDRESSES)
-def test_addresses(text: str, address: tuple[str, int]):
-    assert read_address(text, 9) == address
-
-
-@pytest.mark.parametrize("text", ["a:b", "a:70000", "[::1]:x"])
-def test_addresses_that_are_none(text: str):
-    with pytest.raises(InputError):
-        read_address(text, 9)
+def test_addresses():
+    for text, address in (
+        ("", ("127.0.0.1", 9)),
+        ("8080", ("127.0.0.1", 8080)),
+        (":8080", ("127.0.0.1", 8080)),
+        ("localhost", ("localhost", 9)),
+        ("localhost:1", ("localhost", 1)),
+        ("::1", ("::1", 9)),
+        ("[::1]:1", ("::1", 1)),
+    ):
+        assert read_address(text, 9) == address
+    for text in ("a:b", "a:70000", "[::1]:x"):
+        with pytest.raises(InputError):
+            read_address(text, 9)
 
 
 VARIABLES: list[tuple[str, dict[str, Any]]] = [
@@ -223,7 +226,7 @@ VARIABLES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("url", "paths"), VARIABLES)
+@each_row(("url", "paths"), VARIABLES)
 def test_the_variables_of_clients(url: str, paths: dict[str, str]):
     found = client_variables("http://127.0.0.1:1", read_upstream(url) if url else None)
     assert {name: found[name] for name in paths} == {

@@ -7,9 +7,9 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx
-import pytest
 
 from tests.plugins.tap.conftest import KEY, Recording
+from tests.support.tables import each_row
 from tui_chat.plugins.tap.call_output import call_json
 from tui_chat.providers.credentials import Credentials
 
@@ -24,7 +24,7 @@ def kept(headers: tuple[tuple[str, str], ...], target: str, body: Any) -> tuple[
     return found.mask_headers(headers), found.mask_target(target), text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {"prompt_cache_key": "5f2c-thread", "input": [], "client_metadata": {"id": "5f2c-thread"}},
@@ -50,7 +50,7 @@ def test_identifiers_and_the_conversation_stay(body: dict[str, Any]):
     assert text == json.dumps(body, ensure_ascii=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "header",
     [
         ("Authorization", f"Bearer {SECRET}"),
@@ -73,7 +73,7 @@ def test_a_credential_of_a_header_is_masked_wherever_it_is_repeated(header: tupl
     assert SECRET not in repr(kept((header,), f"/v1?x={SECRET}", body))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         {"api_key": SECRET},
@@ -90,7 +90,7 @@ def test_a_credential_in_the_settings_of_a_body_is_masked(body: dict[str, Any]):
     assert SECRET not in repr(kept((), "/v1/messages", body))
 
 
-@pytest.mark.parametrize("name", ["key", "api_key", "access_token", "sig"])
+@each_row("name", ["key", "api_key", "access_token", "sig"])
 def test_a_credential_of_the_query_is_masked(name: str):
     found = kept((), f"/v1?alt=sse&{name}={SECRET}&beta=true", {"error": SECRET})
     assert found[1:] == (f"/v1?alt=sse&{name}=[key]&beta=true", '{"error": "[key]"}')

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.tables import each_row
 
 KEY = "sk-planted-0123456789abcdefghij"
 
@@ -122,7 +123,7 @@ def test_tokens_are_those_that_the_reply_reported(run: Run, tmp_path: Path):
     assert calls[1]["compared"]["cache"]["total"] == 210
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words", "told"),
     [
         (json.dumps(FILE), ("--call", 4), "There is no call 4: the HAR file has 3."),
@@ -141,7 +142,7 @@ def test_faults(run: Run, tmp_path: Path, text: str, words: tuple[Any, ...], tol
     assert told in done.err
 
 
-@pytest.mark.parametrize("time", [10**400, 1e999, -1, True, "900", None])
+@each_row("time", [10**400, 1e999, -1, True, "900", None])
 def test_an_impossible_time_is_left_out(run: Run, tmp_path: Path, time: Any):
     path = tmp_path / "calls.har"
     reply = f"data: {json.dumps(DELTA)}\n\ndata: [DONE]\n\n"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import httpx
 import pytest
 
 from tests.plugins.tap.conftest import KEY, recording
-from tests.plugins.tap.test_proxy import read_request, request
-from tests.plugins.tap.wire import PATIENCE, Tap, tap_with, within
+from tests.plugins.tap.test_proxy import OK, request
+from tests.plugins.tap.wire import PATIENCE, Tap, answering, tap_with, within
+from tests.support.tables import each_row
 from tests.support.vendors import serve
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
@@ -22,13 +24,11 @@ from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import OriginKind
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.call_output import call_json, call_line
-from tui_chat.plugins.tap.calls import read_call
 from tui_chat.plugins.tap.held_request import editable_text, edited_body
 from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision, Pauses, read_pattern
 
 BODY = b'{"model": "echo",  "messages": [{"role": "user", "content": "caf\\u00e9"}]}'
 VERSION = {"anthropic-version": "2023-06-01"}
-OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 
 CALLS: list[tuple[Protocol, str, dict[str, Any], Callable[[dict[str, Any]], Any]]] = [
     (
@@ -63,7 +63,7 @@ CALLS: list[tuple[Protocol, str, dict[str, Any], Callable[[dict[str, Any]], Any]
     ),
 ]
 """Protocol, path, body, and what has the text of the user."""
-by_protocol = pytest.mark.parametrize(
+by_protocol = each_row(
     ("protocol", "path", "body", "part"), CALLS, ids=lambda value: getattr(value, "value", "")
 )
 
@@ -89,78 +89,89 @@ class Waiting:
         return await asyncio.wait_for(self.ended.get(), PATIENCE)
 
 
-class Upstream:
-    """Keeps what it receives, and answers each request."""
+class PausedTap:
+    """A tap that holds requests in front of an upstream, which keeps what it receives."""
 
-    def __init__(self) -> None:
-        self.received: list[bytes] = []
+    def __init__(self, tap: Tap, waiting: Waiting, received: list[bytes]) -> None:
+        self.tap, self.waiting, self.received = tap, waiting, received
 
-    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while True:
-            self.received.append(await read_request(reader))
-            writer.write(OK)
+    def request(self, body: bytes = BODY, path: str = "/v1/messages", *more: str) -> bytes:
+        return request(self.tap.proxy.port, body, path, *more)
+
+    async def ask(self, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await self.tap.send(data or self.request())
+
+    async def hold(
+        self, data: bytes = b""
+    ) -> tuple[HeldRequest, asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await self.ask(data)
+        return await self.waiting.next(), reader, writer
 
 
-async def ask(tap: Tap, data: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await tap.connect()
-    writer.write(data)
-    return reader, writer
+@asynccontextmanager
+async def pausing(pattern: str = "model:echo", seconds: float = 60.0) -> AsyncIterator[PausedTap]:
+    """Run a tap that holds what has a pattern; its upstream answers each request."""
+    waiting, received = Waiting(pattern, seconds=seconds), list[bytes]()
+    async with tap_with(answering(OK, received), pauses=waiting.pauses) as tap:
+        yield PausedTap(tap, waiting, received)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "is_held"),
+async def is_answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    assert await within(reader.readexactly(len(OK))) == OK
+    writer.close()
+
+
+CALL = "/v1/messages"
+
+
+@each_row(
+    ("pattern", "path", "is_held"),
     [
-        ("path:/v1/messages", True),
-        ("path:*/messages", True),
-        ("path:/v1/*/messages", False),
-        ("model:ech*", True),
-        ("model:ECHO", True),
-        ("model:ch*", False),
-        ("body:café", True),
-        ("body:caf\\u00e9", True),
-        ("body:*", False),
-        ("client:my-agent", True),
-        ("client:claude", False),
-        ("café", True),
-        ("my-ag*", True),
-        ("nothing", False),
+        ("path:/v1/messages", CALL, True),
+        ("path:*/messages", CALL, True),
+        ("path:/v1/*/messages", CALL, False),
+        ("model:ech*", CALL, True),
+        ("model:ECHO", CALL, True),
+        ("model:ch*", CALL, False),
+        ("body:café", CALL, True),
+        ("body:caf\\u00e9", CALL, True),
+        ("body:*", CALL, False),
+        ("client:my-agent", CALL, True),
+        ("client:claude", CALL, False),
+        ("café", CALL, True),
+        ("my-ag*", CALL, True),
+        ("nothing", CALL, False),
+        # Nothing but calls of models is held.
+        ("path:*", "/v1/messages/count_tokens", False),
+        ("path:*", "/v1/embeddings", False),
+        ("path:*", "/x", False),
     ],
 )
-async def test_patterns(pattern: str, is_held: bool):
-    waiting, upstream = Waiting(pattern), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        sent = request(tap.proxy.port, BODY, "/v1/messages", "user-agent: My-Agent/1.0")
-        reader, writer = await ask(tap, sent)
+async def test_patterns(pattern: str, path: str, is_held: bool):
+    async with pausing(pattern) as paused:
+        body = BODY if path == CALL else b"[]"
+        sent = paused.request(body, path, "user-agent: My-Agent/1.0")
+        reader, writer = await paused.ask(sent)
         if is_held:
-            held = await waiting.next()
+            held = await paused.waiting.next()
             assert held.call.program.name == "My-Agent"
-            assert not upstream.received
+            assert not paused.received
             assert held.decide(HoldDecision("sent"))
             assert not held.decide(HoldDecision("dropped"))
-        assert await within(reader.readexactly(len(OK))) == OK
-        host = f"host: 127.0.0.1:{tap.proxy.port}".encode()
-        target = f"host: {tap.upstream.authority}".encode()
-        assert upstream.received == [sent.replace(host, target)]
-        writer.close()
-        (exchange,) = await tap.ended()
+        await is_answered(reader, writer)
+        host = f"host: 127.0.0.1:{paused.tap.proxy.port}".encode()
+        target = f"host: {paused.tap.upstream.authority}".encode()
+        assert paused.received == [sent.replace(host, target)]
+        (exchange,) = await paused.tap.ended()
         assert (exchange.hold is not None) is is_held
-        assert exchange.request.data == BODY
+        assert exchange.request.data == body
+        assert paused.waiting.held.empty()
 
 
-@pytest.mark.parametrize("text", ["", "model:", " "])
+@each_row("text", ["", "model:", " "])
 def test_a_pattern_has_a_text(text: str):
     with pytest.raises(InputError, match="no text to look for"):
         read_pattern(text)
-
-
-@pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/v1/embeddings", "/x"])
-async def test_only_model_calls_are_held(path: str):
-    waiting, upstream = Waiting("path:*"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        reader, writer = await ask(tap, request(tap.proxy.port, b"[]", path))
-        assert await within(reader.readexactly(len(OK))) == OK
-        writer.close()
-    assert waiting.held.empty()
 
 
 async def test_chunks_and_compressed_bodies_pass_as_they_came_after_a_hold():
@@ -180,7 +191,8 @@ async def test_chunks_and_compressed_bodies_pass_as_they_came_after_a_hold():
             f"POST /v1/chat/completions HTTP/1.1\r\nHOST: 127.0.0.1:{tap.proxy.port}\r\n"
             "content-encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
         ).encode()
-        reader, writer = await ask(tap, head + chunks)
+        reader, writer = await tap.connect()
+        writer.write(head + chunks)
         (await waiting.next()).decide(HoldDecision("sent"))
         assert await within(reader.readexactly(len(OK))) == OK
         await done.wait()
@@ -190,20 +202,18 @@ async def test_chunks_and_compressed_bodies_pass_as_they_came_after_a_hold():
 
 
 async def test_a_client_that_waits_for_continue_is_told_to_go_on():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        sent = request(tap.proxy.port, BODY, "/v1/messages", "expect: 100-continue")
-        reader, writer = await ask(tap, sent[: -len(BODY)])
+    async with pausing() as paused:
+        sent = paused.request(BODY, CALL, "expect: 100-continue")
+        reader, writer = await paused.ask(sent[: -len(BODY)])
         told = b"HTTP/1.1 100 Continue\r\n\r\n"
         assert await within(reader.readexactly(len(told))) == told
         writer.write(BODY)
-        (await waiting.next()).decide(HoldDecision("sent"))
-        assert await within(reader.readexactly(len(OK))) == OK
-        writer.close()
+        (await paused.waiting.next()).decide(HoldDecision("sent"))
+        await is_answered(reader, writer)
 
 
 @by_protocol
-@pytest.mark.parametrize("encoding", ["", "gzip"])
+@each_row("encoding", ["", "gzip"])
 async def test_an_edited_request_is_sent(
     tmp_path: Path, protocol: Protocol, path: str, body: Any, part: Any, encoding: str
 ):
@@ -272,8 +282,8 @@ def texts_by_hand(node: Tree) -> Iterator[str]:
 
 
 @by_protocol
-@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "streamed"])
-async def test_an_answer_by_hand(
+@each_row("is_stream", [False, True], ids=["whole", "streamed"])
+async def test_an_answer_by_hand_and_a_refusal(
     tmp_path: Path, protocol: Protocol, path: str, body: Any, part: Any, is_stream: bool
 ):
     waiting, received = Waiting("Hi"), list[HttpRequest]()
@@ -313,105 +323,77 @@ async def test_an_answer_by_hand(
         sending = asyncio.create_task(client.post(path, json=body))
         (await waiting.next()).decide(HoldDecision("sent"))
         assert (await sending).status_code == 200
+        sending = asyncio.create_task(client.post(path, json=body))
+        (await waiting.next()).decide(HoldDecision("dropped"))
+        response = await sending
+        assert (response.status_code, len(received)) == (403, 1)
+        assert "dropped this request" in json.dumps(response.json()["error"])
+        assert response.headers["x-should-retry"] == "false"
+        call = (await tap.recorded(3))[-1]
+        assert call.failure == "Dropped by hand; it was not sent."
+        assert call_json(call, 0.0, ())["response"]["outcome"] == "dropped"
 
 
 async def test_an_answer_by_hand_at_a_path_of_a_gateway():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        reader, writer = await ask(tap, request(tap.proxy.port, BODY, "/api/chat/completions"))
-        (await waiting.next()).decide(HoldDecision("answered", b"By hand."))
+    async with pausing() as paused:
+        held, reader, writer = await paused.hold(paused.request(BODY, "/api/chat/completions"))
+        held.decide(HoldDecision("answered", b"By hand."))
         answer = await within(reader.readuntil(b"By hand."))
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
         assert b'"choices":' in answer
         writer.close()
 
 
-@by_protocol
-async def test_a_dropped_request_is_refused(
-    tmp_path: Path, protocol: Protocol, path: str, body: Any, part: Any
-):
-    waiting, received = Waiting("Hi"), list[HttpRequest]()
-    async with (
-        serve(on_request=received.append) as server,
-        recording(tmp_path, server.base_url, pauses=waiting.pauses) as tap,
-        httpx.AsyncClient(base_url=tap.base_url, headers=VERSION) as client,
-    ):
-        sending = asyncio.create_task(client.post(path, json=body))
-        (await waiting.next()).decide(HoldDecision("dropped"))
-        response = await sending
-        assert (response.status_code, received) == (403, [])
-        assert "dropped this request" in json.dumps(response.json()["error"])
-        assert response.headers["x-should-retry"] == "false"
-        (call,) = await tap.recorded(1)
-        assert call.failure == "Dropped by hand; it was not sent."
-        assert call_json(call, 0.0, ())["response"]["outcome"] == "dropped"
-
-
 async def test_the_time_limit_sends_a_request_as_it_came():
-    waiting, upstream = Waiting("model:echo", seconds=0.05), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        reader, writer = await ask(tap, request(tap.proxy.port, BODY))
-        assert await within(reader.readexactly(len(OK))) == OK
-        held = await waiting.end()
-        assert (held.hold.end, waiting.pauses.requests) == ("expired", {})
-        assert upstream.received[0].endswith(BODY)
+    async with pausing(seconds=0.05) as paused:
+        await is_answered(*await paused.ask())
+        held = await paused.waiting.end()
+        assert (held.hold.end, paused.waiting.pauses.requests) == ("expired", {})
+        assert paused.received[0].endswith(BODY)
         assert not held.decide(HoldDecision("dropped"))
-        writer.close()
 
 
 async def test_all_are_sent_and_none_is_held_afterwards():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        clients = [await ask(tap, request(tap.proxy.port, BODY)) for _ in range(3)]
-        for _ in clients:
-            await waiting.next()
-        waiting.pauses.stop()
-        clients.append(await ask(tap, request(tap.proxy.port, BODY)))
-        for reader, writer in clients:
-            assert await within(reader.readexactly(len(OK))) == OK
-            writer.close()
-    assert len(upstream.received) == 4
+    async with pausing() as paused:
+        clients = [(await paused.hold())[1:] for _ in range(3)]
+        paused.waiting.pauses.stop()
+        clients.append(await paused.ask())
+        for client in clients:
+            await is_answered(*client)
+        assert len(paused.received) == 4
 
 
 async def test_the_end_of_the_proxy_refuses_what_is_held():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        reader, writer = await ask(tap, request(tap.proxy.port, BODY))
-        await waiting.next()
+    async with pausing() as paused:
+        _, reader, writer = await paused.hold()
     answer = await within(reader.read())
     writer.close()
     assert answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert b"ended while it held this request; it was not sent" in answer
-    assert (await waiting.end()).hold.end == "ended"
-    assert not upstream.received
+    assert (await paused.waiting.end()).hold.end == "ended"
+    assert not paused.received
 
 
-@pytest.mark.parametrize("is_reset", [False, True], ids=["closed", "reset"])
-async def test_a_client_that_hangs_up_is_noticed(is_reset: bool):
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        _, writer = await ask(tap, request(tap.proxy.port, BODY))
-        await waiting.next()
-        if is_reset:
-            writer.transport.abort()
-        else:
-            writer.close()
-        held = await waiting.end()
-        assert (held.hold.end, waiting.pauses.requests) == ("client disconnected", {})
-        (exchange,) = await tap.ended()
-        assert exchange.outcome == "client disconnected"
-    assert not upstream.received
-
-
-async def test_a_client_that_leaves_within_its_request_is_not_held():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        _, writer = await ask(tap, request(tap.proxy.port, BODY)[:-20])
+async def test_a_client_that_leaves_is_noticed():
+    for is_reset in (False, True):
+        async with pausing() as paused:
+            *_, writer = await paused.hold()
+            if is_reset:
+                writer.transport.abort()
+            else:
+                writer.close()
+            held = await paused.waiting.end()
+            assert (held.hold.end, paused.waiting.pauses.requests) == ("client disconnected", {})
+            (exchange,) = await paused.tap.ended()
+            assert exchange.outcome == "client disconnected"
+        assert not paused.received
+    async with pausing() as paused:  # within its request
+        _, writer = await paused.ask(paused.request()[:-20])
         writer.close()
-        (exchange,) = await tap.ended()
+        (exchange,) = await paused.tap.ended()
         assert (exchange.outcome, exchange.hold) == ("client disconnected", None)
-    assert not upstream.received
-    assert waiting.held.empty()
+    assert not paused.received
+    assert paused.waiting.held.empty()
 
 
 async def test_half_a_request_goes_on_after_the_time_limit():
@@ -425,12 +407,12 @@ async def test_half_a_request_goes_on_after_the_time_limit():
 
     async with tap_with(upstream, pauses=waiting.pauses) as tap:
         sent = request(tap.proxy.port, BODY)
-        reader, writer = await ask(tap, sent[:-20])
+        reader, writer = await tap.connect()
+        writer.write(sent[:-20])
         await asyncio.wait_for(half.wait(), PATIENCE)
         writer.write(sent[-20:])
         assert await within(reader.readexactly(len(OK))) == OK
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert exchange.request.data == BODY
     assert waiting.passed == ["it did not arrive in time to be held"]
 
@@ -449,7 +431,7 @@ async def test_a_body_over_the_limit_passes_unheld():
         writer.write(OK)
 
     async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        reader, writer = await ask(tap, request(tap.proxy.port, body))
+        reader, writer = await tap.send(request(tap.proxy.port, body))
         async with asyncio.timeout(6 * PATIENCE):
             assert await reader.readexactly(len(OK)) == OK
         writer.close()
@@ -458,46 +440,33 @@ async def test_a_body_over_the_limit_passes_unheld():
 
 
 async def test_a_request_after_the_held_one_keeps_its_place():
-    waiting, upstream = Waiting("body:café"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        first, second = request(tap.proxy.port, BODY), request(tap.proxy.port, b'{"model": "b"}')
-        reader, writer = await ask(tap, first + second)
-        held = await waiting.next()
+    async with pausing("body:café") as paused:
+        second = paused.request(b'{"model": "b"}')
+        held, reader, writer = await paused.hold(paused.request() + second)
         held.decide(HoldDecision("edited", b'{"model": "other"}'))
         assert await within(reader.readexactly(2 * len(OK))) == 2 * OK
         writer.close()
-    assert [data.rpartition(b"\r\n")[2] for data in upstream.received] == [
-        b'{"model": "other"}',
-        b'{"model": "b"}',
-    ]
+        bodies = [data.rpartition(b"\r\n")[2] for data in paused.received]
+        assert bodies == [b'{"model": "other"}', b'{"model": "b"}']
 
 
 async def test_no_more_are_held_than_fit(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tui_chat.plugins.tap.pause.MOST_HELD", 1)
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        _, first = await ask(tap, request(tap.proxy.port, BODY))
-        await waiting.next()
-        reader, second = await ask(tap, request(tap.proxy.port, BODY))
-        assert await within(reader.readexactly(len(OK))) == OK
+    async with pausing() as paused:
+        *_, first = await paused.hold()
+        await is_answered(*await paused.ask())
         first.close()
-        second.close()
-    assert waiting.passed == ["1 requests are held already"]
+        assert paused.waiting.passed == ["1 requests are held already"]
 
 
 async def test_the_patience_of_the_client():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        more = ("x-stainless-timeout: 600",)
-        _, writer = await ask(tap, request(tap.proxy.port, BODY, "/v1/messages", *more))
-        assert (await waiting.next()).client_patience == 600
-        writer.close()
-        await waiting.end()
-        _, writer = await ask(
-            tap, request(tap.proxy.port, BODY, "/v1/messages", "x-stainless-timeout: nan")
-        )
-        assert (await waiting.next()).client_patience is None
-        writer.close()
+    async with pausing() as paused:
+        for header, patience in (("600", 600), ("nan", None)):
+            sent = paused.request(BODY, CALL, f"x-stainless-timeout: {header}")
+            held, _, writer = await paused.hold(sent)
+            assert held.client_patience == patience
+            writer.close()
+            await paused.waiting.end()
 
 
 SECRET = "sk-in-the-body-0123456789"
@@ -511,18 +480,11 @@ WITH_SECRET = {
 }
 
 
-async def held_with_secret(waiting: Waiting, tap: Tap) -> tuple[HeldRequest, Any]:
-    body = json.dumps(WITH_SECRET).encode()
-    _, writer = await ask(tap, request(tap.proxy.port, body))
-    held = await waiting.next()
-    writer.close()
-    return held, json.loads(editable_text(held.call.body))
-
-
 async def test_credentials_in_a_body_are_sent_and_never_shown():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        held, shown = await held_with_secret(waiting, tap)
+    async with pausing() as paused:
+        held, _, writer = await paused.hold(paused.request(json.dumps(WITH_SECRET).encode()))
+        writer.close()
+        shown = json.loads(editable_text(held.call.body))
         assert SECRET not in editable_text(held.call.body)
         shown["mcp_servers"][0]["url"] = "https://c"
         shown["messages"][0]["content"] = "Hello"
@@ -537,26 +499,21 @@ async def test_credentials_in_a_body_are_sent_and_never_shown():
             edited_body(held.call, json.dumps(shown))
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("", "it is empty"),
-        ('{"model": "echo",}', "line 1"),
-        ("[]", "not a JSON object"),
-        ('{"model": NaN}', "NaN"),
-        ('{"model": "echo"}', "messages"),
-        ('{"model": "echo", "messages": 3}', "messages"),
-        ('{"model": "echo", "messages": [], "stream": true}', "“stream” must stay"),
-    ],
-)
-async def test_faults_of_an_edited_request(text: str, told: str):
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        _, writer = await ask(tap, request(tap.proxy.port, BODY))
-        held = await waiting.next()
-        with pytest.raises(InputError) as fault:
-            edited_body(held.call, text)
-        assert told in str(fault.value)
+async def test_faults_of_an_edited_request():
+    async with pausing() as paused:
+        held, _, writer = await paused.hold()
+        for text, told in (
+            ("", "it is empty"),
+            ('{"model": "echo",}', "line 1"),
+            ("[]", "not a JSON object"),
+            ('{"model": NaN}', "NaN"),
+            ('{"model": "echo"}', "messages"),
+            ('{"model": "echo", "messages": 3}', "messages"),
+            ('{"model": "echo", "messages": [], "stream": true}', "“stream” must stay"),
+        ):
+            with pytest.raises(InputError) as fault:
+                edited_body(held.call, text)
+            assert told in str(fault.value), text
         assert edited_body(held.call, editable_text(held.call.body)) is None
         writer.close()
 
@@ -592,19 +549,3 @@ async def test_the_next_request_goes_on_in_the_conversation(tmp_path: Path):
         assert transcript is not None
         texts = [entry.message.content for entry in transcript.entries]
         assert texts == ["One", "Edited", "Two", "Two"]
-
-
-async def test_a_call_is_read_again_from_what_was_sent():
-    waiting, upstream = Waiting("model:echo"), Upstream()
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        _, writer = await ask(tap, request(tap.proxy.port, BODY, "/v1/chat/completions"))
-        held = await waiting.next()
-        changed = edited_body(held.call, editable_text(held.call.body).replace("echo", "thinker"))
-        held.decide(HoldDecision("edited", changed or b""))
-        await waiting.end()
-        writer.close()
-        (exchange,) = await tap.ended()
-        call = read_call(exchange)
-        assert call is not None
-        assert call.came is not None
-        assert (call.model, call.came.model) == ("thinker", "echo")

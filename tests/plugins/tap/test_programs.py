@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from tests.support.tables import each_row
 from tui_chat.plugins.tap.programs import Program, program_of
 
 CASES: dict[str, tuple[dict[str, str], tuple[str, ...], Program]] = {
@@ -60,7 +59,7 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...], Program]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES)
+@each_row("case", CASES)
 def test_the_program_of_a_request(case: str):
     headers, command, program = CASES[case]
     found = program_of(tuple(headers.items()), command)

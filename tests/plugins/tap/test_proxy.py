@@ -11,7 +11,16 @@ from dataclasses import replace
 
 import pytest
 
-from tests.plugins.tap.wire import PATIENCE, raw_server, tap_before, tap_with, within
+from tests.plugins.tap.wire import (
+    PATIENCE,
+    answering,
+    raw_server,
+    read_request,
+    tap_before,
+    tap_with,
+    within,
+)
+from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.tap import upstreams
@@ -26,6 +35,7 @@ from tui_chat.plugins.tap.upstreams import (
     route_to,
 )
 
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 KEY = "sk-planted-0123456789abcdef"
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
@@ -45,12 +55,6 @@ def chunk(text: str) -> bytes:
     return b"%x\r\n%s\r\n" % (len(text.encode()), text.encode())
 
 
-async def read_request(reader: asyncio.StreamReader) -> bytes:
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-    return head + await reader.readexactly(length)
-
-
 async def test_each_event_arrives_before_the_next_one_is_sent():
     arrived = asyncio.Semaphore(0)
 
@@ -64,23 +68,21 @@ async def test_each_event_arrives_before_the_next_one_is_sent():
         await reader.read()
 
     async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port))
+        reader, writer = await tap.send(request(tap.proxy.port))
         assert await within(reader.readexactly(len(HEAD))) == HEAD
         for number in range(20):
             event = chunk(f"event: e\n: comment\n\ndata: {number}\n\n")
             assert await within(reader.readexactly(len(event))) == event
             arrived.release()
         assert await within(reader.readexactly(5)) == b"0\r\n\r\n"
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert exchange.outcome == "complete"
         assert len(exchange.arrivals) == 20
         assert exchange.began <= exchange.requested <= exchange.first_byte <= exchange.ended
 
 
-@pytest.mark.parametrize("delimited", [True, False], ids=["chunked", "until the end"])
-@pytest.mark.parametrize("reset", [True, False], ids=["reset", "closed"])
+@each_row("delimited", [True, False], ids=["chunked", "until the end"])
+@each_row("reset", [True, False], ids=["reset", "closed"])
 async def test_a_cut_response_is_cut_for_the_client(delimited: bool, reset: bool):
     got = asyncio.Event()
 
@@ -94,8 +96,7 @@ async def test_a_cut_response_is_cut_for_the_client(delimited: bool, reset: bool
             writer.transport.abort()
 
     async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port))
+        reader, writer = await tap.send(request(tap.proxy.port))
         text = b"data: 1\n\n\r\n" if delimited else b"half"
         await within(reader.readuntil(text))
         got.set()
@@ -104,8 +105,7 @@ async def test_a_cut_response_is_cut_for_the_client(delimited: bool, reset: bool
                 await within(reader.read())
         else:
             assert await within(reader.read()) == b""
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         is_tidy = not reset and not delimited
         assert exchange.outcome == ("complete" if is_tidy else "upstream cut")
         assert exchange.response.data == (b"data: 1\n\n" if delimited else b"half")
@@ -125,8 +125,7 @@ async def test_a_client_that_leaves_ends_the_request_upstream(begun: bool):
         left.set()
 
     async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port))
+        reader, writer = await tap.send(request(tap.proxy.port))
         await asyncio.wait_for(asked.wait(), PATIENCE)
         if begun:
             await within(reader.readuntil(b"data: 1\n\n"))
@@ -141,11 +140,10 @@ async def test_a_client_that_closes_only_its_own_direction_gets_its_response():
     async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         assert await reader.read() == b""
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        writer.write(OK)
 
     async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port))
+        reader, writer = await tap.send(request(tap.proxy.port))
         writer.write_eof()
         assert (await within(reader.read())).endswith(b"ok")
         (exchange,) = await tap.ended()
@@ -164,11 +162,9 @@ async def test_an_upstream_that_refuses_early_is_heard():
             pass
 
     async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port, b"x" * 3_000_000))
+        reader, writer = await tap.send(request(tap.proxy.port, b"x" * 3_000_000))
         assert await within(reader.read()) == answer
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert (exchange.status, exchange.outcome) == (413, "complete")
 
 
@@ -177,7 +173,7 @@ async def test_expect_100_continue_is_the_upstreams():
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         assert await reader.readexactly(5) == b"12345"
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        writer.write(OK)
         await reader.read()
 
     async with tap_with(upstream) as tap:
@@ -187,8 +183,7 @@ async def test_expect_100_continue_is_the_upstreams():
         assert await within(reader.readuntil(b"\r\n\r\n")) == b"HTTP/1.1 100 Continue\r\n\r\n"
         writer.write(b"12345")
         await within(reader.readuntil(b"ok"))
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert exchange.request.data == b"12345"
 
 
@@ -208,8 +203,7 @@ async def test_a_slow_reader_slows_the_upstream_and_loses_nothing():
         await reader.read()
 
     async with tap_with(upstream, max_body=1000) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port))
+        reader, writer = await tap.send(request(tap.proxy.port))
         await within(reader.readuntil(b"\r\n\r\n"))
         before = -1
         async with asyncio.timeout(PATIENCE):
@@ -222,42 +216,29 @@ async def test_a_slow_reader_slows_the_upstream_and_loses_nothing():
             data = await within(reader.read(1 << 20))
             assert data[:256] == (bytes(range(256)) * 2)[got % 256 :][: min(256, len(data))]
             got += len(data)
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert exchange.outcome == "complete"
         assert (exchange.response.size, exchange.response.is_whole) == (size, False)
         assert exchange.response.data == b""
 
 
 async def test_a_body_over_the_limit_passes_and_is_noted():
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        assert (await read_request(reader)).endswith(b"x" * 5000)
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-        await reader.read()
-
-    async with tap_with(upstream, max_body=4999) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port, b"x" * 5000))
+    received: list[bytes] = []
+    async with tap_with(answering(OK, received), max_body=4999) as tap:
+        reader, writer = await tap.send(request(tap.proxy.port, b"x" * 5000))
         await within(reader.readuntil(b"ok"))
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
+        assert received[0].endswith(b"x" * 5000)
         assert (exchange.request.size, exchange.request.is_whole) == (5000, False)
         assert exchange.response.data == b"ok"
 
 
 async def test_held_bytes_are_counted_and_freed():
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await read_request(reader)
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
-        await reader.read()
-
-    async with tap_with(upstream) as tap:
+    async with tap_with(answering(OK)) as tap:
         tap.proxy.held.take((1 << 28) - 3000)
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port, b"x" * 5000))
+        reader, writer = await tap.send(request(tap.proxy.port, b"x" * 5000))
         await within(reader.readuntil(b"ok"))
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert not exchange.request.is_whole
         assert exchange.response.data == b"ok"
         exchange.response.free()
@@ -272,7 +253,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize("path", ERRORS)
+@each_row("path", ERRORS)
 async def test_an_upstream_that_cannot_be_reached_is_told_from_its_errors(path: str):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -292,7 +273,7 @@ async def test_an_upstream_that_cannot_be_reached_is_told_from_its_errors(path: 
             writer.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "status"),
     [
         (b"POST / HTTP/1.1\r\nhost: localhost\r\norigin: https://evil.example\r\n\r\n", 403),
@@ -343,6 +324,7 @@ async def test_other_requests_are_refused_and_reach_nobody(data: bytes, status: 
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
         assert not reached
         refused = [exchange.outcome for exchange in tap.exchanges]
+        assert status != 426 or "plain requests" in tap.exchanges[0].fault
         is_read = status in (403, 405, 426) or b"transfer-encoding" in data
         assert refused == ["refused"] * is_read
 
@@ -366,24 +348,16 @@ async def test_a_response_that_is_not_http_passes_as_it_came():
         writer.write(b"SSH-2.0-x\r\n\r\n" + bytes(range(256)))
 
     async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        writer.write(request(tap.proxy.port))
+        reader, writer = await tap.send(request(tap.proxy.port))
         assert await within(reader.read()) == b"SSH-2.0-x\r\n\r\n" + bytes(range(256))
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
         assert exchange.outcome == "unreadable"
 
 
 async def test_requests_of_one_connection_may_go_to_two_upstreams():
-    def upstream(name: bytes):
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            while True:
-                await read_request(reader)
-                writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n" + name)
-
-        return serve
-
-    async with raw_server(upstream(b"one")) as one, raw_server(upstream(b"two")) as two:
+    head = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n"
+    first, second = answering(head + b"one"), answering(head + b"two")
+    async with raw_server(first) as one, raw_server(second) as two:
         servers = {
             "/1": Upstream("http", "127.0.0.1", one),
             "/2": Upstream("http", "127.0.0.1", two),
@@ -413,8 +387,7 @@ async def test_credentials_are_masked_in_what_is_kept():
         writer.write(request(tap.proxy.port, b"{}", path, secret, f"x-note: it is {KEY}!"))
         got = await within(reader.readuntil(b"}"))
         assert KEY[:7].encode() in got
-        writer.close()
-        (exchange,) = await tap.ended()
+        exchange = await tap.end(writer)
     masked = exchange.credentials.mask_response(exchange.response.data)
     kept = repr([exchange.target, exchange.headers, exchange.response_headers, masked])
     assert exchange.target == "/v1/messages?key=[key]&beta=true&x=[key]"
@@ -436,7 +409,7 @@ async def test_only_this_machine_is_served_unless_told_otherwise():
     assert accepted == ["localhost:1", "127.0.0.1", "[::1]:80"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "target", "there"),
     [
         ("https://api.openai.com", "/v1/responses?a=b", "https://api.openai.com/v1/responses?a=b"),
@@ -477,7 +450,7 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("method", "target", "body", "protocol"), CALLS)
+@each_row(("method", "target", "body", "protocol"), CALLS)
 def test_model_calls_are_told_from_others(method: str, target: str, body, protocol):
     assert protocol_of_call(method, target, body) is protocol
 
@@ -501,22 +474,18 @@ async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 async def test_an_http_proxy_is_used_on_the_way_to_the_upstream():
     asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        sent.append(await read_request(reader))
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok")
-
     async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         asked.set_result(await tunnel(reader, writer))
 
     sent: list[bytes] = []
+    answer = OK.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
+    upstream = answering(answer, sent)
     async with raw_server(upstream) as port, raw_server(proxy) as proxy_port, tap_before(port) as t:
         via = read_http_proxy(f"http://me:secret%20word@127.0.0.1:{proxy_port}", "HTTPS_PROXY")
         t.proxy.route = route_to(replace(t.upstream, proxy=via))
-        reader, writer = await t.connect()
-        writer.write(request(t.proxy.port))
+        reader, writer = await t.send(request(t.proxy.port))
         assert (await within(reader.read())).endswith(b"ok")
-        writer.close()
-        (exchange,) = await t.ended()
+        exchange = await t.end(writer)
         assert exchange.outcome == "complete"
         head = (await asyncio.wait_for(asked, PATIENCE)).lower()
         assert head.startswith(f"connect 127.0.0.1:{port} http/1.1".encode())
@@ -535,8 +504,7 @@ async def test_a_proxy_that_refuses_the_tunnel_is_named_without_its_password():
     async with raw_server(proxy) as proxy_port, tap_before(1) as t:
         via = read_http_proxy(f"http://me:secret@127.0.0.1:{proxy_port}", "HTTPS_PROXY")
         t.proxy.route = route_to(replace(t.upstream, proxy=via))
-        reader, writer = await t.connect()
-        writer.write(request(t.proxy.port))
+        reader, writer = await t.send(request(t.proxy.port))
         answer = await within(reader.readuntil(b"}}"))
         writer.close()
         assert answer.startswith(b"HTTP/1.1 502")
@@ -558,19 +526,6 @@ def test_the_proxy_of_the_environment_is_found_as_httpx_finds_it():
     with pytest.raises(InputError, match="SOCKS") as told:
         behind_proxy(upstream, {"all_proxy": "socks5://me:secret@x:9"})
     assert "secret" not in str(told.value)
-
-
-async def test_a_websocket_is_refused_at_once_and_noted():
-    async with tap_before(1) as t:
-        reader, writer = await t.connect()
-        lines = ["GET /v1/responses HTTP/1.1", f"host: 127.0.0.1:{t.proxy.port}"]
-        lines += ["connection: upgrade", "upgrade: websocket", "", ""]
-        writer.write("\r\n".join(lines).encode())
-        assert (await within(reader.read())).startswith(b"HTTP/1.1 426")
-        writer.close()
-        (exchange,) = await t.ended()
-        assert exchange.outcome == "refused"
-        assert "plain requests" in exchange.fault
 
 
 @pytest.mark.parametrize("switches", [True, False], ids=["always", "if asked"])

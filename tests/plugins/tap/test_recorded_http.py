@@ -5,19 +5,15 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.plugins.tap.wire import raw_server, within
+from tests.plugins.tap.conftest import recording
+from tests.plugins.tap.wire import answering, raw_server, within
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import Composed
-from tui_chat.plugins.tap.proxy import TapProxy
-from tui_chat.plugins.tap.recorder import Recorder
-from tui_chat.plugins.tap.sessions import SessionWriter
-from tui_chat.plugins.tap.upstreams import read_upstream, route_to
 from tui_chat.store import Store
 
 KEY = "sk-planted-0123456789abcdef"
@@ -25,48 +21,15 @@ BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"It\'s â
 REPLY = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}"
 
 
-async def read_request(reader: asyncio.StreamReader) -> bytes:
-    """Return the bytes of a request with its length in a header."""
-    head = await reader.readuntil(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
-    return head + await reader.readexactly(length)
-
-
-@asynccontextmanager
-async def upstream():
-    """Run a server that keeps what it receives."""
-    received: list[bytes] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        received.append(await read_request(reader))
-        writer.write(REPLY)
-        await writer.drain()
-
-    async with raw_server(answer) as port:
-        yield port, received
-
-
 async def send(folder: Path, base: str, *lines: str, body: bytes) -> None:
     """Send a request as raw lines through a tap that stores in a folder."""
-    numbers = iter(range(1, 99))
-    new_id = lambda: f"tap{next(numbers):06}"  # noqa: E731
-    async with await Store.open(folder / "chat.db", now=time.time, new_id=new_id) as store:
-        writer = SessionWriter(
-            store, now=time.time, new_id=new_id, endpoint_name=lambda protocol, url: ""
-        )
-        recorder = Recorder(
-            on_call=lambda call: None,
-            on_other=lambda exchange: None,
-            prices_of=lambda call, tier: None,
-            writer=writer,
-        )
-        async with TapProxy(route_to(read_upstream(base)), recorder.follow) as proxy:
-            client, out = await asyncio.open_connection("127.0.0.1", proxy.port)
-            head = [lines[0], f"Host: 127.0.0.1:{proxy.port}", *lines[1:]]
-            out.write("\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body)
-            await within(client.read())
-            out.close()
-            await recorder.finish(10)
+    async with recording(folder, base) as tap:
+        address = tap.base_url.removeprefix("http://")
+        client, out = await asyncio.open_connection(*address.split(":"))
+        head = [lines[0], f"Host: {address}", *lines[1:]]
+        out.write("\r\n".join((*head, f"Content-Length: {len(body)}", "", "")).encode() + body)
+        await within(client.read())
+        out.close()
 
 
 async def recorded(make_workspace: Any) -> Composed:
@@ -95,7 +58,8 @@ async def test_the_recorded_head_and_body_are_those_that_the_upstream_received(
     make_workspace: Any, tmp_path: Path
 ):
     body = (BODY % "Ã¼").encode()
-    async with upstream() as (port, received):
+    received: list[bytes] = []
+    async with raw_server(answering(REPLY, received)) as port:
         await send(tmp_path, f"http://127.0.0.1:{port}/v1", *LINES, body=body)
     shown = await recorded(make_workspace)
     head, _, sent = received[0].partition(b"\r\n\r\n")
@@ -115,7 +79,8 @@ async def test_the_copied_command_sends_the_same_request(
     make_workspace: Any, tmp_path: Path, text: str
 ):
     body = (BODY % text).encode()
-    async with upstream() as (port, received):
+    received: list[bytes] = []
+    async with raw_server(answering(REPLY, received)) as port:
         await send(tmp_path, f"http://127.0.0.1:{port}", *LINES, body=body)
         command = as_curl(await recorded(make_workspace))
         script = tmp_path / "command.sh"
@@ -132,7 +97,7 @@ async def test_the_copied_command_sends_the_same_request(
 async def test_headers_that_an_older_version_did_not_keep_are_called_rebuilt(
     make_workspace: Any, tmp_path: Path
 ):
-    async with upstream() as (port, _):
+    async with raw_server(answering(REPLY)) as port:
         await send(tmp_path, f"http://127.0.0.1:{port}", *LINES, body=(BODY % "a").encode())
     store = await Store.open(tmp_path / "chat.db", now=time.time, new_id=str)
     async with store:

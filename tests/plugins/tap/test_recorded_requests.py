@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from tests.plugins.tap.conftest import recording
 from tests.support.vendors import serve
 from tests.support.workspace import settled
 from tui_chat.models.endpoint import Protocol
-from tui_chat.plugins.tap.proxy import TapProxy
-from tui_chat.plugins.tap.recorder import Recorder
-from tui_chat.plugins.tap.sessions import SessionWriter
-from tui_chat.plugins.tap.upstreams import read_upstream, route_to
-from tui_chat.store import Store
 from tui_chat.workspace.request_history import SentRequest
 
 TOOLS = [{"name": "weather", "input_schema": {"type": "object"}}]
@@ -30,32 +23,16 @@ BODY: dict[str, Any] = {
 }
 
 
-async def record(folder: Path, *bodies: dict[str, Any], first_id: int = 0) -> None:
+async def record(folder: Path, *bodies: dict[str, Any], first_id: int = 1) -> None:
     """Send requests through a tap of another program that stores in the same file."""
-    numbers = itertools.count(first_id)
-    new_id: Callable[[], str] = lambda: f"tap{next(numbers):06}"  # noqa: E731
-    async with await Store.open(folder / "chat.db", now=time.time, new_id=new_id) as store:
-        writer = SessionWriter(
-            store,
-            now=time.time,
-            new_id=new_id,
-            endpoint_name=lambda protocol, url: "loopback-anthropic",
-        )
-        recorder = Recorder(
-            on_call=lambda call: None,
-            on_other=lambda exchange: None,
-            prices_of=lambda call, tier: None,
-            writer=writer,
-        )
-        async with serve() as server:
-            route = route_to(read_upstream(server.base_url))
-            async with TapProxy(route, recorder.follow) as proxy, httpx.AsyncClient() as client:
-                for body in bodies:
-                    headers = {"anthropic-version": "2023-06-01"}
-                    url = f"{proxy.base_url}/v1/messages"
-                    assert (await client.post(url, json=body, headers=headers)).status_code == 200
-                await recorder.finish(10)
-        assert not writer.dropped
+    async with (
+        serve() as server,
+        recording(folder, server.base_url, first_id=first_id, endpoint="loopback-anthropic") as tap,
+        httpx.AsyncClient(headers={"anthropic-version": "2023-06-01"}) as client,
+    ):
+        for body in bodies:
+            url = f"{tap.base_url}/v1/messages"
+            assert (await client.post(url, json=body)).status_code == 200
 
 
 async def open_recorded(make_workspace: Any, folder: Path) -> tuple[Any, Any, Any]:
@@ -69,8 +46,10 @@ async def open_recorded(make_workspace: Any, folder: Path) -> tuple[Any, Any, An
     return workspace, heard, workspace.state.entries[-1]
 
 
-async def test_a_recorded_request_is_shown_exactly(make_workspace, tmp_path: Path):
-    workspace, _, reply = await open_recorded(make_workspace, tmp_path)
+async def test_a_recorded_request_is_shown_exactly_sent_elsewhere_and_continued(
+    make_workspace, tmp_path: Path
+):
+    workspace, heard, reply = await open_recorded(make_workspace, tmp_path)
     assert await workspace.viewed_requests.view_sent(reply.message.id)
     viewed = workspace.state.request.viewed
     assert viewed.description.startswith("recorded at ")
@@ -81,18 +60,6 @@ async def test_a_recorded_request_is_shown_exactly(make_workspace, tmp_path: Pat
     assert viewed.composed.payload.body == sent.body
     assert [tool.name for tool in viewed.composed.envelope.tools] == ["weather"]
 
-
-async def test_it_can_be_made_a_session_with_a_preset(make_workspace, tmp_path: Path):
-    workspace, heard, reply = await open_recorded(make_workspace, tmp_path)
-    await workspace.viewed_requests.view_sent(reply.message.id)
-    await workspace.viewed_requests.save("Weather", workspace.state.request.viewed)
-    await heard.until(lambda: workspace.state.session.title == "Weather")
-    assert workspace.state.preset.messages[0].content == "You are terse."
-    assert workspace.state.preset.messages[0].cache_control == "5m"
-
-
-async def test_it_is_sent_to_another_model_with_all_that_it_had(make_workspace, tmp_path: Path):
-    workspace, heard, reply = await open_recorded(make_workspace, tmp_path)
     assert await workspace.replies.replay(reply.message.id, "loopback", "mirror")
     await settled(workspace, heard)
     answer = workspace.state.entries[-1]
@@ -103,15 +70,15 @@ async def test_it_is_sent_to_another_model_with_all_that_it_had(make_workspace, 
     assert sent.composed is not None
     assert sent.composed.payload.sha256 == sent.record.sha256
 
-
-async def test_the_session_can_be_continued(make_workspace, tmp_path: Path):
-    workspace, heard, _ = await open_recorded(make_workspace, tmp_path)
     await workspace.replies.submit("And tomorrow?", session_id=workspace.state.session_id)
     await settled(workspace, heard)
-    assert [entry.message.role for entry in workspace.state.entries] == [
-        *("system", "user", "assistant"),
-        *("user", "assistant"),
-    ]
+    roles = [entry.message.role for entry in workspace.state.entries]
+    assert roles == ["system", "user", "assistant", "user", "assistant"]
+
+    await workspace.viewed_requests.save("Weather", viewed)
+    await heard.until(lambda: workspace.state.session.title == "Weather")
+    assert workspace.state.preset.messages[0].content == "You are terse."
+    assert workspace.state.preset.messages[0].cache_control == "5m"
 
 
 async def test_another_call_of_the_conversation_appears_in_the_open_session(

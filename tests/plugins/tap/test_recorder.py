@@ -17,6 +17,7 @@ from tests.plugins.tap.conftest import KEY, Recording, recording
 from tests.plugins.tap.wire import raw_server
 from tests.support.sdks import anthropic, genai, openai
 from tests.support.sdks import genai_types as types
+from tests.support.tables import each_row
 from tests.support.vendors import serve
 from tui_chat.models.endpoint import Protocol
 
@@ -44,6 +45,12 @@ async def contents(tap: Recording, session_id: str) -> list[tuple[str, str, str]
     return [(e.message.role, e.message.content, e.status) for e in transcript.entries]
 
 
+async def ask(client: openai.AsyncOpenAI, messages: list[Any], **more: Any) -> str:
+    """Ask the model `echo`, unless `more` names another; return its text."""
+    reply = await client.chat.completions.create(**{"model": "echo", "messages": messages} | more)
+    return reply.choices[0].message.content or ""
+
+
 def said(*texts: str) -> list[Any]:
     roles = ("user", "assistant")
     return [{"role": roles[n % 2], "content": text} for n, text in enumerate(texts)]
@@ -56,7 +63,7 @@ async def test_a_program_that_only_its_instructions_name(tap: Recording):
         for _, text in rows:
             for role in ("system", "developer"):
                 messages: list[Any] = [{"role": role, "content": text}, *said("Hi")]
-                await client.chat.completions.create(model="echo", messages=messages)
+                await ask(client, messages)
     names = [each.call.program.name for each in await tap.recorded(4)]
     assert sorted(names) == sorted(name for name, _ in rows for _ in range(2))
 
@@ -74,12 +81,9 @@ async def test_a_conversation_of_openai_chat_with_tools_is_one_session(tap: Reco
         messages.append(message.model_dump(exclude_none=True, exclude={"parsed"}))
         call = message.tool_calls[0]
         messages.append({"role": "tool", "tool_call_id": call.id, "content": "rain"})
-        reply = await client.chat.completions.create(
-            model="toolsmith", messages=messages, tools=[TOOL]
-        )
-        text = reply.choices[0].message.content
+        text = await ask(client, messages, model="toolsmith", tools=[TOOL])
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": "Thanks"}]
-        await client.chat.completions.create(model="echo", messages=messages)
+        await ask(client, messages)
     one, two, three = await tap.recorded(3)
     assert [c.placed.conversation.number for c in (one, two, three)] == [1, 1, 1]
     assert [len(c.placed.added) for c in (one, two, three)] == [1, 2, 2]
@@ -122,12 +126,10 @@ async def test_the_stored_request_is_the_exact_body(tap: Recording):
 async def test_the_other_protocols(tap: Recording):
     async with claude(tap) as client:
         async with client.messages.stream(
-            model="thinker", max_tokens=500, messages=[{"role": "user", "content": "Hi"}]
+            model="thinker", max_tokens=500, messages=said("Hi")
         ) as stream:
             await stream.get_final_message()
-        await client.messages.count_tokens(
-            model="echo", messages=[{"role": "user", "content": "Hi"}]
-        )
+        await client.messages.count_tokens(model="echo", messages=said("Hi"))
     async with gpt(tap) as client:
         one = await client.responses.create(model="echo", input="Hi")
         await client.responses.create(model="echo", input="More", previous_response_id=one.id)
@@ -201,9 +203,9 @@ async def test_one_text_as_a_block_and_as_a_string_is_no_difference(tap: Recordi
 
 
 async def test_a_retry_and_another_version_add_no_message(tap: Recording):
-    messages = [{"role": "user", "content": "Hi"}]
+    messages = said("Hi")
     async with gpt(tap, max_retries=2) as client:
-        await client.chat.completions.create(model="flaky-500:1", messages=messages)
+        await ask(client, messages, model="flaky-500:1")
     one, two = await tap.recorded(2)
     assert two.placed.is_retry
     assert one.failure.startswith("The provider failed (HTTP 500")
@@ -221,12 +223,12 @@ async def test_a_conversation_goes_on_where_an_earlier_run_stored_it(tmp_path: P
     began = [system, *said("Hi", "Hi", "And then?")]
     async with serve(alias="echo") as server:
         async with recording(tmp_path, server.base_url) as tap, gpt(tap) as client:
-            await client.chat.completions.create(model="echo", messages=began[:2])
-            await client.chat.completions.create(model="echo", messages=began)
+            await ask(client, began[:2])
+            await ask(client, began)
             await tap.recorded(2)
         async with recording(tmp_path, server.base_url, first_id=1000) as tap, gpt(tap) as client:
             more = [system, *said("Hi", "Hi", "And then?", "And then?", "More")]
-            await client.chat.completions.create(model="echo", messages=more)
+            await ask(client, more)
             (one,) = await tap.recorded(1)
             (session,) = await tap.sessions()
             assert one.session_id == session.session_id
@@ -235,7 +237,7 @@ async def test_a_conversation_goes_on_where_an_earlier_run_stored_it(tmp_path: P
             ]
         # The same first words without a reply are a new conversation.
         async with recording(tmp_path, server.base_url, first_id=2000) as tap, gpt(tap) as client:
-            await client.chat.completions.create(model="echo", messages=began[:2])
+            await ask(client, began[:2])
             await tap.recorded(1)
             assert len(await tap.sessions()) == 2
 
@@ -245,10 +247,8 @@ async def test_parallel_conversations_are_told_apart(tap: Recording):
         messages: list[Any] = [{"role": "user", "content": f"I am {name}"}]
         headers = {"x-session-id": session}
         for turn in range(3):
-            reply = await client.chat.completions.create(
-                model="echo", messages=messages, extra_headers=headers
-            )
-            messages.append({"role": "assistant", "content": reply.choices[0].message.content})
+            reply = await ask(client, messages, extra_headers=headers)
+            messages.append({"role": "assistant", "content": reply})
             messages.append({"role": "user", "content": f"Turn {turn}"})
 
     async with gpt(tap) as client:
@@ -273,9 +273,7 @@ async def test_a_subagent_names_the_session_that_started_it(tap: Recording):
             ("Find nails", {"x-session-id": "s3", "x-parent-session-id": "s1"}, tool),
             ("Another roof", {"x-session-id": "s4"}, [TOOL]),
         ):
-            await client.chat.completions.create(
-                model="echo", messages=said(words), extra_headers=headers, tools=tools
-            )
+            await ask(client, said(words), extra_headers=headers, tools=tools)
     await tap.recorded(4)
     sessions = {each.title: each for each in await tap.sessions()}
     main = sessions["Mend the roof"].session_id
@@ -288,9 +286,7 @@ async def test_a_subagent_names_the_session_that_started_it(tap: Recording):
     }
 
 
-async def test_a_session_is_titled_by_the_question_not_by_the_folders_instructions(
-    tap: Recording,
-):
+async def test_a_session_is_titled_by_what_the_user_said(tap: Recording):
     notes = "# AGENTS.md instructions for /home/x\n\n<INSTRUCTIONS>\nBe brief.\n</INSTRUCTIONS>"
     async with gpt(tap) as client:
         for number, texts in enumerate(
@@ -299,15 +295,16 @@ async def test_a_session_is_titled_by_the_question_not_by_the_folders_instructio
                 (f"{notes}<environment_context>\nx\n</environment_context>", "How old is it?"),
                 (f"{notes}\n\nWho made it?",),
                 ("# AGENTS.md instructions for /home/x\n\nBe very brief.", "Why is it here?"),
+                ("<system-reminder>\nBe good.\n</system-reminder>\nFix the ferry",),
+                ("<env>only</env>",),
             )
         ):
-            await client.chat.completions.create(
-                model="echo",
-                messages=[{"role": "user", "content": text} for text in texts],
-                extra_headers={"session-id": f"s{number}"},
-            )
-    await tap.recorded(4)
+            messages = [{"role": "user", "content": text} for text in texts]
+            await ask(client, messages, extra_headers={"session-id": f"s{number}"})
+    await tap.recorded(6)
     assert {each.title for each in await tap.sessions()} == {
+        "Fix the ferry",
+        "<env>only</env>",
         "What is in this folder?",
         "How old is it?",
         "Who made it?",
@@ -322,7 +319,7 @@ async def test_an_edited_message_begins_a_branch_and_a_short_history_is_recogniz
             said("a", "a", "b", "b", "d"),
             said("b", "b", "d", "d", "e"),
         ):
-            await client.chat.completions.create(model="echo", messages=messages)
+            await ask(client, messages)
     one, two, three = await tap.recorded(3)
     assert [c.placed.conversation.number for c in (one, two, three)] == [1, 1, 1]
     assert (two.placed.shared, len(two.placed.removed)) == (4, 1)
@@ -332,10 +329,10 @@ async def test_an_edited_message_begins_a_branch_and_a_short_history_is_recogniz
     assert said_now == ["a", "a", "b", "b", "c", "c", "d", "d", "e", "e"]
 
 
-@pytest.mark.parametrize("encoding", ["gzip", "br", "zstd"])
+@each_row("encoding", ["gzip", "br", "zstd"])
 async def test_compressed_bodies_pass_as_they_are_and_are_read(tmp_path: Path, encoding: str):
     encode = {"gzip": gzip.compress, "br": brotli.compress, "zstd": zstd.compress}[encoding]
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
+    body = json.dumps({"model": "m", "messages": said("Hi")}).encode()
     compressed = encode(body)  # once: gzip writes the time
     reply = b'data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\n'
     sent = encode(reply + b"data: [DONE]\n\n")
@@ -371,9 +368,7 @@ async def test_a_reply_that_breaks_off_is_kept_as_far_as_it_came(
     tap: Recording, model: str, outcome: str, status: str
 ):
     async with gpt(tap) as client:
-        stream = await client.chat.completions.create(
-            model=model, messages=[{"role": "user", "content": "Hi"}], stream=True
-        )
+        stream = await client.chat.completions.create(model=model, messages=said("Hi"), stream=True)
         with pytest.raises((openai.APIError, httpx.RemoteProtocolError)):
             async for _ in stream:
                 pass
@@ -391,7 +386,7 @@ async def test_a_running_reply_is_stored_while_it_grows_and_stopped_when_the_cli
 ):
     async with gpt(tap) as client:
         stream = await client.chat.completions.create(
-            model="flaky-stall", messages=[{"role": "user", "content": "Hi"}], stream=True
+            model="flaky-stall", messages=said("Hi"), stream=True
         )
         async for chunk in stream:
             if chunk.choices[0].delta.content:
@@ -418,7 +413,7 @@ async def test_planted_keys_are_found_nowhere(tap: Recording, tmp_path: Path):
     basic = httpx.BasicAuth("user", KEY)
     async with httpx.AsyncClient(cookies={"session": KEY}) as client:
         for stream in (True, False):
-            body = {"messages": [{"role": "user", "content": text}], "api_key": KEY[::-1]}
+            body = {"messages": said(text), "api_key": KEY[::-1]}
             path = f"/v1/chat/completions?key={KEY}&api_key={KEY}"
             for name, value in (
                 ("authorization", f"Bearer {KEY}"),
@@ -458,32 +453,26 @@ async def test_a_request_that_cannot_be_read_passes_and_says_so(tap: Recording):
 
 
 async def test_a_body_over_the_limit_is_noted(tmp_path: Path):
-    from tests.support.vendors import serve
-
     async with serve() as server, recording(tmp_path, server.base_url, max_body=2000) as tap:
         async with gpt(tap) as client:
             text = "x" * 5000
-            reply = await client.chat.completions.create(
-                model="echo", messages=[{"role": "user", "content": text}]
-            )
-        assert reply.choices[0].message.content == text
+            reply = await ask(client, said(text))
+        assert reply == text
         (call,) = await tap.recorded(1)
         assert "larger than the limit" in call.call.fault
         assert "larger than the limit" in call.failure
 
 
 async def test_only_what_is_asked_for_is_recorded(tmp_path: Path):
-    from tests.support.vendors import serve
-
     async with (
         serve() as server,
         recording(tmp_path, server.base_url, only=("thin*", "anthropic")) as tap,
         gpt(tap) as client,
         claude(tap) as other,
     ):
-        messages: list[Any] = [{"role": "user", "content": "Hi"}]
-        await client.chat.completions.create(model="echo", messages=messages)
-        await client.chat.completions.create(model="thinker", messages=messages)
+        messages: list[Any] = said("Hi")
+        await ask(client, messages)
+        await ask(client, messages, model="thinker")
         await other.messages.create(model="echo", max_tokens=50, messages=messages)
         calls = await tap.recorded(2)
         assert [(c.call.protocol.value, c.call.model) for c in calls] == [
@@ -495,31 +484,18 @@ async def test_only_what_is_asked_for_is_recorded(tmp_path: Path):
 async def test_a_locked_database_does_not_hold_the_client(tap: Recording):
     await tap.store.close()
     async with gpt(tap) as client:
-        reply = await client.chat.completions.create(
-            model="echo", messages=[{"role": "user", "content": "Hi"}]
-        )
-    assert reply.choices[0].message.content == "Hi"
+        reply = await ask(client, said("Hi"))
+    assert reply == "Hi"
     (call,) = await tap.recorded(1)
     assert call.reply.text == "Hi"
-
-
-async def test_the_title_is_what_the_user_said(tap: Recording):
-    around = "<system-reminder>\nBe good.\n</system-reminder>\n"
-    async with gpt(tap) as client:
-        for text in (f"{around}Fix the ferry", "<env>only</env>"):
-            messages: list[Any] = [{"role": "user", "content": text}]
-            await client.chat.completions.create(model="echo", messages=messages)
-    await tap.recorded(2)
-    titles = {session.title for session in await tap.sessions()}
-    assert titles == {"Fix the ferry", "<env>only</env>"}
 
 
 async def test_the_forecast_is_confirmed_by_the_usage(tap: Recording):
     messages: list[Any] = [{"role": "user", "content": "The ferry leaves at dawn. " * 400}]
     async with gpt(tap) as client:
         for text in ("More", "And more"):
-            reply = await client.chat.completions.create(model="echo", messages=messages)
-            messages.append({"role": "assistant", "content": reply.choices[0].message.content})
+            reply = await ask(client, messages)
+            messages.append({"role": "assistant", "content": reply})
             messages.append({"role": "user", "content": text})
     _, call = await tap.recorded(2)
     cached = call.reply.usage.cached

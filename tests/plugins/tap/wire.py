@@ -62,6 +62,18 @@ class Tap:
         """Connect a client."""
         return await asyncio.open_connection("127.0.0.1", self.proxy.port)
 
+    async def send(self, data: bytes) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect a client that sends this."""
+        reader, writer = await self.connect()
+        writer.write(data)
+        return reader, writer
+
+    async def end(self, writer: asyncio.StreamWriter) -> RecordedExchange:
+        """Let the client leave; return the only exchange once it has ended."""
+        writer.close()
+        (exchange,) = await self.ended()
+        return exchange
+
     async def ended(self, count: int = 1) -> list[RecordedExchange]:
         """Return the exchanges when so many have ended."""
         async with asyncio.timeout(PATIENCE):
@@ -92,6 +104,29 @@ async def tap_with(handler: Handler, **options: Any):
     """Run an upstream and a proxy in front of it."""
     async with raw_server(handler) as port, tap_before(port, **options) as tap:
         yield tap
+
+
+async def read_request(reader: asyncio.StreamReader) -> bytes:
+    """Return the bytes of a request with its length in a header."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0])
+    return head + await reader.readexactly(length)
+
+
+def answering(answer: bytes, received: list[bytes] | None = None) -> Handler:
+    """Return an upstream that answers each request so, and keeps what it receives."""
+
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            request = await read_request(reader)
+            if received is not None:
+                received.append(request)
+            writer.write(answer)
+            if b"connection: close" in answer:
+                await writer.drain()
+                return
+
+    return upstream
 
 
 async def within(awaitable: Awaitable[bytes]) -> bytes:

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
@@ -29,8 +28,6 @@ from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.command_palette import match_score
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.workspace.workspace import Workspace
-
-SIZES = pytest.mark.parametrize("size", [(160, 45), (80, 24)], ids=str)
 
 
 def workspace_of(app: TuiChat) -> Workspace:
@@ -73,17 +70,28 @@ async def at_tree(pilot: Pilot[None], app: TuiChat) -> None:
     await settle(pilot)
 
 
+async def compared(pilot: Pilot[None], *keys: str) -> list[str]:
+    """Press keys that compare two branches; return what each side has."""
+    await pilot.press(*keys)
+    await until(pilot, lambda: isinstance(pilot.app.screen, ComparisonDialog))
+    sides = pilot.app.screen.query(".side Static").results(Static)
+    return [str(side.render()) for side in sides]
+
+
+async def back_at_tree(pilot: Pilot[None]) -> None:
+    await pilot.press("escape")
+    await until(pilot, lambda: isinstance(pilot.app.screen, TreeScreen))
+
+
 async def left_tree(pilot: Pilot[None], app: TuiChat) -> None:
     await until(pilot, lambda: not isinstance(app.screen, TreeScreen))
     await settle(pilot)
 
 
 @asynccontextmanager
-async def forked(
-    folder: Path, size: tuple[int, int] = (160, 45), model: str = "echo"
-) -> AsyncIterator[tuple[Pilot[None], TuiChat]]:
+async def forked(folder: Path) -> AsyncIterator[tuple[Pilot[None], TuiChat]]:
     """Two exchanges, the second of which was edited: two branches, the tree on the screen."""
-    async with make_app(folder, model=model).run_test(size=size) as pilot:
+    async with make_app(folder, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "first words")
         await say(pilot, "second words")
@@ -106,45 +114,59 @@ async def test_the_tree_of_a_session(album: Album, tmp_path: Path) -> None:
         await album.take(pilot, "tree")
 
 
-@SIZES
-async def test_branches_are_compared_and_one_is_shown(
-    size: tuple[int, int], tmp_path: Path
-) -> None:
-    async with forked(tmp_path, size) as (pilot, app):
-        before = shown(app)
+async def test_branches_are_compared_shown_and_summarized(tmp_path: Path) -> None:
+    async with forked(tmp_path) as (pilot, app):
         assert tree_list(app).row_count == 3
-        assert "2 messages" in text_at(app, 0)
-        assert "○ ▸ 2 messages · You: second words" in text_at(app, 1)
-        assert "Now" in text_at(app, 2)
-
-        def side(number: int) -> str:
-            statics = app.screen.query(".side Static").results(Static)
-            return str([*statics][number].render())
-
-        await pilot.press("home", "down", "c")
-        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
-        assert "other words" in side(0)
-        assert "second words" in side(1)
-        assert "first words" not in side(0) + side(1)
-        assert "2 messages in common" in str(app.screen.query_one("Vertical").border_title)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
-        await pilot.press("space", "down", "c")  # any two are held against each other
-        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
-        assert "second words" in side(0)
-        assert "other words" in side(1)
-        await pilot.press("escape")
-        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
-        await pilot.press("up", "enter")
+        for size in ((160, 45), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            assert "2 messages" in text_at(app, 0)
+            assert "○ ▸ 2 messages · You: second words" in text_at(app, 1)
+            assert "Now" in text_at(app, 2)
+            active, other = await compared(pilot, "home", "down", "c")
+            assert "other words" in active
+            assert "second words" in other
+            assert "first words" not in active + other
+            assert "2 messages in common" in str(app.screen.query_one("Vertical").border_title)
+            await back_at_tree(pilot)
+            # Any two are held against each other.
+            one, other = await compared(pilot, "space", "down", "c")
+            assert "second words" in one
+            assert "other words" in other
+            await back_at_tree(pilot)
+            await pilot.press("up", "space")
+        await pilot.press("enter")
         await left_tree(pilot, app)
-        assert shown(app) != before
         assert shown(app)[2] == "second words"
         transcript = app.query_one(Transcript)
         assert transcript.current is not None
         assert transcript.current.message.content == "second words"
+
+        await pilot.resize_terminal(160, 45)
         await at_tree(pilot, app)
-        await pilot.press("escape")
+        await compared(pilot, "home", "down", "c")
+        await pilot.press("d")
         await left_tree(pilot, app)
+        request = lambda: workspace_of(app).state.request  # noqa: E731
+        await until(pilot, lambda: request().diff_base.choice.startswith("branch "))
+        assert app.inspector.pane is not None
+        assert app.inspector.pane.view_shown == "diff"
+        assert shown(app)[2] == "second words"
+
+        await at_tree(pilot, app)
+        await pilot.press("home", "down", "s")
+        await asked(pilot)
+        question = "".join(str(each.render()) for each in app.screen.query(Static))
+        assert "summarizes the 2 messages of that branch" in question
+        await pilot.press("y")
+        await until(pilot, lambda: bool(app.screen.query(TextArea)))
+        await settle(pilot)
+        app.screen.query_one(TextArea).text = "my words of it"
+        await pilot.press("enter")
+        await until(pilot, lambda: shown(app)[-1] == "my words of it")
+        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
+        await pilot.press("s")
+        await until(pilot, lambda: any("already" in n.message for n in app.notifications.log))
 
 
 async def test_calls_of_tools_are_compared_with_their_arguments(tmp_path: Path) -> None:
@@ -158,11 +180,7 @@ async def test_calls_of_tools_are_compared_with_their_arguments(tmp_path: Path) 
         app = await opened(pilot)
         await at_tree(pilot, app)
         await until(pilot, lambda: tree_list(app).row_count == 3)
-        await pilot.press("home", "down", "c")
-        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
-        active, other = (
-            str(side.render()) for side in app.screen.query(".side Static").results(Static)
-        )
+        active, other = await compared(pilot, "home", "down", "c")
         assert "Cold." in active
         assert "calls weather {" in other
         assert '"city": "Oslo"' in other
@@ -170,24 +188,9 @@ async def test_calls_of_tools_are_compared_with_their_arguments(tmp_path: Path) 
         assert "…" not in other
 
 
-async def test_requests_of_two_branches_are_compared(tmp_path: Path) -> None:
+async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) -> None:
     async with forked(tmp_path) as (pilot, app):
-        other = row(app)
-        await pilot.press("home", "down", "c")
-        await until(pilot, lambda: isinstance(app.screen, ComparisonDialog))
-        await pilot.press("d")
-        await left_tree(pilot, app)
-        state = workspace_of(app).state
-        await until(pilot, lambda: state.request is not None)
-        await settle(pilot)
-        assert workspace_of(app).state.request.diff_base.choice.startswith("branch ")
-        assert app.inspector.pane is not None
-        assert app.inspector.pane.view_shown == "diff"
-        assert other.first in [e.message.id for e in workspace_of(app).state.entries]
-
-
-async def test_a_place_is_named_and_found_and_a_branch_deleted(tmp_path: Path) -> None:
-    async with forked(tmp_path) as (pilot, app):
+        workspace = workspace_of(app)
         await pilot.press("home", "down", "right", "down", "e")
         await asked(pilot)
         await pilot.press(*"good answer", "enter")
@@ -222,20 +225,6 @@ async def test_a_place_is_named_and_found_and_a_branch_deleted(tmp_path: Path) -
         assert shown(app)[2] == "other words"
         await pilot.press("u")
         await until(pilot, lambda: tree_list(app).row_count == 4)
-        await pilot.press("escape")
-        await left_tree(pilot, app)
-
-
-async def test_a_reply_is_brought_here_and_leads_back(tmp_path: Path) -> None:
-    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "first words")
-        await say(pilot, "second words")
-        workspace = workspace_of(app)
-        edited = workspace.state.entries[2].message.id
-        await workspace.branches.edit(edited, "other words", send=True)
-        await replied(pilot)
-        await at_tree(pilot, app)
 
         async def bring() -> None:
             await pilot.press("slash", *"second")
@@ -279,25 +268,6 @@ async def test_a_reply_is_brought_here_and_leads_back(tmp_path: Path) -> None:
         assert current.message.content in shown(app)[3]
 
 
-async def test_a_summary_is_written_edited_and_brought_here(tmp_path: Path) -> None:
-    async with forked(tmp_path) as (pilot, app):
-        await pilot.press("home", "down", "s")
-        await asked(pilot)
-        question = "".join(str(each.render()) for each in app.screen.query(Static))
-        assert "summarizes the 2 messages of that branch" in question
-        await pilot.press("y")
-        await until(pilot, lambda: bool(app.screen.query(TextArea)))
-        await settle(pilot)
-        app.screen.query_one(TextArea).text = "my words of it"
-        await pilot.press("enter")
-        await until(pilot, lambda: shown(app)[-1] == "my words of it")
-        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
-        await pilot.press("s")
-        await until(pilot, lambda: any("already" in n.message for n in app.notifications.log))
-        await pilot.press("escape")
-        await left_tree(pilot, app)
-
-
 async def test_a_read_only_app_offers_nothing_that_writes(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
@@ -316,9 +286,17 @@ async def test_a_read_only_app_offers_nothing_that_writes(tmp_path: Path) -> Non
         await left_tree(pilot, app)
 
 
-async def test_a_temporary_session_has_a_tree(tmp_path: Path) -> None:
+async def test_without_messages_there_is_no_tree_and_a_temporary_session_has_one(
+    tmp_path: Path,
+) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
+        await pilot.press(*"/tree", "enter")
+        await until(pilot, lambda: any("no message" in n.message for n in app.notifications.log))
+        entries = list(app.action_index.palette_entries())
+        for words in ("branch", "tree", "branches", "map", "forks", "history tree", "bookmarks"):
+            best = max(entries, key=lambda entry: match_score(entry, words))
+            assert best.title.startswith("Show the branches"), words
         await pilot.press("f6")
         await until(pilot, lambda: workspace_of(app).state.is_temporary)
         await settle(pilot)
@@ -332,19 +310,3 @@ async def test_a_temporary_session_has_a_tree(tmp_path: Path) -> None:
         await settle(pilot)
         await pilot.press("escape")
         await left_tree(pilot, app)
-
-
-async def test_without_a_session_it_says_so(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await pilot.press(*"/tree", "enter")
-        await until(pilot, lambda: any("no message" in n.message for n in app.notifications.log))
-
-
-async def test_the_palette_finds_it_by_the_words_that_people_use(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        entries = list(app.action_index.palette_entries())
-        for words in ("branch", "tree", "branches", "map", "forks", "history tree", "bookmarks"):
-            best = max(entries, key=lambda entry: match_score(entry, words))
-            assert best.title.startswith("Show the branches"), words

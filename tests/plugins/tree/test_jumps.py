@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.tree.trees import random_tree
+from tests.support.tables import each_row
 from tests.support.workspace import MakeWorkspace
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
@@ -41,7 +42,7 @@ def shown(workspace: Workspace) -> list[str]:
     return [entry.message.id for entry in workspace.state.entries]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each_row("seed", range(12))
 async def test_a_jump_leads_to_any_message_and_undo_restores_any_tree(
     make_workspace: MakeWorkspace, seed: int
 ) -> None:
@@ -171,7 +172,7 @@ async def test_nothing_is_brought_to_another_session(make_workspace: MakeWorkspa
     assert workspace.state.entries == ()
 
 
-@pytest.mark.parametrize("protocol", Protocol)
+@each_row("protocol", Protocol)
 async def test_what_was_brought_is_sent_as_any_other_message(
     make_workspace: MakeWorkspace, protocol: Protocol
 ) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plugins.tree.trees import nodes_of, random_tree
+from tests.support.tables import each_row
 from tui_chat.models.session import Node
 from tui_chat.plugins.tree.layout import Rows, Tree, TreeFolding
 
@@ -82,7 +82,7 @@ def test_what_is_damaged_is_left_out() -> None:
     assert drawn(Rows(tree, TreeFolding())) == "a..d 2"
 
 
-@pytest.mark.parametrize("head", [None, 7, -1], ids=str)
+@each_row("head", [None, 7, -1], ids=str)
 @given(st.integers(1, 60), st.integers(1, 20), st.integers(0, 999))
 def test_every_message_is_in_one_row(
     head: int | None, count: int, branches: int, seed: int

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from string import ascii_letters, digits
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.tables import each_row
 from tui_chat.plugins.vim.editing import VimEditing
 
 NAMES = {"^": "escape", "<": "left", ">": "right"}
@@ -44,7 +44,7 @@ class Editor:
         return f"{self.text[: self.cursor]}|{self.text[self.cursor :]}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "keys", "after"),
     [
         ("|", "hello^", "hell|o"),
@@ -86,7 +86,7 @@ def test_keys_edit_as_in_vim(before: str, keys: str, after: str):
     assert str(Editor(before).press(keys)) == after
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "keys", "after"),
     [
         ("|one two three", "^dwdwuu", "one two three"),

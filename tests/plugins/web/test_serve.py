@@ -91,27 +91,22 @@ async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.Monke
             assert refused.value.status == 503
 
 
-@pytest.mark.parametrize(
-    "message",
-    ["{", "[]", "1", '["stdin"]', '["stdin", 1]', '["resize", {}]', '["quit"]',
-     '["resize", {"width": "a", "height": 1}]', '["download", "x"]', '{"type": "quit"}'],
-)  # fmt: skip
-async def test_a_message_that_no_page_sends_closes_the_page(
-    message: str, monkeypatch: pytest.MonkeyPatch
-):
+async def test_a_message_that_no_page_sends_closes_the_page(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(server, "ENDING_SECONDS", 0.1)  # this app does not end when it is told to
+    messages = ["{", "[]", "1", '["stdin"]', '["stdin", 1]', '["resize", {}]', '["quit"]',
+                '["resize", {"width": "a", "height": 1}]', '["download", "x"]',
+                '{"type": "quit"}']  # fmt: skip
     async with visiting("exec cat > /dev/null") as visitor:
         await visitor.sign_in()
-        async with visitor.page() as page:
-            await page.ws.send_json(["focus"])
-            await page.ws.send_json(["ping", "5"])
-            assert (await page.ws.receive_json(timeout=20)) == ["pong", "5"]
-            await page.ws.send_str(message)
-            assert (await page.ws.receive(timeout=20)).type is aiohttp.WSMsgType.CLOSE
-
-
-async def test_an_app_that_cannot_start_closes_its_page():
-    async with visiting("exit 2") as visitor:
+        for message in messages:
+            async with visitor.page() as page:
+                await page.ws.send_json(["focus"])
+                await page.ws.send_json(["ping", "5"])
+                assert (await page.ws.receive_json(timeout=20)) == ["pong", "5"]
+                await page.ws.send_str(message)
+                closed = await page.ws.receive(timeout=20)
+                assert closed.type is aiohttp.WSMsgType.CLOSE, message
+    async with visiting("exit 2") as visitor:  # an app that cannot start
         await visitor.sign_in()
         async with visitor.page() as page:
             assert (await page.ws.receive(timeout=20)).type is aiohttp.WSMsgType.CLOSE
@@ -196,17 +191,18 @@ async def ended(pid: int, seconds: float = 30) -> None:
         os.close(number)
 
 
-def test_other_machines_are_refused_with_a_sentence(run: Run, tmp_path: Path):
-    done = run("serve", "--host", "0.0.0.0", "--config-dir", tmp_path, "--data-dir", tmp_path)
-    assert done.code == 2
-    assert "0.0.0.0 can be reached from other machines." in done.err
-    assert "--allow-remote" in done.err
+def test_what_cannot_be_served_is_told(run: Run, tmp_path: Path):
+    def serve(*words: str) -> str:
+        done = run("serve", *words, "--config-dir", tmp_path, "--data-dir", tmp_path)
+        assert done.code == 2
+        return done.err
 
-
-def test_an_address_that_cannot_be_used(run: Run, tmp_path: Path):
-    done = run("serve", "--host", "192.0.2.1", "--config-dir", tmp_path, "--data-dir", tmp_path)
-    assert done.code == 2
-    assert "192.0.2.1:8000 cannot be served" in done.err
+    told = serve("--host", "0.0.0.0")
+    assert "0.0.0.0 can be reached from other machines." in told
+    assert "--allow-remote" in told
+    assert "192.0.2.1:8000 cannot be served" in serve("--host", "192.0.2.1")
+    (tmp_path / "config.toml").write_text("theme = 1")
+    assert "theme" in serve()
 
 
 def test_a_missing_extra_says_how_to_install_it(
@@ -218,10 +214,3 @@ def test_a_missing_extra_says_how_to_install_it(
     assert done.code == 2
     assert "textual-serve" in done.err
     assert "Traceback" not in done.err
-
-
-def test_an_error_of_the_configuration_is_said_at_once(run: Run, tmp_path: Path):
-    (tmp_path / "config.toml").write_text("theme = 1")
-    done = run("serve", "--config-dir", tmp_path, "--data-dir", tmp_path)
-    assert done.code == 2
-    assert "theme" in done.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from tests.support.app import make_app, opened, rows_shown, settle, until
+from tests.support.app import make_app, opened, rows_shown, screen_text, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
@@ -95,25 +95,15 @@ async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
         assert calls[3].split() == ["22.7k", "16.5k", "6.2k", "$0.0512"]
         assert calls[5].split() == ["22.7k", "16.5k", "6.2k", "6.2k", "$0.0512"]
         assert " ".join(calls[6:]).strip() == LOSS.sentence
-        shown = "\n".join(line.text for line in pilot.app.screen._compositor.render_strips())
-        assert "! 6,191 cached tokens lost, $0.0235 more." in shown
+        assert "! 6,191 cached tokens lost, $0.0235 more." in screen_text(app)
         await pilot.press("home", *["down"] * (table + 3), "enter")
         await until(pilot, lambda: app.workspace.state.session_id == "side")
         await until(pilot, lambda: app.workspace.state.request.viewed is not None)
         assert inspector.view_shown == "request"
         assert "x.invalid/v1/messages" in "\n".join(rows_shown(inspector.views.current))
-
-
-async def test_the_palette_has_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
-    app = make_app(tmp_path)
-    async with app.run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        assert app.workspace is not None
-        *_, two = await recorded(app.workspace.store)
         await app.workspace.sessions.open_at("main", two)
         await settle(pilot)
         await pilot.press("ctrl+p", *"List the calls", "enter")
-        await until(pilot, lambda: isinstance(app.query_one(Inspector).views.current, CallsView))
-        view = app.query_one(Inspector).views.current
-        await until(pilot, lambda: any("3 calls" in row for row in rows_shown(view)))
-        assert view.has_focus
+        await until(pilot, lambda: isinstance(inspector.views.current, CallsView))
+        await until(pilot, lambda: "3 calls" in " ".join(rows_shown(inspector.views.current)))
+        assert inspector.views.current.has_focus

@@ -239,41 +239,28 @@ async def test_a_held_request_is_answered_and_dropped_in_the_app(tmp_path: Path)
         await until(pilot, lambda: "No request of another program" in told(pilot.app))
 
 
-async def test_the_limit_begins_again_while_the_user_edits(tmp_path: Path):
-    async with held_call(tmp_path) as held:
-        (request,) = held.waiting.pauses.requests.values()
-        request.until -= 30
-        database = held.tap.store.replies.database
-        (row,) = await waiting_requests(database)
-        assert await decide(database, row.message_id, "editing")
-        async with asyncio.timeout(PATIENCE):
-            while request.remaining < 40:  # noqa: ASYNC110 - another task changes it
-                await asyncio.sleep(0)
-            while (await waiting_requests(database))[0].until < row.until:  # noqa: ASYNC110
-                await asyncio.sleep(0)
-
-
-async def test_a_fault_of_an_edited_request_comes_back(tmp_path: Path):
+async def test_the_tap_and_the_app_agree_about_a_held_request(tmp_path: Path, run: Run):
     async with held_call(tmp_path) as held:
         database = held.tap.store.replies.database
-        (row,) = await waiting_requests(database)
-        assert await decide(database, row.message_id, "edited", '{"model": 3}')
-        async with asyncio.timeout(PATIENCE):
-            while not (rows := await waiting_requests(database)) or not rows[0].fault:  # noqa: ASYNC110
-                await asyncio.sleep(0)
-        assert "messages" in rows[0].fault
-
-
-async def test_the_table_is_no_fault_of_the_database(tmp_path: Path, run: Run):
-    async with held_call(tmp_path):
         done = await asyncio.to_thread(run, "--data-dir", tmp_path, "db", "check")
         assert done.code == 0, done.out
 
+        async def row_when(true: Callable[[Any], bool]) -> Any:
+            async with asyncio.timeout(PATIENCE):
+                while not (rows := await waiting_requests(database)) or not true(rows[0]):  # noqa: ASYNC110
+                    await asyncio.sleep(0)
+            return rows[0]
 
-async def test_what_a_killed_tap_left_behind_is_not_shown(tmp_path: Path):
-    async with held_call(tmp_path) as held:
-        database = held.tap.store.replies.database
+        # The limit begins again while the user edits.
+        (request,) = held.waiting.pauses.requests.values()
+        request.until -= 30
         (row,) = await waiting_requests(database)
+        assert await decide(database, row.message_id, "editing")
+        await row_when(lambda now: request.remaining > 40 and now.until >= row.until)
+        # A fault of what was edited comes back.
+        assert await decide(database, row.message_id, "edited", '{"model": 3}')
+        assert "messages" in (await row_when(lambda now: bool(now.fault))).fault
+        # What a killed tap left behind is not shown.
         await database.write(lambda tx: tx.run("UPDATE messages SET status = 'interrupted'"))
         assert await waiting_requests(database) == ()
         assert not await decide(database, row.message_id, "dropped")

@@ -1,6 +1,6 @@
 """The served app in a real browser, and attacks from pages of other origins in the same browser.
 
-    TUI_CHAT_PEERS=1 uv run pytest tests/plugins/web/test_serve_in_chromium.py
+    TUI_CHAT_PEERS=1 uv run pytest tests/tools/peers/served_in_chromium.py
 
 Needs Chromium (Debian: `chromium`).
 """
@@ -15,12 +15,14 @@ from time import time
 
 import pytest
 
+from tests.support.tables import each_row
+
 pytest.importorskip("textual_serve", reason="the extra `serve` is not installed")
 
 from aiohttp import web
 
-from tests.plugins.web.chromium import REBOUND, browsing, program
 from tests.plugins.web.served import command, visiting
+from tests.tools.peers.chromium import REBOUND, browsing, program
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 
@@ -187,7 +189,7 @@ ATTACKS = """(async () => {
 })()"""
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", REBOUND])
+@each_row("name", ["127.0.0.1", "localhost", REBOUND])
 async def test_a_page_of_another_origin(tmp_path: Path, name: str):
     """The user is signed in, and the attacker even knows the address without the token."""
     async with (

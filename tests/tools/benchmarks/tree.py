@@ -2,7 +2,7 @@
 
 Milliseconds are of work on the app's thread, and of reading by the clock on the wall.
 
-    uv run --no-sync python -m tests.plugins.tree.benchmark
+    uv run --no-sync python -m tests.tools.benchmarks.tree
 
 The aims: it is read and on the screen within 100 ms, and 95 of 100 keys within 16 ms.
 """

@@ -1,6 +1,6 @@
 """Four replies that stream side by side as fast as they can, and what a key takes meanwhile.
 
-    python -m tests.plugins.side_by_side.benchmark
+    python -m tests.tools.benchmarks.side_by_side
 
 A key counts from when it is pressed until the frame is on the screen that shows it; the aim is
 95 of 100 under 50 ms. `--speed 60` streams at the pace of a fast provider instead.

@@ -1,6 +1,6 @@
 """The tap's overhead: time to the first byte and to the last one, with the proxy and without it.
 
-    uv run python -m tests.plugins.tap.benchmark [ROUNDS]
+    uv run python -m tests.tools.benchmarks.tap [ROUNDS]
 
 One run alternates three ways: straight to a server, through the proxy alone, and through one whose
 calls are explained and stored as `tui-chat tap --json` does; all in one process, so that what is

@@ -1,6 +1,6 @@
 """Servers and a client that are not ours.
 
-    TUI_CHAT_PEERS=1 uv run pytest tests/plugins/mcp/test_peers.py
+    TUI_CHAT_PEERS=1 uv run pytest tests/tools/peers/mcp_servers.py
 
 They are installed into a temporary folder: server-everything from npm; the servers for time, git
 and fetch, and the official package `mcp`, from PyPI. `TUI_CHAT_MCP_PEERS=FOLDER` takes a virtual
