@@ -10,7 +10,16 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.support.app import burst, leave_dialog, make_app, opened, say, settle, until
+from tests.support.app import (
+    burst,
+    leave_dialog,
+    make_app,
+    opened,
+    say,
+    settle,
+    until,
+    workspace_of,
+)
 from tests.support.hostile_names import EVIL, shown
 from tests.support.old_sessions import filled
 from tests.support.pictures import Album
@@ -277,9 +286,9 @@ async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) ->
         assert any("report.txt" in line for line in shown)
 
 
-async def test_escape_after_a_jump_returns_to_the_draft(tmp_path: Path) -> None:
+async def test_escape_leads_back_to_the_draft_and_keeps_the_query(tmp_path: Path) -> None:
     app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(120, 35)) as pilot:
+    async with app.run_test(size=(160, 45)) as pilot:
         await opened(pilot)
         await say(pilot, "the purple elephant, an elephant")
         await pilot.press("shift+tab", "slash", *"purple", "enter")
@@ -295,26 +304,18 @@ async def test_escape_after_a_jump_returns_to_the_draft(tmp_path: Path) -> None:
         await pilot.press("n")
         await until(pilot, lambda: app.chat.pane.activity.hint.startswith("Hit 2 of 4"))
         await pilot.press("escape")
-        await until(pilot, lambda: app.query_one(Composer).has_focus)
+        composer = app.query_one(Composer)
+        await until(pilot, lambda: composer.has_focus)
         await settle(pilot)
         assert not app.chat.pane.activity.hint.startswith("Hit")
 
-
-async def test_escape_returns_and_keeps_the_query(tmp_path: Path) -> None:
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
-        await say(pilot, "the purple elephant")
-        app.query_one(Composer).text = "/model lorem"
+        composer.text = "/model lorem"
         await pilot.press("enter")
-        await until(
-            pilot,
-            lambda: app.workspace is not None and app.workspace.state.effective_model == "lorem",
-        )
+        await until(pilot, lambda: workspace_of(app).state.effective_model == "lorem")
         await pilot.press(*"draft", "ctrl+f", *"zebra", "escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        assert app.query_one(Composer).has_focus
-        assert app.query_one(Composer).text == "draft"
+        assert composer.has_focus
+        assert composer.text == "draft"
         await pilot.press("ctrl+f")
         await settle(pilot)
         assert isinstance(app.screen, SearchScreen)
@@ -322,18 +323,17 @@ async def test_escape_returns_and_keeps_the_query(tmp_path: Path) -> None:
         await pilot.press(*"elephant model:ec", "tab")  # replaces what was searched for last
         assert app.screen.typed == "elephant model:echo ", "it replied once, and is asked no more"
         await found(pilot, app)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
 
-
-async def test_text_typed_right_after_the_key_goes_into_the_query(tmp_path: Path) -> None:
-    app = make_app(tmp_path, model="echo")
-    async with app.run_test(size=(160, 45)) as pilot:
-        await opened(pilot)
+        # What is typed right after the key goes into the query.
+        composer.text = ""
         burst(app, *"draft", "ctrl+f", *"pine")
         await leave_dialog(pilot, SearchScreen, "pine")
         burst(app, "ctrl+f", *"and ")
         app.post_message(events.Paste("pasted"))
         await leave_dialog(pilot, SearchScreen, "and pasted")
-        assert app.query_one(Composer).text == "draft"
+        assert composer.text == "draft"
 
 
 async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import ascii_letters, digits
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.tables import each_row
@@ -148,7 +148,6 @@ def test_undo_never_leads_back_to_another_draft():
     assert editor.press("^uuu").text == "another"
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.text(alphabet='ab .("\n日', max_size=30),
     st.text(st.sampled_from("^<>" + ascii_letters + digits + "$%(\"'{}[;,.~=-|"), max_size=25),

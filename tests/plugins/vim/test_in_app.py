@@ -11,22 +11,18 @@ from textual.events import Paste
 from tests.support.app import make_app, opened, replied, say, settle, until
 from tui_chat.errors import InputError
 from tui_chat.plugins.vim.command import vim_editing
-from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 
 
-async def with_vim(folder: Path, app: TuiChat) -> Composer:
-    assert (folder / "config.toml").read_text() == 'editing_mode = "vim"\n'
-    return app.query_one(Composer)
-
-
 async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("Tides")
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "earlier")
         await pilot.press(*"/vim", "enter")
         await until(pilot, lambda: any("Vim" in n.message for n in app.notifications.log))
-        composer = await with_vim(tmp_path, app)
+        assert (tmp_path / "config.toml").read_text() == 'editing_mode = "vim"\n'
+        composer = app.query_one(Composer)
         await settle(pilot)
         await pilot.press(*"one two three", "escape")
         assert composer.border_title == "NORMAL"
@@ -50,21 +46,8 @@ async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(tmp_path: Path)
         assert app.workspace.state.entries[-2].message.content == "new"
         assert composer.text == ""
         assert not composer.border_title
-        await pilot.press(*"/vim", "enter")
-        await until(pilot, lambda: not (tmp_path / "config.toml").read_text().strip())
-        await settle(pilot)
-        await pilot.press("a", "escape", "x")
-        assert composer.text == "ax"
 
-
-async def test_what_comes_from_elsewhere_is_text(tmp_path: Path) -> None:
-    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "earlier")
-        await pilot.press(*"/vim", "enter")
-        await until(pilot, lambda: any("Vim" in n.message for n in app.notifications.log))
-        composer = app.query_one(Composer)
-        await settle(pilot)
+        # What comes from elsewhere is text.
         await pilot.press(*"abc", "escape")
         composer.paste("XY")
         assert composer.text == "abXYc"
@@ -73,16 +56,10 @@ async def test_what_comes_from_elsewhere_is_text(tmp_path: Path) -> None:
         app.post_message(Paste("Qdd"))
         await until(pilot, lambda: composer.text.count("Qdd") == 1)
         assert composer.has_focus
+        await pilot.press("ctrl+c")
+        assert composer.text == ""
 
-
-async def test_u_brings_back_a_cleared_draft_with_its_files(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("Tides")
-    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await pilot.press(*"/vim", "enter")
-        await until(pilot, lambda: any("Vim" in n.message for n in app.notifications.log))
-        composer = app.query_one(Composer)
-        await settle(pilot)
+        # `u` brings back a cleared draft with its files.
         await app.run_action(("attachments", "attach", (str(tmp_path / "notes.txt"),)))
         await until(pilot, lambda: composer.has_attachments)
         await pilot.press(*"one two", "ctrl+c")
@@ -91,6 +68,12 @@ async def test_u_brings_back_a_cleared_draft_with_its_files(tmp_path: Path) -> N
         await pilot.press("escape", "u")
         assert composer.text == "one two"
         await until(pilot, lambda: composer.has_attachments)
+
+        await pilot.press("i", "ctrl+c", *"/vim", "enter")
+        await until(pilot, lambda: not (tmp_path / "config.toml").read_text().strip())
+        await settle(pilot)
+        await pilot.press("a", "escape", "x")
+        assert composer.text == "ax"
 
 
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ async def held_call(
         recording(
             folder, server.base_url, pauses=waiting.pauses, first_id=first_id, on_held=on_held
         ) as tap,
-        httpx.AsyncClient(base_url=tap.base_url) as client,
+        httpx.AsyncClient(base_url=tap.base_url, timeout=PATIENCE) as client,
     ):
         headers = {"user-agent": "my-agent/1", "x-stainless-timeout": "600"}
         url = "/v1/chat/completions"
@@ -132,7 +132,7 @@ async def show_calls(pilot: Any, held: HeldCall) -> Inspector:
     return inspector
 
 
-async def test_a_held_request_is_sent_from_the_list_of_calls(tmp_path: Path):
+async def test_held_requests_are_sent_answered_and_dropped_in_the_app(tmp_path: Path):
     app = make_app(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
@@ -155,6 +155,18 @@ async def test_a_held_request_is_sent_from_the_list_of_calls(tmp_path: Path):
             assert call.exchange.hold is not None
             assert call.exchange.hold.end == "sent"
             assert not await has_table(held.tap.store)
+        async with held_call(tmp_path, 2 << 20) as held:
+            await app.run_action("plugins.held")
+            await choose(pilot, "Answer it")
+            await until(pilot, lambda: isinstance(pilot.app.screen, TextAreaPrompt))
+            await pilot.press(*"Yes", "enter")
+            assert await held.text() == "Yes"
+        async with held_call(tmp_path, 3 << 20) as held:
+            await app.run_action("plugins.held")
+            await choose(pilot, "Drop it")
+            assert (await held.reply).status_code == 403
+        await app.run_action("plugins.held")
+        await until(pilot, lambda: "No request of another program" in told(pilot.app))
 
 
 async def test_a_held_request_is_announced_once(tmp_path: Path):
@@ -219,24 +231,6 @@ async def test_a_held_request_is_edited_in_the_app(tmp_path: Path, monkeypatch: 
             assert "edited by hand" in viewed.description
             assert "exact bytes" in viewed.description
             assert list(texts_by_hand(viewed.composed.encoded.tree)) == [", edited"]
-
-
-async def test_a_held_request_is_answered_and_dropped_in_the_app(tmp_path: Path):
-    app = make_app(tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
-        async with held_call(tmp_path) as held:
-            await app.run_action("plugins.held")
-            await choose(pilot, "Answer it")
-            await until(pilot, lambda: isinstance(pilot.app.screen, TextAreaPrompt))
-            await pilot.press(*"Yes", "enter")
-            assert await held.text() == "Yes"
-        async with held_call(tmp_path, 2 << 20) as held:
-            await app.run_action("plugins.held")
-            await choose(pilot, "Drop it")
-            assert (await held.reply).status_code == 403
-        await app.run_action("plugins.held")
-        await until(pilot, lambda: "No request of another program" in told(pilot.app))
 
 
 async def test_the_tap_and_the_app_agree_about_a_held_request(tmp_path: Path, run: Run):
