@@ -53,7 +53,7 @@ SLOW = (
     "tests/cli/test_sample_plugin.py",
     "tests/cli/test_typed_input.py",
     "tests/unit/interop/test_round_trip.py",
-    "tests/plugins/salvage/test_damaged_database.py",
+    "tests/plugins/maintenance/test_damaged_database.py",
     "tests/plugins/sillytavern/test_slow_scan.py",
     "tests/plugins/transcripts/test_reading.py",
     "tests/plugins/transcripts/test_snapshots.py",

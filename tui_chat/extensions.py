@@ -60,6 +60,7 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "formulas": {"markdown": ("LaTeX",)},
     "html": {"exports": ("html",)},
     "library_commands": {"commands": ("lorebooks", "profiles", "roles")},
+    "maintenance": {"commands": ("db",), "rescues": ("damaged databases",)},
     "mcp": {"commands": ("mcp",), "config": ("mcp",), "tool_sources": ("servers",)},
     "prices": {"commands": ("prices",)},
     "probabilities": {"actions": ("probabilities", "tokens")},
@@ -75,7 +76,6 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "redact": {"commands": ("redact",), "actions": ("redact",)},
     "search": {"commands": ("search",), "actions": ("search",)},
     "side_by_side": {"actions": ("compare",)},
-    "salvage": {"commands": ("db salvage",), "rescues": ("damaged databases",)},
     "tap": {
         "commands": ("tap",),
         "formats": ("HAR files with calls of a provider",),
@@ -169,7 +169,7 @@ class CommandPath:
     """A command of the command line that is imported when it runs."""
 
     name: str
-    """As it is typed; in a group of the core with the group's name, such as `db salvage`."""
+    """As it is typed; in a group of the core with the group's name, such as `presets test`."""
     path: str
     """The import path of a click command or group."""
     summary: str
@@ -345,8 +345,8 @@ class Plugin:
     tool_sources: tuple[str, ...] = ()
     """Each a `workspace.tool_sources.OpenSources`: the sources of tools that it has configured."""
     rescues: tuple[str, ...] = ()
-    """Each a function like `tui_chat.plugins.salvage.salvage.rescue`: it puts what can be read of a
-    damaged database in its place; what it returns is printed.
+    """Each a function like `tui_chat.plugins.maintenance.salvage.rescue`: it puts what can be read
+    of a damaged database in its place; what it returns is printed.
     """
     tables: tuple[str, ...] = ()
     """Tables of its own in the database, which it creates when it needs them. They refer to no

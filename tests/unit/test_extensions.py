@@ -28,7 +28,7 @@ PLUGIN = Plugin(
     summary="Greets.",
     commands=(
         CommandPath("greet", "greeter.command:greet", "Print a greeting."),
-        CommandPath("db greet", "greeter.command:greet", "Print a greeting."),
+        CommandPath("presets greet", "greeter.command:greet", "Print a greeting."),
         CommandPath("broken", "greeter.missing:command", "Cannot be imported."),
     ),
     exports=(ExportPath("cards", "greeter.command:cards", ".txt", "Greeting cards"),),
@@ -83,10 +83,10 @@ def test_an_enabled_plugin_brings_its_command(installed: Path):
 
 @pytest.mark.slow
 def test_a_plugin_can_add_a_command_to_a_group(installed: Path):
-    done = run(installed, "db", "greet", "Ines")
+    done = run(installed, "presets", "greet", "Ines")
     assert (done.stdout, done.returncode) == ("Hello, Ines!\n", 0)
-    assert "greet" in run(installed, "db", "--help").stdout
-    assert "No such command 'greet'" in run(installed, "db", "greet", "x", enabled="[]").stderr
+    assert "greet" in run(installed, "presets", "--help").stdout
+    assert "No such command 'greet'" in run(installed, "presets", "greet", "x", enabled="[]").stderr
 
 
 @pytest.mark.slow

@@ -22,13 +22,6 @@ for protocol in Protocol:
     composed = compose(Inputs(endpoint, Preset("p"), draft="hello"))
     assert b"hello" in composed.payload.body and composed.payload.text
 """
-READ_A_PRESET = """
-import tui_chat.ui.app, tui_chat.workspace.workspace, tui_chat.store
-from pathlib import Path
-from tui_chat.paths import bundled
-from tui_chat.workspace.target import Library
-assert Library(Path("none"), bundled("sample_presets")).preset("plain").messages
-"""
 READ_NO_CONFIG = """
 from pathlib import Path
 from tui_chat.config import load_config
@@ -53,11 +46,15 @@ load_config(Path("/nowhere"), Path("/nowhere"), {}, {})
              "tui_chat.workspace.workspace", "tui_chat.ui.areas.inspector.inspector",
              "tui_chat.ui.areas.presets.pane", "tui_chat.ui.dialogs.base", "httpx", "aiosqlite"],
         ),
-        (READ_A_PRESET, ["tui_chat.workspace.target"], ["pydantic"]),
+        (
+            "import tui_chat.ui.app, tui_chat.workspace.workspace, tui_chat.store",
+            ["tui_chat.workspace.target"],
+            ["pydantic"],
+        ),
         ("import tui_chat.store", ["tui_chat.store"], ["sqlite3", "aiosqlite"]),
         (READ_NO_CONFIG, ["tui_chat.config"], ["pydantic", "httpx", "asyncio"]),
     ],
-    ids=["composing", "the app", "reading a preset", "the store", "reading no file"],
+    ids=["composing", "the app", "the whole app", "the store", "reading no file"],
 )  # fmt: skip
 def test_a_program_loads_what_it_needs_and_no_more(
     program: str, needed: Sequence[str], unwanted: Sequence[str]

@@ -30,7 +30,6 @@ _COMMANDS = {
         ("read", "read:read", "Parse a recorded reply and print it as JSON."),
     ),
     "Data": (
-        ("db", "db:db", "Maintain the database: versions, backups, checks, rescue."),
         ("export", "export:export_command", "Write a session to a file or the standard output."),
         (
             "import",

@@ -27,7 +27,7 @@ _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
 def salvage_means(source: str = "") -> str:
     """Return what saves the readable rows of a damaged file: a command or plugin, a program."""
-    if plugin := missing_plugin("commands", "db salvage"):
+    if plugin := missing_plugin("commands", "db"):
         return f"the plugin “{plugin}”, which is not installed, or `sqlite3 FILE .recover`"
     return f"`{' '.join(filter(None, ('tui-chat db salvage', source, '--to NEW')))}`"
 
@@ -135,8 +135,8 @@ def translated(error: sqlite3.Error, path: Path) -> StoreError:
     if code == _NOTADB:
         return StoreDamaged(
             f"{path} is not a database, or its beginning is damaged.",
-            advice="It was not changed. If it is your database, save what can be read with "
-            f"{salvage_means()}; otherwise move the file away.",
+            advice="It was not changed. If it is your database, restore a backup with `tui-chat db "
+            "restore FILE`, or try `sqlite3 FILE .recover`; otherwise move the file away.",
         )
     if describe_damage(error):
         return damage_error(path)

@@ -1,7 +1,7 @@
-"""The versions of the database: detecting, creating, migrating and undoing.
+"""The versions of the database: detecting, creating and migrating.
 
-1. The version is SQLite's `user_version`; 0 is an empty file. Migration N leads from N-1 to N and
-   has an undo. They are the numbered SQL files in `migrations`.
+1. The version is SQLite's `user_version`; 0 is an empty file. Migration N leads from N-1 to N. They
+   are the numbered SQL files in `migrations`; the way back is the backup.
 2. A migration and the new version are committed together, by one script that begins with a check of
    the version: if two programs start at the same time, one migrates.
 3. Before a database with content is migrated, a backup is made beside it.
@@ -17,7 +17,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
@@ -25,9 +24,9 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.store.backup import back_up, create_private, publish
 from tui_chat.store.backup_files import list_backups
-from tui_chat.store.errors import damage_error, salvage_means, store_errors
-from tui_chat.store.maintenance.backup import back_up, create_private, publish
+from tui_chat.store.errors import damage_error, store_errors
 
 if TYPE_CHECKING:
     import sqlite3
@@ -49,14 +48,6 @@ class Migration:
     name: str
     up: str
     """SQL that leads from `number - 1` to `number`."""
-    undo: str
-    """SQL that leads back."""
-
-    @property
-    def loses(self) -> str:
-        """The data that the undo loses, from the comment at its head."""
-        lines = takewhile(lambda line: line.startswith("--"), self.undo.splitlines())
-        return " ".join(line.removeprefix("--").strip() for line in lines)
 
 
 @cache
@@ -64,16 +55,12 @@ def migrations() -> tuple[Migration, ...]:
     """Return all migrations, in order, numbered from 1 without gaps."""
     from importlib.resources import files
 
-    scripts = {
-        item.name: item.read_text(encoding="utf-8")
+    scripts = [
+        (item.name, item.read_text(encoding="utf-8"))
         for item in files("tui_chat.store").joinpath("migrations").iterdir()
         if item.name.endswith(".sql")
-    }
-    return tuple(
-        Migration(int(name[:4]), name[5:-4], sql, scripts[name[:-4] + ".undo.sql"])
-        for name, sql in sorted(scripts.items())
-        if not name.endswith(".undo.sql")
-    )
+    ]
+    return tuple(Migration(int(name[:4]), name[5:-4], sql) for name, sql in sorted(scripts))
 
 
 def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
@@ -176,13 +163,6 @@ def migrate(
         raise newer_error(path, version)
 
 
-def undo(connection: sqlite3.Connection, target: int) -> None:
-    """Undo migrations down to version `target`, each in a transaction."""
-    while (version := version_of(connection)) > target:
-        step = migrations()[version - 1]
-        _run(connection, step.undo, version, step.number - 1)
-
-
 def _log_without_database(path: Path) -> StoreDamaged:
     return StoreDamaged(
         f"The database {path} is missing, but its log exists.",
@@ -260,8 +240,7 @@ def _read_version(path: Path, busy_timeout: float, *, immutable: bool) -> int:
         raise StoreError(
             f"The database {path} belongs to another program.",
             advice="Choose another file; this one was not changed. If it is tui-chat's with a "
-            f"damaged beginning, save what can be read with {salvage_means()}, and "
-            "move this one away.",
+            "damaged beginning, restore a backup with `tui-chat db restore FILE`.",
         )
     if not 0 <= version < NO_VERSION:
         raise damage_error(path)

@@ -14,6 +14,7 @@ from tui_chat.errors import InputError, RecordGone
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
+from tui_chat.plugins.maintenance.check import check
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import KEPT_RUNS, LabStore
 from tui_chat.plugins.prompt_lab.values import (
@@ -25,7 +26,6 @@ from tui_chat.plugins.prompt_lab.values import (
     Verdict,
 )
 from tui_chat.store import Store
-from tui_chat.store.maintenance.check import check
 
 HISTORY = (Message("user", "Hi", "h1"), Message("assistant", "Hello", "h2"))
 SUITE = make_suite(

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from tui_chat import extensions
 from tui_chat.errors import TuiChatError
+from tui_chat.plugins.maintenance import upkeep
+from tui_chat.plugins.maintenance.check import check
 from tui_chat.store import Store
-from tui_chat.store.maintenance import upkeep
-from tui_chat.store.maintenance.check import check
+from tui_chat.store.status import status
 
 
 async def write(path: Path) -> None:
@@ -30,14 +31,13 @@ async def write(path: Path) -> None:
 
 WAYS: dict[str, Callable[[Path], object]] = {
     "write": lambda path: asyncio.run(write(path)),
-    "status": upkeep.status,
+    "status": status,
     "check": lambda path: check(path, lambda _: None),
     "backup": lambda path: upkeep.backup(path, None, now=1.0),
     "vacuum": upkeep.vacuum,
-    "rollback": lambda path: upkeep.rollback(path, 1, now=1.0),
 }
-if not extensions.missing_plugin("commands", "db salvage"):
-    salvage = extensions.load("tui_chat.plugins.salvage.salvage:salvage")
+if not extensions.missing_plugin("commands", "db"):
+    salvage = extensions.load("tui_chat.plugins.maintenance.salvage:salvage")
     WAYS["salvage"] = lambda path: salvage(path, path.with_name("new.db"))
 
 

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.databases import plain
+from tests.support.databases import made_at, plain
 from tests.support.stores import Opener, answer, begin, remove_forever
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
@@ -31,8 +31,8 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.store import Store, schema
-from tui_chat.store.maintenance.check import CheckResult, check
+from tui_chat.plugins.maintenance.check import CheckResult, check
+from tui_chat.store import Store
 from tui_chat.store.search import index, search
 from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
 from tui_chat.store.search.words import Term, TermMatcher, fold, index_words, parse_terms
@@ -597,19 +597,26 @@ async def test_what_is_from_before_an_index_is_found(
 ) -> None:
     """Version 4 indexed texts, version 9 what else is in a message, version 16 files."""
     path = tmp_path / "chat.db"
-    store = await open_store(path)
-    session = (await store.sessions.create(title="old talk")).session_id
-    call = ToolCall("c", "dice", "[6]")
-    for number in range(5):
-        message = thinking(
-            "a fox 狐狸", "a bear" if version > 3 else "", "", *[call] * (version > 3)
-        )
-        parts = with_file("a.txt", "a wolf").parts if version > 8 else ()
-        message = replace(message, parts=parts, id=f"m{number}")
-        await store.messages.add(session, message, None)
-    await store.close()
+    session, call = "s", ToolCall("c", "dice", "[6]")
+    message = thinking("a fox 狐狸", "a bear", "", call)
+    columns = pack((call,)), pack(message.semantics), pack(with_file("a.txt", "a wolf").parts)
+    made_at(path, version)
     with plain(path) as connection:
-        schema.undo(connection, version)
+        connection.execute(
+            "INSERT INTO sessions (session_id, title, touched, created, updated) "
+            "VALUES ('s', 'old talk', 1, 1, 1)"
+        )
+        for number in range(5):
+            connection.execute(
+                "INSERT INTO messages (message_id, session_id, message_role, created, content, "
+                "tool_calls, semantics, parts) VALUES (?, 's', 'assistant', 1, ?, ?, ?, ?)",
+                (f"m{number}", message.content, *columns),
+            )
+        if version > 3:
+            connection.execute("INSERT INTO unindexed_messages SELECT seq FROM messages")
+            connection.execute("INSERT INTO unindexed_sessions SELECT seq FROM sessions")
+        if version > 8:
+            connection.execute("INSERT INTO unindexed_asides SELECT seq FROM messages")
     store = await open_store(path)
     await store.sessions.update(session, title="new talk")
     await store.messages.delete("m1")
@@ -618,8 +625,8 @@ async def test_what_is_from_before_an_index_is_found(
     kept = {"m0", "m2", "m3", "m4"}
     assert set(await ids(store, "fox")) == kept | {"new"}
     assert set(await ids(store, "狐狸")) == kept
-    assert set(await ids(store, "bear dice" if version > 3 else "狐狸")) == kept
-    assert set(await ids(store, "wolf" if version > 8 else "狐狸")) == kept
+    assert set(await ids(store, "bear dice")) == kept
+    assert set(await ids(store, "wolf")) == kept
     assert await ids(store, "new talk") == [None]
     assert await ids(store, "old") == []
     assert faults(path) == []

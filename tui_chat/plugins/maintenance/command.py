@@ -10,27 +10,15 @@ from pathlib import Path
 
 import click
 
-from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import FILE, json_option
-from tui_chat.cli.output import Styled, write_json, write_line
-from tui_chat.errors import InputError, StoreDamaged
+from tui_chat.cli.output import Styled, write_json, write_line, write_progress
+from tui_chat.errors import StoreDamaged
+from tui_chat.plugins.maintenance import upkeep
+from tui_chat.plugins.maintenance.check import DERIVED_CHECKS, CheckResult
+from tui_chat.plugins.maintenance.check import check as run_checks
+from tui_chat.plugins.maintenance.salvage import salvage as save_readable
 from tui_chat.store.errors import salvage_means
-from tui_chat.store.maintenance import upkeep
-from tui_chat.store.maintenance.check import DERIVED_CHECKS, CheckResult
-from tui_chat.store.maintenance.check import check as run_checks
-
-
-def _ask(question: str, unasked: str) -> None:
-    """Ask for confirmation; abort without it. `unasked` is the command that does not ask."""
-    try:
-        click.confirm(question, abort=True)
-    except click.Abort as error:
-        if isinstance(error.__context__, EOFError):
-            raise InputError(
-                "There is no terminal to confirm on; nothing was changed.",
-                advice=f"`{unasked}` does not ask.",
-            ) from error
-        raise
+from tui_chat.store.status import status as database_status
 
 
 def _print_backup(saved: Path | None) -> None:
@@ -51,10 +39,10 @@ def _size(count: float) -> str:
     return f"{count:,.1f} GB"
 
 
-@click.group(cls=LazyGroup, place="db")
+@click.group()
 @click.pass_context
 def db(context: click.Context) -> None:
-    """Maintain the database: versions, backups, checks, rescue.
+    """Maintain the database: versions, backups, checks, salvage.
 
     Every command is safe while the app is open. One that needs exclusive access is then refused,
     and changes nothing.
@@ -81,7 +69,7 @@ def status(path: Path, as_json: bool) -> None:
             write_line(f"{path} does not exist yet; the first start of the app creates it.")
         return
 
-    facts = upkeep.status(path)
+    facts = database_status(path)
     if as_json:
         saved = str(facts.backup) if facts.backup else None
         write_json({"exists": True, **asdict(facts), "path": str(path), "backup": saved})
@@ -119,28 +107,6 @@ def migrate(path: Path, target: int | None) -> None:
         write_line(f"Nothing to do: the database has version {after}.")
         return
     write_line(f"Version {before} -> {after}.")
-    _print_backup(saved)
-
-
-@db.command()
-@click.option("--to", "target", type=click.IntRange(min=0), help="The version; default: one less.")
-@click.option("--yes", "sure", is_flag=True, help="Do not ask for confirmation.")
-@click.pass_obj
-def rollback(path: Path, target: int | None, sure: bool) -> None:
-    """Undo migrations, for an older tui-chat. Shows what is lost, and makes a backup first.
-
-    \b
-    Example:
-      tui-chat db rollback --to 3
-    """
-    before, after, losses = upkeep.rollback_losses(path, target)
-    write_line(f"Version {before} -> {after}. This loses:")
-    for loss in losses:
-        write_line(f"  {loss}")
-    if not sure:
-        _ask("Undo the migrations? A backup is made first.", "tui-chat db rollback --yes")
-    saved = upkeep.rollback(path, after, now=time.time())
-    write_line(f"The database now has version {after}. The app migrates it again when it starts.")
     _print_backup(saved)
 
 
@@ -254,3 +220,34 @@ def vacuum(path: Path) -> None:
     """
     before, after = upkeep.vacuum(path)
     write_line(f"{_size(before)} -> {_size(after)}")
+
+
+@db.command()
+@click.argument("file", required=False, type=FILE)
+@click.option("--to", "target", required=True, type=FILE, help="The new file.")
+@click.pass_obj
+def salvage(path: Path, file: Path | None, target: Path) -> None:
+    """Save the readable rows of a damaged file.
+
+    FILE (default: the database) is never changed.
+
+    \b
+    Example:
+      tui-chat db salvage --to rescued.db
+    """
+    source = file or path
+    saved = save_readable(source, target, progress=lambda rows: write_progress(f"{rows:,} rows"))
+    write_progress("")
+    sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
+    write_line(f"Saved {sessions:,} sessions with {messages:,} messages.")
+    if saved.missing:
+        write_line(f"At least {saved.missing:,} messages are missing.")
+    elif saved.gaps:
+        write_line("The saved sessions are complete; whole sessions may be missing.")
+    for table, count in saved.rows.items():
+        if count and table not in ("sessions", "messages"):
+            write_line(f"{count:>9,}  {table}")
+    for sentence in saved.repairs:
+        write_line(sentence)
+    write_line(f"\n{target} has no faults; {source} was not changed. To use the new file:")
+    write_line(f"  tui-chat db restore {target}")

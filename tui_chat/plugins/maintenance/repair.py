@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from tui_chat.store.maintenance.faults import (
+from tui_chat.plugins.maintenance.faults import (
     UNREACHED,
     WRONG_HEADS,
     altered_requests,

@@ -15,15 +15,15 @@ from zlib import crc32
 
 from tui_chat.extensions import plugin_tables
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.store import schema
-from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
-from tui_chat.store.maintenance.access import open_for_reading
-from tui_chat.store.maintenance.faults import (
+from tui_chat.plugins.maintenance.faults import (
     UNREACHED,
     WRONG_HEADS,
     altered_requests,
     undecodable_values,
 )
+from tui_chat.store import schema
+from tui_chat.store.access import open_for_reading
+from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
 from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
 from tui_chat.store.search.words import index_words
 

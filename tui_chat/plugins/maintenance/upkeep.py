@@ -1,8 +1,7 @@
-"""The commands of `tui-chat db`: status, migrate, roll back, back up, restore, compact.
+"""The commands of `tui-chat db`: migrate, back up, restore, compact.
 
-Reading never blocks and never writes. Commands that change the whole file (undoing migrations,
-restoring, compacting) need exclusive access, and are refused while another program has it open.
-Everything here is synchronous and opens its own connections.
+Commands that change the whole file (restoring, compacting) need exclusive access, and are refused
+while another program has it open. Everything here is synchronous and opens its own connections.
 """
 
 from __future__ import annotations
@@ -16,91 +15,20 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store import schema
-from tui_chat.store.backup_files import list_backups
-from tui_chat.store.errors import salvage_means, store_errors
-from tui_chat.store.maintenance.access import (
+from tui_chat.store.access import (
     BUSY_SECONDS,
-    is_in_use,
     open_exclusively,
     open_for_reading,
     refuse_in_use,
     require_database,
 )
-from tui_chat.store.maintenance.backup import back_up, copy_to, sync_folder
+from tui_chat.store.backup import back_up, copy_to, sync_folder
+from tui_chat.store.errors import salvage_means, store_errors
 from tui_chat.store.schema import companion
 
 if TYPE_CHECKING:
     import sqlite3
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseStatus:
-    """The state of a database, read without changing it."""
-
-    path: Path
-    version: int
-    applied: tuple[str, ...]
-    """Names of migrations, in order."""
-    pending: tuple[str, ...]
-    bytes: int
-    """Size of the file."""
-    log_bytes: int
-    """Size of the log beside it (the WAL)."""
-    free_bytes: int
-    """About the size that compacting would free."""
-    sessions: int
-    messages: int
-    backup: Path | None
-    """The newest backup beside it."""
-    in_use: bool
-    """True if another program has it open."""
-
-
-def status(path: Path) -> DatabaseStatus:
-    """Return the state of a database. Raises StoreError; InputError if there is none."""
-    with open_for_reading(path) as connection:
-        version = schema.version_of(connection)
-        names = [f"{step.number:04} {step.name}" for step in schema.migrations()]
-        page, free = (
-            int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-            for name in ("page_size", "freelist_count")
-        )
-        counts = "SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM messages)"
-        sessions, messages = connection.execute(counts).fetchone() if version else (0, 0)
-    with store_errors(path):
-        log = companion(path, "-wal")
-        return DatabaseStatus(
-            path,
-            version,
-            tuple(names[:version]),
-            tuple(names[version:]),
-            path.stat().st_size,
-            log.stat().st_size if log.exists() else 0,
-            page * free,
-            sessions,
-            messages,
-            next(reversed(list_backups(path)), None),
-            is_in_use(path),
-        )
-
-
-def stored_settings(path: Path) -> dict[str, str]:
-    """Return the settings that the app stored. Raises StoreError; InputError if there is none."""
-    with open_for_reading(path) as connection:
-        if not schema.version_of(connection):
-            return {}
-        return dict(connection.execute("SELECT key, value FROM settings").fetchall())
-
-
-def count_roles(path: Path) -> int:
-    """Return how many roles there are. Raises StoreError; InputError if there is no database."""
-    with open_for_reading(path) as connection:
-        tables = "SELECT count(*) FROM sqlite_master WHERE name = 'roles'"
-        if not connection.execute(tables).fetchone()[0]:
-            return 0
-        return int(connection.execute("SELECT count(*) FROM roles").fetchone()[0])
 
 
 def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, int, Path | None]:
@@ -116,7 +44,9 @@ def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, 
         raise InputError(
             f"The database has version {version} and this program supports {latest}, so it cannot "
             f"be migrated up to {target}.",
-            advice="`tui-chat db rollback --to N` goes down." if target < version else "",
+            advice="The backup that was made before a migration has the older version."
+            if target < version
+            else "",
         )
     if version == target:
         return version, version, None
@@ -127,35 +57,11 @@ def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, 
     return version, target, saved
 
 
-def rollback_losses(path: Path, target: int | None) -> tuple[int, int, list[str]]:
-    """Return the version before and after a rollback, and what each step loses.
-
-    Without a target it is one step. Raises InputError if the target is not below the version.
-    """
-    version = _version(path)
-    target = version - 1 if target is None else target
-    if not 0 <= target < version:
-        raise InputError(
-            f"The database has version {version} and cannot be rolled back to {target}.",
-            advice="`tui-chat db status` lists the versions.",
-        )
-    steps = reversed(schema.migrations()[target:version])
-    return version, target, [f"{step.number:04} {step.name}: {step.loses}" for step in steps]
-
-
-def rollback(path: Path, target: int, *, now: float) -> Path:
-    """Undo migrations down to `target`; return the backup that was made before."""
-    with open_exclusively(path) as connection:
-        saved = back_up(connection, path, now)
-        schema.undo(connection, target)
-    return saved
-
-
 def rebuild(path: Path) -> None:
     """Rebuild counts and search index, also while the app is open. Raises StoreError, and
     InputError if the database does not have the current version.
     """
-    from tui_chat.store.maintenance.faults import rebuild_derived
+    from tui_chat.plugins.maintenance.faults import rebuild_derived
 
     if _version(path) < len(schema.migrations()):
         raise InputError(

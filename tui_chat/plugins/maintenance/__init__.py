@@ -1,0 +1,23 @@
+"""Maintenance of the database file: `tui-chat db`, and the app's offer to save a damaged one.
+
+command   the commands and their reports
+upkeep    migrating, backing up, restoring and compacting a file
+check     integrity checks (faults: values that cannot be read, and derived data)
+salvage   copies what can be read of a damaged file into a new one (repair: broken references in it)
+"""
+
+from tui_chat.extensions import CommandPath, Plugin
+
+PLUGIN = Plugin(
+    name="maintenance",
+    summary="Backs up, checks and repairs the database file.",
+    commands=(
+        CommandPath(
+            "db",
+            "tui_chat.plugins.maintenance.command:db",
+            "Maintain the database: versions, backups, checks, salvage.",
+            group="Data",
+        ),
+    ),
+    rescues=("tui_chat.plugins.maintenance.salvage:rescue",),
+)

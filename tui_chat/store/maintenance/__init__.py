@@ -1,1 +1,0 @@
-"""Maintenance of the database file: checks, backups and repair."""

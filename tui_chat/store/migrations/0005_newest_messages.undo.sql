@@ -1,3 +1,0 @@
--- Nothing is lost: searches for what is newest take longer.
-
-DROP INDEX messages_created;

@@ -1,3 +1,0 @@
--- The names of deleted roles are lost.
-
-ALTER TABLE sessions DROP COLUMN lost_role;

@@ -1,3 +1,0 @@
--- Responses as they were received are lost; the replies that were read from them stay.
-
-DROP TABLE received;

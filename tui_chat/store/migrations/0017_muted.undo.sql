@@ -1,3 +1,0 @@
--- What was muted is sent again.
-
-ALTER TABLE messages DROP COLUMN muted;
