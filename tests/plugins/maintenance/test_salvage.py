@@ -271,12 +271,12 @@ async def test_an_older_file(tmp_path: Path, version: int) -> None:
         assert (await store.sessions.list())[0].message_count == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [b"", b"Dear diary,\n" * 5000, b"\0" * 50_000, b"x", b"SQLite format 3\0\x10\0" + b"\0" * 999],
 )
-def test_a_file_with_nothing_readable_is_an_error(path: Path, content: bytes) -> None:
-    path.parent.mkdir()
+def test_a_file_with_nothing_readable_is_an_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "chat.db"
     path.write_bytes(content)
     with pytest.raises(StoreDamaged) as caught:
         salvage(path, path.with_name("new.db"))
@@ -300,8 +300,9 @@ async def test_a_newer_file_is_refused(whole: Path) -> None:
         salvage(whole, whole.with_name("new.db"))
 
 
-@pytest.mark.parametrize("seed", range(8))
-async def test_any_damage_is_survived(whole: Path, seed: int) -> None:
+@each_row("seed", range(8))
+async def test_any_damage_is_survived(tmp_path: Path, filled: Path, seed: int) -> None:
+    whole = Path(shutil.copy(filled, tmp_path / "chat.db"))
     chance = random.Random(seed)
     data = bytearray(whole.read_bytes())
     for _ in range(chance.choice((1, 10, 300))):
