@@ -99,7 +99,7 @@ async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry(
         rows = await shown(pilot, app, "K")
         assert rows[0].startswith("Turn 1  a fox")
         assert app.query_one(OriginStatus).rule.startswith(
-            "It is not active before there are 4 messages"
+            "“fox” occurs in message “a fox”, but a condition"
         )
         rows = await shown(pilot, app, "f")
         assert rows[0].startswith("This request")

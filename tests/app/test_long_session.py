@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.app import make_app, opened, say, settle, until, workspace_of
-from tui_chat.context.lorebooks.keys import KeyIndex, Occurrences
+from tui_chat.context.lorebooks.keys import KeyIndex, KeyNumbers
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
@@ -124,16 +124,16 @@ async def test_large_lorebooks_are_searched_in_a_thread(
 ) -> None:
     searched_in_loop: list[str] = []
     gate = threading.Event()
-    search = KeyIndex.occurrences
+    search = KeyIndex.found
 
-    def occurrences(index: KeyIndex, text: str) -> Occurrences:
+    def found(index: KeyIndex, text: str) -> KeyNumbers:
         if threading.current_thread() is threading.main_thread():
             searched_in_loop.append(text)
         else:
             assert gate.wait(30)
         return search(index, text)
 
-    monkeypatch.setattr(KeyIndex, "occurrences", occurrences)
+    monkeypatch.setattr(KeyIndex, "found", found)
     keys = (f"/\\bword{number}\\b/i" for number in range(requests.LONG_SEARCH))
     entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
     book = {"name": "large", "recursive": False, "entries": entries}

@@ -203,7 +203,7 @@ def test_why_lore_is_active_is_printed_for_every_turn(folder: Path, build: Build
         ("Fox", "absent"),
         ("fox", "held_back"),
     ]
-    assert "before there are 9 messages, although “fox” occurs" in found["entries"][1]["sentence"]
+    assert found["entries"][1]["sentence"].startswith("“fox” occurs in message “A fox”, but a ")
     fox, late = ({"book": "b", "entry": name} for name in ("fox", "late"))
     first, last = found["turns"]
     assert (first["active"], first["held_back"]) == ([fox], [late])

@@ -59,27 +59,19 @@ def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inpu
     )
 
 
+HELD_BACK = "“fox” occurs in the draft, but a condition, its group or a budget holds it back."
 OUTCOMES: list[tuple[dict[str, Any], bool, str]] = [
     ({}, True, "This lore entry is active because “fox” occurs in the draft."),
     ({"constant": True}, True, "This lore entry is always active."),
     ({"enabled": False}, False, "It is disabled."),
-    ({"keys": ()}, False, "It has no keys and is not always active."),
     ({"keys": ("wolf",)}, False, "None of its keys occurs in the newest 2 messages."),
     ({"keys": ("wolf",), "scan_depth": 3}, True,
      "This lore entry is active because “wolf” occurs in message “A wolf.”."),
-    ({"scan_depth": 0}, False, "Its scan depth is 0, so nothing is searched for its keys."),
-    ({"secondary_keys": ("owl", "elk"), "secondary_logic": "and_all"}, False,
-     "“fox” occurs in the draft, but its condition is not met: all of “owl”, “elk”."),
-    ({"triggers": ("quiet",)}, False,
-     "It is only active with quiet, although “fox” occurs in the draft."),
-    ({"characters": ("Bob",)}, False,
-     "It is not active with the role Ada, although “fox” occurs in the draft."),
-    ({"delay": 9}, False,
-     "It is not active before there are 9 messages, although “fox” occurs in the draft."),
-    ({"probability": 0.0}, False,
-     "Its probability of 0 % was not drawn, although “fox” occurs in the draft."),
-    ({"groups": ("g",)}, False,
-     "Of its group “g”, “fox” was chosen, although “fox” occurs in the draft."),
-    ({"content": "word " * 40}, False,
-     "It does not fit into the token budget of lore, although “fox” occurs in the draft."),
+    ({"secondary_keys": ("owl", "elk"), "secondary_logic": "and_all"}, False, HELD_BACK),
+    ({"triggers": ("quiet",)}, False, HELD_BACK),
+    ({"characters": ("Bob",)}, False, HELD_BACK),
+    ({"delay": 9}, False, HELD_BACK),
+    ({"probability": 0.0}, False, HELD_BACK),
+    ({"groups": ("g",)}, False, HELD_BACK),
+    ({"content": "word " * 40}, False, HELD_BACK),
 ]  # fmt: skip

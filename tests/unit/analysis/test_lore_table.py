@@ -47,7 +47,7 @@ def test_each_turn_says_what_became_of_each_entry():
     table = LoreTable(inputs(*TEXTS, draft="a fox"))
     assert marks(table) == ["Ah-.", "..-A", "..-A", "AA-."]
     assert table.outcome(0, 1).sentence == (
-        "It is not active before there are 4 messages, although “fox” occurs in message “a fox”."
+        "“fox” occurs in message “a fox”, but a condition, its group or a budget holds it back."
     )
     assert table.outcome(0, 1).message_id == "0"
     assert table.outcome(2, 3).sentence == (

@@ -22,8 +22,8 @@ The `LoreDialect` of the preset's builder may have other rules for 1, 3, 5 and 6
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Collection, Iterator, Mapping
+from typing import Literal, NamedTuple
 
 from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
 from tui_chat.context.lorebooks.book_index import (
@@ -34,7 +34,7 @@ from tui_chat.context.lorebooks.book_index import (
     resolve_entry,
 )
 from tui_chat.context.lorebooks.conditions import LoreBudget, is_drawn, remaining, session_limit
-from tui_chat.context.lorebooks.key_search import MAX_WIDER, KeySearch
+from tui_chat.context.lorebooks.key_search import MAX_WIDER, OTHERS, KeyPlace, KeySearch
 from tui_chat.context.lorebooks.keys import NumberedEntry
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.models.envelope import Level, Note
@@ -76,20 +76,13 @@ def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     )
 
 
-KeyPlace: TypeAlias = Message | LorebookEntry | str | None
-"""Where a key occurs: a message, the content of an active entry, another text by its name; None for
-the typed draft."""
-
-
 class Cause(NamedTuple):
     """What activates an entry."""
 
-    kind: Literal["constant", "sticky", "blank key", "text", "entry", "other"]
+    kind: Literal["constant", "sticky", "blank key", "key"]
     key: int = -1
     where: KeyPlace = None
     """Where the key occurs."""
-    secondary: Mapping[int, KeyPlace] = {}
-    """The secondary keys that occur, and where."""
 
 
 class Activation(KeySearch):
@@ -105,6 +98,8 @@ class Activation(KeySearch):
         self._budget = LoreBudget(inputs.searched_lorebooks, count, limit)
         self.activated: dict[int, Cause] = {}
         """By rank, in the order of activation."""
+        self.lost: set[int] = set()
+        """Ranks of entries whose keys occur and that were not activated."""
         self._done: set[int] = set()
         """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
         self._searched_entries: list[LorebookEntry] = []
@@ -113,9 +108,6 @@ class Activation(KeySearch):
         """Number of further activated entries, whose content is not searched."""
         self._hit_round_limit = False
         """True if `MAX_ROUNDS` ended the search."""
-        self.lost: dict[int, tuple[str, Cause]] = {}
-        """By rank, of entries whose keys occur and that were not activated: the rule that held each
-        back, and why it would be active."""
 
     def run(self) -> None:
         """Activate entries, round by round."""
@@ -127,16 +119,12 @@ class Activation(KeySearch):
         rounds = min(rounds, MAX_ROUNDS + 1)
         step = 0
         while step - self._wider < rounds:
-            searched_before = len(self._searched_entries)
-            for number, book in enumerate(self.index.books):
-                for entry in self._searched_entries[searched:]:
-                    for key in self._occurring(number, book.index, entry):
-                        self.first_in_entries[number].setdefault(key, entry)
-            self.add_round_text(self._searched_entries[searched:])
+            before = len(self._searched_entries)
+            self.search_content(self._searched_entries[searched:], searched)
             self._round(step, state, level)
             step += 1
-            searched = searched_before
-            has_more = len(self._searched_entries) > searched_before
+            searched = before
+            has_more = len(self._searched_entries) > before
             if state == "wider" and self.has_round_text:
                 has_more = True
             if has_more and self.index.recursive and not self._budget.overflowed:
@@ -164,18 +152,15 @@ class Activation(KeySearch):
 
     def _steps_to_next_key(self) -> int:
         """Return how many messages more are to be searched for the next key that occurs."""
-        if self.index.has_keys_in_all_texts:  # which may end with any message
+        if self.index.in_all_texts:  # their keys may end with any message
             return 1
         books = self._inputs.searched_lorebooks
-        return 1 + min(
-            (
-                place - book.scan_depth - self._wider
-                for book, first in zip(books, self.first_in_texts, strict=True)
-                for place in first.values()
-                if place >= book.scan_depth + self._wider
-            ),
-            default=MAX_WIDER,
+        steps = (
+            place - book.scan_depth - self._wider
+            for book, first in zip(books, self.first_in_texts, strict=True)
+            for place in first.values()
         )
+        return 1 + min((step for step in steps if step >= 0), default=MAX_WIDER)
 
     def _round(self, step: int, state: str, level: int) -> None:
         """Activate the entries that one round finds."""
@@ -188,82 +173,51 @@ class Activation(KeySearch):
         candidates = self.index.candidates
         sticky = {rank for rank in found if self.conditions.is_sticky(candidates[rank])}
         ranks = sorted(found, key=lambda rank: rank not in sticky)
-        active = [candidates[rank].keyed.entry for rank in self.activated]
-        kept = set(
-            remaining(
-                {rank: candidates[rank].keyed.entry for rank in ranks},
-                active,
-                sticky,
-                self._rules.group_scoring,
-                lambda rank: self._score(rank, state),
-                self._seed,
-            )
+        kept = remaining(
+            {rank: candidates[rank].keyed.entry for rank in ranks},
+            [candidates[rank].keyed.entry for rank in self.activated],
+            sticky,
+            self._rules.group_scoring,
+            lambda rank: self._score(rank, state),
+            self._seed,
         )
+        has_levels = self.dialect.has_recursion_levels
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
-            if not self.dialect.has_recursion_levels:
+            if not has_levels:
                 self._done.add(rank)
-            entry = candidate.keyed.entry
             if rank not in kept:
-                rule = self._rule_of_group(entry, (*self.activated, *sorted(kept)))
+                self.lost.add(rank)
             elif not (rank in sticky or is_drawn(candidate, self._seed)):
-                rule = f"Its probability of {entry.probability:g} % was not drawn."
+                self.lost.add(rank)
                 self._done.add(rank)
-            elif self._budget.charge(candidate, self._content(entry)):
+            elif self._budget.charge(candidate, self.content(candidate.keyed.entry)):
                 self._done.add(rank)
-                self.lost.pop(rank, None)
+                self.lost.discard(rank)
                 self.activated[rank] = found[rank]
                 self._add_searched(candidate)
-                continue
             else:
-                rule = "It does not fit into the token budget of lore."
-                if self.dialect.has_recursion_levels and self.lost.get(rank, ("",))[0] != rule:
-                    # it is searched, if the search goes on
+                self.lost.add(rank)
+                if has_levels:  # it is searched, if the search goes on
                     self._add_searched(candidate)
-            self.lost[rank] = rule, found[rank]
-
-    def _rule_of_group(self, entry: LorebookEntry, chosen: Iterable[int]) -> str:
-        """Say that another entry of a group was chosen, and which if it is among these ranks."""
-        for rank in chosen:
-            other = self.index.candidates[rank].keyed.entry
-            if common := [group for group in entry.groups if group in other.groups]:
-                return f"Of its group “{common[0]}”, “{entry_name(other)}” was chosen."
-        groups = ", ".join(f"“{group}”" for group in entry.groups)
-        return f"Another entry of its group {groups} was chosen."
 
     def _add_searched(self, candidate: RankedEntry) -> None:
         """Have the content of an entry searched in the following rounds."""
         entry = candidate.keyed.entry
         is_recursive = candidate.book.recursive or self.dialect.has_recursion_levels
-        if is_recursive and not entry.prevent_recursion:
-            if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
-                self._searched_entries.append(entry)
-            else:
-                self._unsearched += 1
-
-    def possible(self) -> set[int]:
-        """Return the ranks that have a matching key or need none."""
-        books_index = self.index
-        ranks = {*books_index.constants, *self.conditions.sticky_ranks(books_index)}
-        if self.dialect.searches_sources or self.dialect.takes_blank_keys:
-            ranks.update(books_index.with_sources)
-        for number in range(len(books_index.books)):
-            depth = books_index.scan_depths[number] + self._wider
-            found = (
-                {key for key, place in self.first_in_texts[number].items() if place < depth}
-                | self.first_in_entries[number].keys()
-                | self._in_others[number].keys()
-            )
-            for key in found | self._may_span[number]:
-                ranks.update(books_index.by_key.get((number, key), ()))
-        return ranks
+        if not is_recursive or entry.prevent_recursion or entry in self._searched_entries:
+            return
+        if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
+            self._searched_entries.append(entry)
+        else:
+            self._unsearched += 1
 
     def _may_activate(self, rank: int, step: int, state: str, level: int) -> bool:
         """True if the round may activate an entry whose keys occur."""
         candidate = self.index.candidates[rank]
         entry, book = candidate.keyed.entry, candidate.book
-        if self.conditions.held_back(candidate):
+        if self.conditions.hold_back(candidate):
             return False
         if self.dialect.has_recursion_levels:
             if self.conditions.is_sticky(candidate):
@@ -285,47 +239,24 @@ class Activation(KeySearch):
             return Cause("constant")
         if self.conditions.is_sticky(candidate):
             return Cause("sticky")
-        depth, is_blank = self.depth(candidate), self.has_blank_key(keyed.entry)
-        if depth <= 0:  # nothing is searched
-            holds = is_blank and _secondary_hold(keyed, {}, 0, set())
-            return Cause("blank key") if holds else None
-        in_texts = self.in_texts(candidate)
-        in_entries = self.in_entries(candidate, state)
-        in_others = self.others(candidate, state)
-        places = [in_texts.get(key, depth) for key in keyed.keys]
-        place = min(places, default=depth)
-        if place < depth:
-            cause = Cause("text", keyed.keys[places.index(place)], self.newest[place])
-        elif is_blank:
-            cause = Cause("blank key")
-        elif (key := next((key for key in keyed.keys if key in in_others), -1)) >= 0:
-            cause = Cause("other", key, in_others[key])
-        elif in_entries and not in_entries.keys().isdisjoint(keyed.keys):
-            entry = next(
-                e for e in self._searched_entries if any(in_entries.get(k) is e for k in keyed.keys)
-            )
-            key = next(key for key in keyed.keys if in_entries.get(key) is entry)
-            cause = Cause("entry", key, entry)
-        else:
+        places = self.places(candidate, state)
+        if not _secondary_hold(keyed, places.keys()):
             return None
-        if keyed.secondary or keyed.blanks:
-            elsewhere = in_entries.keys() | in_others.keys()
-            if not _secondary_hold(keyed, in_texts, depth, elsewhere):
-                return None
-            return cause._replace(secondary=self.secondary_places(candidate, state))
-        return cause
+        newest = self.newest_key(candidate, places)
+        is_blank = self.has_blank_key(keyed.entry)
+        if is_blank and (newest is None or places[newest.key][0] >= OTHERS):
+            return Cause("blank key")
+        return newest
 
-    def secondary_places(self, candidate: RankedEntry, state: str) -> Mapping[int, KeyPlace]:
-        """Return the secondary keys of an entry that occur, and where."""
-        depth, in_texts = self.depth(candidate), self.in_texts(candidate)
-        others, entries = self.others(candidate, state), self.in_entries(candidate, state)
-        found: dict[int, KeyPlace] = {}
-        for key in candidate.keyed.secondary:
-            if (place := in_texts.get(key, depth)) < depth:
-                found[key] = self.newest[place]
-            elif key in others or key in entries:
-                found[key] = others[key] if key in others else entries[key]
-        return found
+    def newest_key(
+        self, candidate: RankedEntry, places: Mapping[int, tuple[int, KeyPlace]]
+    ) -> Cause | None:
+        """Return the primary key that occurs in the newest of these places; None for none."""
+        keys = [key for key in candidate.keyed.keys if key in places]
+        if not keys:
+            return None
+        key = min(keys, key=lambda each: places[each][0])
+        return Cause("key", key, places[key][1])
 
     def why(self, rank: int, cause: Cause) -> str:
         """Return what activates an entry, as a sentence."""
@@ -334,18 +265,16 @@ class Activation(KeySearch):
             case "constant":
                 return "This lore entry is always active."
             case "sticky":
-                return f"This lore entry {self.conditions.sticky_words(candidate)}."
+                end = self.conditions.end_of_sticky(candidate)
+                return f"This lore entry stays active until there are {end:,} messages."
             case "blank key":
                 return "This lore entry is active because one of its keys is blank."
-            case "text" | "entry" | "other":
-                pass
-        words = self.key_occurs(candidate, cause.key, cause.where)
-        condition = self._secondary_words(candidate, cause.secondary)
-        return f"This lore entry is active because {words}{condition}."
+            case "key":
+                return f"This lore entry is active because {self.key_occurs(candidate, cause)}."
 
-    def key_occurs(self, candidate: RankedEntry, key: int, where: KeyPlace) -> str:
-        """Say that a key occurs, and where."""
-        index, place = candidate.indexed.index, "the draft"
+    def key_occurs(self, candidate: RankedEntry, cause: Cause) -> str:
+        """Say which key occurs, and where."""
+        index, where, place = candidate.indexed.index, cause.where, "the draft"
         match where:
             case Message():
                 place = MessageOrigin(where).label
@@ -359,48 +288,20 @@ class Activation(KeySearch):
             text = self._inputs.draft if where is None else where.content
             is_reply = where is not None and where.role == "assistant"
             name = (where.name if where is not None else "") or self.prefixes[is_reply]
-            if key in index.in_string(name).found and key not in index.in_string(text).possible:
+            if cause.key in index.in_string(name) - index.in_string(text):
                 place = f"the speaker's name before {place}"
-        return f"{self.key_words(candidate, key)} occurs in {place}"
-
-    def key_words(self, candidate: RankedEntry, key: int) -> str:
-        """Return a key in quotation marks, and how it is written if its macros stand for it."""
-        index = candidate.indexed.index
-        written = index.keys[key].text
-        text = index.with_names(written)
-        if key in index.with_macros:
-            text = self._texts.expanded(text)
-        return f"“{written}”" if text == written else f"“{text}” ({written})"
-
-    def _secondary_words(self, candidate: RankedEntry, found: Mapping[int, KeyPlace]) -> str:
-        """Return how the condition on the secondary keys is met, to follow a sentence."""
-        secondary = candidate.keyed.secondary
-        if not secondary:
-            return ""
-        occurring = [
-            self.key_occurs(candidate, key, found[key]) for key in secondary if key in found
-        ]
-        missing = [self.key_words(candidate, key) for key in secondary if key not in found]
-        match candidate.keyed.entry.secondary_logic:
-            case "and_any" | "and_all":
-                return f", and {'; '.join(occurring)}" if occurring else ""
-            case "not_any" | "not_all":
-                return f", and {', '.join(missing)} {_do_not(missing)}" if missing else ""
+        return f"“{index.with_names(index.keys[cause.key].text)}” occurs in {place}"
 
     def _score(self, rank: int, state: str) -> int:
         """Return how many keys of an entry occur; those with macros do not count."""
         candidate = self.index.candidates[rank]
-        keyed, depth = candidate.keyed, self.depth(candidate)
-        if not keyed.keys or depth <= 0:
+        keyed, known = candidate.keyed, candidate.indexed.index.keys
+        places = self.places(candidate, state)
+        if not keyed.keys:
             return 0
-        in_texts, known = self.in_texts(candidate), candidate.indexed.index.keys
-        others = self.in_entries(candidate, state).keys() | self.others(candidate, state).keys()
 
         def occurring(keys: tuple[int, ...]) -> int:
-            return sum(
-                (in_texts.get(key, depth) < depth or key in others) and "{{" not in known[key].text
-                for key in keys
-            )
+            return sum(key in places and "{{" not in known[key].text for key in keys)
 
         primary, secondary = occurring(keyed.keys), occurring(keyed.secondary)
         match keyed.entry.secondary_logic:
@@ -419,17 +320,6 @@ class Activation(KeySearch):
         """Return what the entries of a book with a budget cost together."""
         return self._budget.spent(number)
 
-    def not_by_content(self, rank: int) -> str:
-        """Return why keys in the content of active entries do not activate an entry."""
-        candidate = self.index.candidates[rank]
-        entry, book = candidate.keyed.entry, candidate.book
-        if not (book.recursive and book.max_recursion) or entry.exclude_recursion:
-            return "The content of other entries does not activate it."
-        if self.dialect.has_recursion_levels:
-            return "The search ended before its level of recursion."
-        rounds = f"{book.max_recursion} round{'s' * (book.max_recursion != 1)}"
-        return f"Others activate the entries of its lorebook for {rounds} at most."
-
     def left_out_notes(self) -> Iterator[Note]:
         """Yield notes about entries that did not fit and texts that were not searched."""
         if self._hit_round_limit:
@@ -441,7 +331,6 @@ class Activation(KeySearch):
                 f"keys; that of {self._unsearched:,} more was not."
             )
             yield Note(Level.WARNING, "lore-not-searched", sentence)
-        yield from self._slow_key_notes()
         yield from self._budget.notes()
 
     def lines(self) -> Iterator[tuple[LorebookEntry, ResolvedMessage]]:
@@ -457,15 +346,8 @@ class Activation(KeySearch):
             yield entry, resolve_entry(indexed, entry, self.why(rank, self.activated[rank]))
 
 
-def _do_not(keys: Sequence[str]) -> str:
-    return "do not occur" if len(keys) > 1 else "does not occur"
-
-
-def _secondary_hold(
-    keyed: NumberedEntry, in_texts: Mapping[int, int], depth: int, elsewhere: set[int]
-) -> bool:
-    occur = [in_texts.get(key, depth) < depth or key in elsewhere for key in keyed.secondary]
-    occur += keyed.blanks
+def _secondary_hold(keyed: NumberedEntry, occurring: Collection[int]) -> bool:
+    occur = [*(key in occurring for key in keyed.secondary), *keyed.blanks]
     if not occur:
         return True
     match keyed.entry.secondary_logic:

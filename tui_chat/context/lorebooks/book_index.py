@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from itertools import chain
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.keys import KeyIndex, NumberedEntry
@@ -69,18 +68,14 @@ class BookIndex:
     """True if the content of active entries is searched."""
     with_sources: list[int] = field(default_factory=list[int])
     """Ranks of the entries that may be active without a key of theirs in the conversation."""
+    in_all_texts: list[int] = field(default_factory=list[int])
+    """Ranks of the entries with keys that are searched for in all texts together."""
     levels: set[int] = field(default_factory=set[int])
     """The levels of `delay_until_recursion`; those of disabled entries count."""
-    has_keys_in_all_texts: bool = False
-    """True if keys are searched for in all texts together."""
     timed: dict[tuple[str, str], list[int]] = field(
         default_factory=dict[tuple[str, str], list[int]]
     )
     """Ranks of the entries with timers, by book and entry as timers name them."""
-
-    def timed_ranks(self) -> set[int]:
-        """Return the ranks of the entries with timers."""
-        return set(chain.from_iterable(self.timed.values()))
 
 
 def book_index(inputs: Inputs) -> BookIndex:
@@ -115,9 +110,8 @@ def _rank_entries(
         entry = candidate.keyed.entry
         if entry.sources or any(key and not key.strip() for key in entry.keys):
             index_.with_sources.append(rank)
-        index_.has_keys_in_all_texts = index_.has_keys_in_all_texts or bool(
-            candidate.keyed.in_all_texts
-        )
+        if candidate.keyed.in_all_texts:
+            index_.in_all_texts.append(rank)
         if entry.sticky or entry.cooldown:
             index_.timed.setdefault((candidate.book.name, entry.id), []).append(rank)
         for key in set(candidate.keyed.keys):

@@ -64,40 +64,26 @@ class Conditions:
         self._sticky = {(t.book, t.entry): t for t in timers if t.kind == "sticky"}
         self._cooldown = {(t.book, t.entry): t for t in timers if t.kind == "cooldown"}
 
-    def held_back(self, candidate: RankedEntry) -> str:
-        """Return the rule that holds an entry back, as a sentence; empty if none does."""
+    def hold_back(self, candidate: RankedEntry) -> bool:
+        """True if a filter or the timing holds an entry back."""
         entry = candidate.keyed.entry
         if entry.triggers and self._kind not in entry.triggers:
-            return f"It is only active with {', '.join(entry.triggers)}."
+            return True
         if entry.characters and (self._name in entry.characters) is entry.characters_excluded:
-            if not self._name:
-                return f"It is only active with a role: {', '.join(entry.characters)}."
-            return f"It is not active with the role {self._name}."
-        if entry.character_tags:
-            has_tag = not set(self._tags).isdisjoint(entry.character_tags)
-            if has_tag is entry.characters_excluded:
-                if not has_tag:
-                    tags = ", ".join(entry.character_tags)
-                    return f"It is only active with a role with one of the tags {tags}."
-                return f"It is not active with the tags of the role {self._name}."
-        if self._length < entry.delay:
-            return f"It is not active before there {_are_messages(entry.delay)}."
-        if end := self._end_of_cooldown(candidate):
-            return f"It was active and is in its cooldown until there {_are_messages(end)}."
-        return ""
+            return True
+        has_tag = not set(self._tags).isdisjoint(entry.character_tags)
+        if entry.character_tags and has_tag is entry.characters_excluded:
+            return True
+        return self._length < entry.delay or self._is_in_cooldown(candidate)
 
-    def _end_of_cooldown(self, candidate: RankedEntry) -> int:
-        """Return the number of messages with which an entry's cooldown ends; 0 if it has none."""
-        entry = candidate.keyed.entry
+    def _is_in_cooldown(self, candidate: RankedEntry) -> bool:
+        entry, key = candidate.keyed.entry, (candidate.book.name, candidate.keyed.entry.id)
         if not (entry.cooldown and (self._cooldown or self._sticky)):
-            return 0
-        key = candidate.book.name, entry.id
+            return False
         if entry.sticky and self._has_ended(self._sticky.get(key)):
-            return self._length + entry.cooldown
+            return True
         timer = self._cooldown.get(key)
-        if timer is not None and self._is_running(timer) and not self.is_sticky(candidate):
-            return timer.end
-        return 0
+        return timer is not None and self._is_running(timer) and not self.is_sticky(candidate)
 
     def is_sticky(self, candidate: RankedEntry) -> bool:
         """True if an entry stays active from an earlier request."""
@@ -106,10 +92,9 @@ class Conditions:
         timer = self._sticky.get((candidate.book.name, candidate.keyed.entry.id))
         return timer is not None and self._is_running(timer)
 
-    def sticky_words(self, candidate: RankedEntry) -> str:
-        """Say how long an entry stays active."""
-        timer = self._sticky[candidate.book.name, candidate.keyed.entry.id]
-        return f"stays active until there {_are_messages(timer.end)}"
+    def end_of_sticky(self, candidate: RankedEntry) -> int:
+        """Return the number of messages until which a sticky entry stays active."""
+        return self._sticky[candidate.book.name, candidate.keyed.entry.id].end
 
     def sticky_ranks(self, index: BookIndex) -> Iterator[int]:
         """Yield the ranks of the entries that stay active."""
@@ -140,10 +125,6 @@ class Conditions:
                 return card.depth_prompt.content if card.depth_prompt is not None else ""
             case _:
                 return getattr(card, source)
-
-
-def _are_messages(count: int) -> str:
-    return "is 1 message" if count == 1 else f"are {count:,} messages"
 
 
 def remaining(

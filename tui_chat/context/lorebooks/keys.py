@@ -6,28 +6,20 @@
    What counts as a letter there is ASCII: in scripts without spaces between words a key is
    found anywhere. A key of several words is found anywhere, too.
 3. `/pattern/flags` is a regular expression (see `patterns`), to which case and whole words do not
-   apply. It is searched for in the last `SEARCHED_CHARACTERS` characters of a text. An invalid one
-   is taken as plain text, with a note.
-4. A text is searched once, for all keys of a book, and the result is remembered with the message.
-   Each text is searched by itself, and most keys cannot match across two texts. Where a dialect
-   joins texts, those that can (see `spans_texts`) are searched for in all texts of an entry
-   together, and by itself a text only tells whether they may occur.
-5. A key with other macros is another key in every request, and is searched for in all texts
-   together, too.
-6. Patterns with back-references are searched for by backtracking, in at most `step_limit` steps
-   over all texts, so that the work is bounded and the result is the same on any machine.
+   apply. It is searched for in the last `SEARCHED_CHARACTERS` characters of a text. One that cannot
+   be used is taken as plain text, with a note.
+4. Each text is searched by itself, and what is found is remembered with the message. Where a
+   dialect joins texts, the patterns that can match across two (see `spans_texts`), and keys with
+   other macros, are searched for in all texts of an entry together.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 
-from tui_chat.context.lorebooks.literals import Literals, PlainKeys, SearchedText, occurs
-from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, Test, utf16_units
+from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, is_word
 from tui_chat.context.macros.syntax import CORE_SYNTAX, MacroSyntax, has_macros
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -38,20 +30,14 @@ MARK = "\x01"
 """What each of the texts that are searched together begins with."""
 SEARCHED_CHARACTERS = 10_000
 """Length of the end of a text that regular expressions search."""
-BACKTRACKING_STEPS = 2_000_000
-"""Maximum steps of all patterns with back-references of a book: about a second."""
-MIN_STEPS_PER_KEY = 20_000
-"""Minimum number of steps for each of them."""
-STEPS_PER_CHARACTER = 100
-MIN_STEPS_PER_TEXT = 5_000
-"""Together, the limit of one pattern in one text. Usual patterns take 5 to 20 per character."""
+_STRINGS_KEPT = 64
 
 KeyNumbers = frozenset[int]
 """The numbers of the keys that occur."""
-NO_KEYS: KeyNumbers = frozenset()
 
 _PATTERN = re.compile(r"/((?:[^/\\]|\\.)+)/([gimsuy]*)", re.DOTALL)
-_ACROSS = re.compile(r"\^|\$|\\[nrWDSxupP]|\[\^|\(\?<?!|\\s[*+?]?(?:\Z|[|)])|(?:^|[|(])\\s")
+_ACROSS = re.compile(r"\^|\$|\\[nrWDSxu]|\[\^|\\s[*+?]?(?:\Z|[|)])|(?:^|[|(])\\s")
+_ASCII_WORDS = re.compile(r"\w+", re.ASCII)
 
 
 def spans_texts(source: str, flags: str) -> bool:
@@ -62,22 +48,6 @@ def spans_texts(source: str, flags: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Occurrences:
-    """The keys that occur in a text."""
-
-    found: KeyNumbers
-    undecided: tuple[int, ...] = ()
-    """Patterns with back-references that may occur; `KeyIndex.backtrack` decides."""
-    spanning: KeyNumbers = NO_KEYS
-    """Patterns that may occur in all texts together; `KeyIndex.occurs_in_all` decides."""
-
-    @property
-    def possible(self) -> KeyNumbers:
-        """The keys that occur or may occur."""
-        return self.found.union(self.undecided, self.spanning)
-
-
-@dataclass(frozen=True, slots=True)
 class LoreKey:
     """A key and how it is searched for."""
 
@@ -85,6 +55,23 @@ class LoreKey:
     """As written."""
     case_sensitive: bool
     whole_words: bool
+
+    def occurs(self, wanted: str, text: str, lower: str) -> bool:
+        """True if the key, being `wanted`, occurs in a text, given in lower case, too."""
+        text = text if self.case_sensitive else lower
+        if wanted not in text:
+            return False
+        return not (self.whole_words and len(wanted.split()) == 1) or _is_whole_word(wanted, text)
+
+
+def _is_whole_word(wanted: str, text: str) -> bool:
+    at = text.find(wanted)
+    while at >= 0:
+        end = at + len(wanted)
+        if not is_word(text[at - 1 : at]) and not is_word(text[end : end + 1]):
+            return True
+        at = text.find(wanted, at + 1)
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,165 +88,6 @@ class NumberedEntry:
     """The keys of both kinds that are searched for in all texts together."""
 
 
-class _Patterns:
-    """Keys that are regular expressions."""
-
-    def __init__(self) -> None:
-        self._patterns: dict[int, Pattern] = {}
-        self._required: dict[int, tuple[tuple[str, ...], ...]] = {}
-        """By pattern: literals, of each of these tuples one is required."""
-        self._literals: Literals | None = None
-        """Of these one tuple for each pattern, with the pattern's number."""
-        self._without_literal: list[int] = []
-        """Patterns that require no literal."""
-        self._by_test: dict[Test, list[tuple[frozenset[Test], int]]] | None = None
-        """These patterns with their required tests, by the test that most patterns share."""
-        self._passing: dict[Test, set[str]] = {}
-        """By test: the characters of `_characters` that pass it."""
-        self._characters: set[str] = set()
-        self.backtracking: set[int] = set()
-        """The patterns with back-references."""
-        self.spanning: dict[int, Pattern] = {}
-        """Patterns that are searched for in all texts together."""
-        self.always: set[int] = set()
-        """Of these, those that may occur in any texts."""
-
-    def add(self, number: int, pattern: Pattern, *, spans: bool) -> None:
-        """Add a pattern; `spans`: it is searched for in all texts together."""
-        required = pattern.required_texts
-        if spans:
-            self.spanning[number] = pattern
-            required = tuple(  # of these, no literal is in two texts
-                literals
-                for literals in required
-                if not any("\n" in literal or MARK in literal for literal in literals)
-            )
-            if not required:
-                self.always.add(number)
-        else:
-            self._patterns[number] = pattern
-            if not required:
-                self._without_literal.append(number)
-                self._by_test = None
-            if pattern.has_back_references:
-                self.backtracking.add(number)
-        if required:
-            self._required[number] = required
-            self._literals = None
-
-    def _index_literals(self) -> Literals:
-        """Index patterns by the required literals that are longest, and that fewest others have."""
-        sharing = Counter(
-            literal for required in self._required.values() for each in required for literal in each
-        )
-
-        def share(literals: tuple[str, ...]) -> float:
-            return sum(sharing[literal] for literal in literals) / min(map(len, literals)) ** 2
-
-        index = Literals()
-        for number, required in self._required.items():
-            for literal in min(required, key=share):
-                index.add(number, literal)
-        return index
-
-    def found(self, text: str, lower: SearchedText | None) -> tuple[set[int], set[int]]:
-        """Return the numbers of the patterns that occur or, with back-references, may occur, and of
-        those that may occur in all texts together; `lower` is the text in lower case.
-        """
-        found, spanning = set[int](), set[int]()
-        if not (self._patterns or self.spanning):
-            return found, spanning
-        start = max(len(text) - SEARCHED_CHARACTERS, 0)
-        numbers = set(self._possible_without_literal(text[start:]))
-        if lower is None or start or not text.isascii():
-            lower = SearchedText(text[start:].casefold())
-        if self._literals is None:
-            self._literals = self._index_literals()
-        for _, requiring in self._literals.found(lower):
-            numbers.update(requiring)
-        if start:  # all texts together may begin with what precedes it
-            numbers.update(self.spanning)
-        required, patterns = self._required, self._patterns
-        for number in numbers:
-            has_required = number not in required or _has_all(required[number], lower.text)
-            if number in patterns:
-                occurs = has_required and patterns[number].occurs_in(text, start)
-            else:  # where it occurs in one text, it occurs in all together
-                spans = self.spanning[number]
-                occurs = has_required and not spans.sees_surroundings
-                occurs = occurs and spans.occurs_in(text, start)
-                if not occurs:
-                    spanning.add(number)
-            if occurs:
-                found.add(number)
-        return found, spanning
-
-    def _possible_without_literal(self, text: str) -> Iterator[int]:
-        if not self._without_literal:
-            return
-        if self._by_test is None:
-            self._by_test = self._index_tests()
-        characters = {*text, *utf16_units(text), ""}  # a pattern may require no character
-        for character in characters - self._characters:
-            for test, passing in self._passing.items():
-                if test(character):
-                    passing.add(character)
-            self._characters.add(character)
-        passing = self._passing
-        for test, patterns in self._by_test.items():
-            if not passing[test].isdisjoint(characters):
-                for tests, number in patterns:
-                    for each in tests:
-                        if passing[each].isdisjoint(characters):
-                            break
-                    else:
-                        yield number
-
-    def _index_tests(self) -> dict[Test, list[tuple[frozenset[Test], int]]]:
-        required: list[tuple[frozenset[Test], int]] = []
-        for number in self._without_literal:
-            tests = self._patterns[number].required_characters
-            required.append((tests or frozenset((_always,)), number))
-        sharing = Counter(chain.from_iterable(tests for tests, _ in required))
-        self._passing, self._characters = {test: set() for test in sharing}, set()
-        by_test: dict[Test, list[tuple[frozenset[Test], int]]] = {}
-        for tests, number in required:
-            most = max(tests, key=sharing.__getitem__)
-            by_test.setdefault(most, []).append((tests, number))
-        return by_test
-
-    def backtrack(self, number: int, text: str, limit: int) -> tuple[bool, int]:
-        """Decide whether a pattern with back-references occurs; also return the steps."""
-        start = max(len(text) - SEARCHED_CHARACTERS, 0)
-        limit = min(limit, MIN_STEPS_PER_TEXT + STEPS_PER_CHARACTER * (len(text) - start))
-        return self._patterns[number].backtrack(text, start, limit)
-
-
-def _has_all(required: Iterable[tuple[str, ...]], text: str) -> bool:
-    """True if a text has one of the literals of each tuple."""
-    for literals in required:
-        for literal in literals:
-            if literal in text:
-                break
-        else:
-            return False
-    return True
-
-
-@lru_cache(maxsize=8)
-def _folded(text: str) -> str:
-    return text.casefold()
-
-
-def _always(_: str) -> bool:
-    return True
-
-
-@lru_cache(maxsize=8)
-def _lower(text: str) -> str:
-    return text.lower()
-
-
 @lru_cache(maxsize=256)
 def _pattern(source: str, flags: str) -> Pattern | None:
     """Return a pattern; None if it cannot be used."""
@@ -267,6 +95,27 @@ def _pattern(source: str, flags: str) -> Pattern | None:
         return Pattern(source, flags)
     except BadPattern:
         return None
+
+
+@lru_cache(maxsize=8)
+def _lower(text: str) -> str:
+    return text.lower()
+
+
+@lru_cache(maxsize=8)
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
+def _occurs(pattern: Pattern, text: str, folded: str, start: int = 0) -> bool:
+    """True if a pattern occurs from a place of a text on; `folded` is that part, case-folded."""
+    for required in pattern.required_texts:
+        if required in folded:
+            break
+    else:
+        if pattern.required_texts:
+            return False
+    return pattern.occurs_in(text, start)
 
 
 class KeyIndex:
@@ -291,89 +140,57 @@ class KeyIndex:
         """By number."""
         self.faults: list[tuple[LorebookEntry, str, str]] = []
         """Entry, key and the fault of the key."""
-        self._folded = PlainKeys()
-        self._exact = PlainKeys()
-        self._patterns = _Patterns()
+        self._words: dict[str, list[int]] = {}
+        """Keys that are whole ASCII words in any case."""
+        self._others: dict[int, str] = {}
+        """The other literals."""
+        self._patterns: dict[int, Pattern] = {}
+        self._spanning: dict[int, Pattern] = {}
+        """Patterns that are searched for in all texts together."""
         self.with_macros: set[int] = set()
         """Keys that are other ones in every request."""
         self.entries = tuple(self._keyed(entry, book) for entry in book.entries if entry.enabled)
-        self.always_possible = frozenset(self._patterns.always | self.with_macros)
-        """Keys that may occur in all texts together, whatever occurs in each of them."""
-        backtracking = self._patterns.backtracking
-        self.step_limit = max(BACKTRACKING_STEPS // max(len(backtracking), 1), MIN_STEPS_PER_KEY)
-        """Maximum steps of each pattern with back-references over all texts of a request."""
-        self.in_message: Memo[Message, Occurrences] = Memo(
-            lambda message: self.occurrences(message.content)
-        )
-        """The keys that occur in a message."""
-        self.in_entry: Memo[LorebookEntry, Occurrences] = Memo(
-            lambda entry: self.occurrences(entry.content)
-        )
-        """The keys that occur in the content of an entry of any book."""
-        self.in_named: Memo[Message, str, Occurrences] = Memo(
-            lambda _, text: self.occurrences(text)
-        )
-        """The keys that occur in a message whose searched text has the name of its speaker."""
-        self._last_draft: tuple[str, Occurrences] = ("", Occurrences(NO_KEYS))
-        self._in_strings: dict[str, Occurrences] = {}
-        self._decided: Memo[Message | LorebookEntry, dict[int, tuple[bool, int]]] = Memo(
-            lambda _: {}
-        )
+        self.in_message: Memo[Message, str, KeyNumbers] = Memo(lambda _, text: self.found(text))
+        """The keys that occur in the searched text of a message."""
+        self.in_entry: Memo[LorebookEntry, str, KeyNumbers] = Memo(lambda _, text: self.found(text))
+        """The keys that occur in the searched content of an entry of any book."""
+        self._in_strings: dict[str, KeyNumbers] = {}
 
-    def in_draft(self, draft: str) -> Occurrences:
-        """Return the keys that occur in the draft."""
-        if self._last_draft[0] != draft:
-            self._last_draft = (draft, self.occurrences(draft))
-        return self._last_draft[1]
-
-    def in_string(self, text: str) -> Occurrences:
+    def in_string(self, text: str) -> KeyNumbers:
         """Return the keys that occur in a text that rarely changes."""
         if text not in self._in_strings:
-            if len(self._in_strings) >= 64:
+            if len(self._in_strings) >= _STRINGS_KEPT:
                 self._in_strings.clear()
-            self._in_strings[text] = self.occurrences(text)
+            self._in_strings[text] = self.found(text)
         return self._in_strings[text]
 
-    def occurrences(self, text: str) -> Occurrences:
-        """Return the keys that occur in a text."""
-        lower = None if self._folded.is_empty else SearchedText(text.lower())
-        folded = () if lower is None else self._folded.found(lower)
-        exact = () if self._exact.is_empty else self._exact.found(SearchedText(text))
-        patterns, spanning = self._patterns.found(text, lower)
-        undecided = patterns & self._patterns.backtracking
-        found = frozenset((*folded, *exact, *(patterns - undecided)))
-        return Occurrences(found, tuple(sorted(undecided)), frozenset(spanning))
+    def found(self, text: str) -> KeyNumbers:
+        """Return the keys that occur in a text by itself."""
+        lower, start = text.lower(), max(len(text) - SEARCHED_CHARACTERS, 0)
+        words = self._words.keys() & set(_ASCII_WORDS.findall(lower)) if self._words else ()
+        found = {number for word in words for number in self._words[word]}
+        keys = self.keys
+        found.update(n for n, wanted in self._others.items() if keys[n].occurs(wanted, text, lower))
+        folded = text[start:].casefold() if self._patterns else ""
+        for number, pattern in self._patterns.items():
+            if _occurs(pattern, text, folded, start):
+                found.add(number)
+        return frozenset(found)
 
-    def occurs_in_all(self, number: int, text: str) -> bool:
-        """True if a pattern that may span texts occurs in all of them together."""
-        pattern = self._patterns.spanning[number]
-        return _has_all(pattern.required_texts, _folded(text)) and pattern.occurs_in(text)
-
-    def expanded_occurs(self, number: int, wanted: str, text: str) -> bool:
-        """True if a key with macros, expanded to `wanted`, occurs in all texts together."""
-        key, stripped = self.keys[number], wanted.strip()
+    def occurs_in_all(self, number: int, wanted: str, text: str) -> bool:
+        """True if a key that is searched for in all texts together occurs in a text; `wanted` is
+        what it stands for.
+        """
+        pattern, stripped = self._spanning.get(number), wanted.strip()
+        if pattern is None and (written := _PATTERN.fullmatch(stripped)):
+            pattern = _pattern(written[1], written[2])
+        if pattern is not None:
+            text = text[:SEARCHED_CHARACTERS]
+            return _occurs(pattern, text, _folded(text))
         if not stripped:
             return bool(wanted)
-        written = _PATTERN.fullmatch(stripped)
-        if written and (pattern := _pattern(written[1], written[2])) is not None:
-            text = text[:SEARCHED_CHARACTERS]
-            if pattern.has_back_references:
-                return pattern.backtrack(text, 0, MIN_STEPS_PER_KEY)[0]
-            return _has_all(pattern.required_texts, _folded(text)) and pattern.occurs_in(text)
-        if not key.case_sensitive:
-            stripped, text = stripped.lower(), _lower(text)
-        return occurs(stripped, text, whole_words=key.whole_words)
-
-    def backtrack(self, number: int, source: Message | LorebookEntry | str) -> tuple[bool, int]:
-        """Return whether an undecided key occurs, and the steps taken: negative if they were not
-        enough; then the key counts as absent.
-        """
-        if isinstance(source, str):
-            return self._patterns.backtrack(number, source, self.step_limit)
-        decided = self._decided(source)
-        if number not in decided:
-            decided[number] = self._patterns.backtrack(number, source.content, self.step_limit)
-        return decided[number]
+        key = self.keys[number]
+        return key.occurs(self._cased(key, stripped), text, _lower(text))
 
     def _keyed(self, entry: LorebookEntry, book: Lorebook) -> NumberedEntry:
         case = book.case_sensitive if entry.case_sensitive is None else entry.case_sensitive
@@ -383,8 +200,8 @@ class KeyIndex:
             return tuple(self._number(LoreKey(t, case, whole), entry) for t in texts if t.strip())
 
         keys, secondary = numbers(entry.keys), numbers(entry.secondary_keys)
-        spanning = self._patterns.spanning
-        in_all = (n for n in (*keys, *secondary) if n in spanning or n in self.with_macros)
+        both = (*keys, *secondary)
+        in_all = (n for n in both if n in self._spanning or n in self.with_macros)
         blanks = (bool(key) for key in entry.secondary_keys if self._joined and not key.strip())
         return NumberedEntry(entry, keys, secondary, tuple(blanks), tuple(in_all))
 
@@ -395,8 +212,8 @@ class KeyIndex:
             wanted = self.with_names(key.text.strip())
             if has_macros(wanted, self._syntax):
                 self.with_macros.add(number)
-                return number
-            self._prepare(number, wanted, key, entry)
+            else:
+                self._prepare(number, wanted, key, entry)
         return self._numbers[key]
 
     def _prepare(self, number: int, wanted: str, key: LoreKey, entry: LorebookEntry) -> None:
@@ -407,14 +224,17 @@ class KeyIndex:
             except BadPattern as fault:
                 self.faults.append((entry, key.text, str(fault)))
             else:
-                is_spanning = self._joined and not pattern.has_back_references
-                spans = is_spanning and spans_texts(written[1], written[2])
-                self._patterns.add(number, pattern, spans=spans)
+                is_spanning = self._joined and spans_texts(written[1], written[2])
+                (self._spanning if is_spanning else self._patterns)[number] = pattern
                 return
-        if key.case_sensitive:
-            self._exact.add(number, wanted, key.whole_words)
+        wanted = self._cased(key, wanted)
+        if key.whole_words and not key.case_sensitive and _ASCII_WORDS.fullmatch(wanted):
+            self._words.setdefault(wanted, []).append(number)
         else:
-            self._folded.add(number, wanted.lower(), key.whole_words)
+            self._others[number] = wanted
+
+    def _cased(self, key: LoreKey, wanted: str) -> str:
+        return wanted if key.case_sensitive else wanted.lower()
 
     def with_names(self, text: str) -> str:
         """Return a key's text with the names inserted."""

@@ -16,9 +16,6 @@ from tui_chat.context.lorebooks.activation import Activation
 from tui_chat.context.lorebooks.book_index import book_index
 from tui_chat.context.lorebooks.conditions import session_limit
 from tui_chat.context.lorebooks.explanation import lore_counter
-from tui_chat.context.lorebooks.key_search import MAX_WIDER, KeySearch
-from tui_chat.context.lorebooks.keys import NO_KEYS
-from tui_chat.context.session_texts import author_note
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -106,7 +103,6 @@ class _Timeline:
 
     history: tuple[Message, ...]
     setup: Inputs
-    timed: _TimedEntries
     changes: tuple[tuple[int, tuple[LoreTimer, ...]], ...]
     """The timers after the message at an index, wherever they changed."""
 
@@ -127,20 +123,18 @@ def _timeline(history: tuple[Message, ...], setup: Inputs) -> _Timeline:
         before = known[shared.index(start)]
         changes = [change for change in before.changes if change[0] < start]
     timers = changes[-1][1] if changes else NO_TIMERS
-    timed = known[0].timed if known else _TimedEntries(setup)
-    may_begin = timed.turns(history, start)
     index, count, limit = book_index(setup), lore_counter(setup), session_limit(setup)
     for at in range(start, len(history)):
-        message, after, near = history[at], timers, next(may_begin)
+        message, after = history[at], timers
         if message.semantics.lore_timers is not None:
             after = message.semantics.lore_timers
-        elif message.role == "assistant" and at and (timers or near):
+        elif message.role == "assistant" and at:
             request = _at(setup, history[:at], timers)
             after = timers_after(request, Activation(request, count, index, limit))
         if after != timers:
             timers = after
             changes.append((at, timers))
-    return _Timeline(history, setup, timed, tuple(changes))
+    return _Timeline(history, setup, tuple(changes))
 
 
 def conversation_setup(inputs: Inputs) -> Inputs:
@@ -169,75 +163,3 @@ def _are_timed(books: tuple[Lorebook, ...]) -> bool:
 @Memo
 def _is_timed(book: Lorebook) -> bool:
     return any(entry.enabled and (entry.sticky or entry.cooldown) for entry in book.entries)
-
-
-class _TimedEntries:
-    """Tells in which turns an entry with timers may become active: those in which a key of such an
-    entry is near enough, or a key of an entry whose content may activate it.
-    """
-
-    def __init__(self, setup: Inputs) -> None:
-        chat = replace(setup.chat, hidden_user_messages=author_note(setup)[0].interval)
-        self._search = KeySearch(replace(setup, chat=chat), book_index(setup))  # a note is due
-        self._keys = [set[int]() for _ in self._search.index.books]
-        """For each book: the primary keys of the entries that matter."""
-        self._depth = 0
-        """The most messages that are searched for one of them."""
-        self._always = False
-        """True if one of them may be active in any turn."""
-        activating, changing = self._activating()
-        wanted = self._search.index.timed_ranks() | changing
-        waiting = list(wanted)
-        while waiting:
-            candidate = self._search.index.candidates[waiting.pop()]
-            keys = candidate.keyed.keys
-            self._keys[candidate.number].update(keys)
-            self._depth = max(self._depth, candidate.depth)
-            self._always = self._always or self._search.may_be_active(candidate)
-            for key in keys:
-                more = activating.get((candidate.number, key), set[int]()) - wanted
-                waiting += more
-                wanted |= more
-        if setup.lore_rules.min_activations:
-            self._depth += MAX_WIDER
-
-    def _activating(self) -> tuple[dict[tuple[int, int], set[int]], set[int]]:
-        """Return the ranks of the entries whose content may have a key, by book and key, and the
-        ranks of those whose content differs between requests.
-        """
-        index = self._search.index
-        found: dict[tuple[int, int], set[int]] = {}
-        changing: set[int] = set()
-        for rank, candidate in enumerate(index.candidates):
-            if candidate.keyed.entry.prevent_recursion:
-                continue
-            for number, book in enumerate(index.books):
-                keys = self._search.keys_in_content(book.index, candidate.keyed.entry)
-                if keys is None:
-                    changing.add(rank)
-                for key in keys or ():
-                    found.setdefault((number, key), set()).add(rank)
-        return found, changing
-
-    def turns(self, history: tuple[Message, ...], start: int) -> Iterator[bool]:
-        """Yield, for each length from `start` on, whether they may be active after it."""
-        begin, before = start, 0
-        while begin and before < self._depth:
-            begin -= 1
-            before += self._search.is_searched(history[begin])
-        searched, latest = 0, -self._depth
-        for at in range(begin, len(history)):
-            if at >= start:
-                yield self._always or searched - latest < self._depth
-            if self._search.is_searched(history[at]):
-                searched += 1
-                if self._has_key(history[at]):
-                    latest = searched
-
-    def _has_key(self, message: Message) -> bool:
-        """True if a message may have a key of the entries that matter."""
-        for book, keys in zip(self._search.index.books, self._keys, strict=True):
-            found = self._search.keys_in(book.index, message) if keys else NO_KEYS
-            if found is None or not keys.isdisjoint(found):
-                return True
-        return False

@@ -15,56 +15,29 @@ from tests.support.lore_outcomes import (
 from tests.support.tables import each_row
 from tui_chat.context import SessionSettings, build_context
 from tui_chat.context.lorebooks.explanation import LoreExplanation
-from tui_chat.models.lorebook import LorebookEntry, SecondaryLogic
+from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import LoreRules
 from tui_chat.tokens import counter_for
 
 
-@each_row(
-    ("logic", "keys", "words"),
-    [
-        ("and_any", ("elk", "wolf"), ", and “wolf” occurs in message “A wolf.”"),
-        ("and_all", ("wolf", "owl"),
-         ", and “wolf” occurs in message “A wolf.”; “owl” occurs in the draft"),
-        ("not_any", ("elk", "bat"), ", and “elk”, “bat” do not occur"),
-        ("not_all", ("elk", "wolf"), ", and “elk” does not occur"),
-    ],
-)  # fmt: skip
-def test_the_secondary_keys_that_decided_are_named(
-    logic: SecondaryLogic, keys: tuple[str, ...], words: str
-):
-    entry = LorebookEntry("x", "F", ("fox",), secondary_keys=keys, secondary_logic=logic)
-    [found] = explained(entry, draft="A fox and an owl.")
-    assert found.sentence == f"This lore entry is active because “fox” occurs in the draft{words}."
-
-
-def test_a_secondary_key_that_occurs_only_in_what_was_activated_later_does_not_count():
-    entry = LorebookEntry("x", "F", ("fox",), secondary_keys=("elk",), secondary_logic="not_any")
-    later = LorebookEntry("y", "An elk.", ("fox",))
-    found = explained(entry, later, draft="A fox.")
-    assert found[0].sentence.endswith("and “elk” does not occur.")
-
-
-def test_an_unmet_condition_names_the_keys_that_occur():
-    entry = LorebookEntry("x", "F", ("elk", "fox"), secondary_keys=("wolf",))
-    entry = replace(entry, secondary_logic="not_any")
+def test_the_newest_place_of_a_key_is_named():
+    entry = LorebookEntry("x", "F", ("wolf", "fox"))
     [found] = explained(entry, draft="A fox.")
-    assert found.sentence == (
-        "“fox” occurs in the draft, but its condition is not met: none of “wolf”; "
-        "“wolf” occurs in message “A wolf.”."
+    assert found.sentence == "This lore entry is active because “fox” occurs in the draft."
+    [found] = explained(entry)
+    assert found.sentence == "This lore entry is active because “wolf” occurs in message “A wolf.”."
+    assert found.message_id == "1"
+    later = LorebookEntry("y", "An elk.", ("fox",), name="Elks")
+    found = explained(replace(entry, keys=("elk",)), later, draft="A fox.")
+    assert found[0].sentence == (
+        "This lore entry is active because “elk” occurs in the lore entry “Elks”."
     )
 
 
-def test_a_macro_is_shown_with_what_it_stands_for():
+def test_a_macro_in_a_key_stands_for_its_name():
     [found] = explained(LorebookEntry("x", "F", ("{{user}}",)), draft="I am Mirek.")
-    assert "because “Mirek” ({{user}}) occurs in the draft." in found.sentence
-
-
-def test_the_key_and_the_place_belong_together():
-    entry = LorebookEntry("x", "F", ("wolf", "fox"), secondary_keys=("elk",))
-    [found] = explained(entry, draft="A fox.")
-    assert found.sentence.startswith("“fox” occurs in the draft, but")
+    assert "because “Mirek” occurs in the draft." in found.sentence
 
 
 def test_active_entries_have_tokens_and_budgets_say_what_is_used():

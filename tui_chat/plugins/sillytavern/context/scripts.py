@@ -1,6 +1,6 @@
 """Regex scripts: replacements in what is sent. Stored messages stay as they are.
 
-1. Patterns are in JavaScript's syntax; those that cannot be expressed are not applied.
+1. Patterns are in JavaScript's syntax; those that `lorebooks.patterns` refuses are not applied.
 2. What a script inserts has the script as its origin.
 3. Only the first `MAX_CHARACTERS` of a text are searched. A pattern may need exponential time: if
    Python's engine might try more than `MAX_WAYS` ways, the text is searched by `lorebooks.patterns`
@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import field, replace
 from functools import lru_cache
 from itertools import islice
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
-from tui_chat.context.lorebooks.patterns.parser import group_names
 from tui_chat.context.macros.preset_expansion import Expander
 from tui_chat.context.macros.syntax import CORE_SYNTAX, Macro, MacroSyntax, has_macros, parse
 from tui_chat.context.resolved_message import ResolvedMessage
@@ -39,7 +37,6 @@ _WRITTEN = re.compile(r"(/?)([^\n\r\u2028\u2029]+)\1([a-z]*)", re.IGNORECASE)
 _FLAGS = re.compile(r"(?!.*(.).*\1)[gmisuxXUAJ]+")
 """What SillyTavern takes for flags; otherwise the whole text is the pattern."""
 _SPECIAL = re.compile(r"[\n\r\t\v\f\0.^$*+?{}\[\]\\/|()]")
-_GROUP = re.compile(r"\(\?<(?![=!])")
 _REFERENCE = re.compile(r"\{\{match\}\}|\$(\d+)|\$<([^>]+)>", re.IGNORECASE)
 
 
@@ -161,10 +158,7 @@ class ScriptSteps:
 class _Compiled:
     """A pattern that is ready to be searched for."""
 
-    quick: re.Pattern[str] | None
-    """For Python's engine; None if it cannot express the pattern."""
-    bounded: Pattern
-    """For bounded time."""
+    pattern: Pattern
     is_global: bool
     names: tuple[str, ...]
     """The names of its groups, empty for those without one."""
@@ -188,20 +182,13 @@ def compiled(pattern: str) -> _Compiled | None:
         source, flags = pattern, ""
     elif set(flags) - set("gmisu"):
         return None
-    options = re.ASCII
-    for letter, option in (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL)):
-        if letter in flags:
-            options |= option
-    quick = None
-    wide = "u" if "u" not in flags and not source.isascii() and max(source) > "\uffff" else ""
-    with suppress(re.error, RecursionError, OverflowError):
-        quick = re.compile(_GROUP.sub("(?P<", source), options)
     try:
-        bounded = Pattern(source, flags.replace("g", "") + wide)
-        names = group_names(source)
+        found = Pattern(source, flags.replace("g", ""))
     except BadPattern:
         return None
-    return _Compiled(quick, bounded, "g" in flags, names)
+    names = {number: name for name, number in found.regex.groupindex.items()}
+    numbers = range(1, found.regex.groups + 1)
+    return _Compiled(found, "g" in flags, tuple(names.get(number, "") for number in numbers))
 
 
 def apply_scripts(
@@ -279,21 +266,18 @@ def _apply(
 @lru_cache(maxsize=20_000)
 def _matches(written: str, text: str) -> tuple[tuple[_Found, ...], int]:
     """Return the matches of a pattern, and the steps taken; negative if it took too many."""
-    pattern = compiled(written)
-    if pattern is None:
+    known = compiled(written)
+    if known is None or not known.pattern.occurs_in(text):
         return (), 0
-    bounded = pattern.bounded
-    if pattern.quick is not None and bounded.most_ways(len(text)) * len(text) <= MAX_WAYS:
-        matches = pattern.quick.finditer(text)
+    pattern = known.pattern
+    if pattern.most_ways(len(text)) * len(text) <= MAX_WAYS:
+        matches = pattern.regex.finditer(text)
         found = (_Found(*m.span(), tuple(g or "" for g in (m[0], *m.groups()))) for m in matches)
-        return tuple(found if pattern.is_global else islice(found, 1)), 0
-    folded = text.casefold()
-    if not all(any(each in folded for each in texts) for texts in bounded.required_texts):
-        return (), 0
+        return tuple(found if known.is_global else islice(found, 1)), 0
     results: list[_Found] = []
     taken = at = 0
     while at <= len(text):
-        captures, steps = bounded.find(text, at, MAX_STEPS - taken)
+        captures, steps = pattern.find(text, at, MAX_STEPS - taken)
         if steps < 0:
             return (), steps
         taken += steps
@@ -303,7 +287,7 @@ def _matches(written: str, text: str) -> tuple[tuple[_Found, ...], int]:
         groups = (text[i:j] if 0 <= i <= j else "" for i, j in zip(starts, stops, strict=True))
         results.append(_Found(starts[0], stops[0], tuple(groups)))
         at = stops[0] + (stops[0] == starts[0])
-        if not pattern.is_global or taken >= MAX_STEPS:
+        if not known.is_global or taken >= MAX_STEPS:
             break
     return tuple(results), taken
 
