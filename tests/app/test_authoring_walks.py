@@ -159,7 +159,7 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         await until(pilot, lambda: message(pane, "note").insertion_point == -1)
         await settle(pilot)
         line = app.query_one(NotesHeader)
-        assert "Note" in line.forecast.at.sentence
+        assert "Note" in line.forecast.sentence
         await pilot.click(line, offset=(line.render().plain.index("Cache") + 1, 0))
         moved = line.forecast.at.origin
         await until(pilot, lambda: view.rows[view.cursor].origin == moved)

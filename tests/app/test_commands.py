@@ -103,7 +103,7 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
         await until(
             pilot,
             lambda: (
-                "temperature: 0.7, set by the session. Sent as 0.7 at /temperature." in told(app)
+                "temperature: 0.7, set by the session; sent as 0.7 at /temperature." in told(app)
             ),
         )
         shown = app.query_one(Inspector).composed

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Literal
 
 from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
@@ -21,7 +22,6 @@ from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter
@@ -31,8 +31,6 @@ LOOK_BACK = 20
 
 https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
 """
-
-_TOOLS = Origin(OriginKind.SETTING, "tools")
 
 BreakKind = Literal["first", "model", "kept", "grown", "moved", "changed", "added", "gone", "other"]
 
@@ -48,7 +46,29 @@ class CacheBreak:
     differences."""
     origin: Origin | None = None
     """The origin of the first difference."""
-    sentence: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """What happened."""
+        origin, what = self.origin, "the following text"
+        if origin is not None:
+            what = f"the {origin.label}" if origin.kind is OriginKind.DRAFT else origin.label
+            if origin.kind is OriginKind.MACRO and origin.within is not None:
+                what = f"{what} in {origin.outermost.label}"
+        return _SENTENCES[self.kind].format(what=what[:1].upper() + what[1:])
+
+
+_SENTENCES: dict[BreakKind, str] = {
+    "first": "There is no earlier request of this session to compare with.",
+    "model": "The last request went to another model or endpoint, which has its own cache.",
+    "kept": "The provider keeps earlier messages, so that what its cache serves is not known.",
+    "grown": "It begins with the whole last request.",
+    "moved": "{what} has moved.",
+    "changed": "{what} has changed.",
+    "added": "{what} was added.",
+    "gone": "{what} was removed.",
+    "other": "{what} and the following text differ.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +104,19 @@ class Forecast:
         ratio = total / self.total if self.total else 1.0
         figures = (self.common, self.served, self.after, self.last)
         common, served, after, last = (round(tokens * ratio) for tokens in figures)
-        return Forecast(total, common, served, after, _with_sentence(self.at, after), last)
+        return Forecast(total, common, served, after, self.at, last)
+
+    @property
+    def sentence(self) -> str:
+        """What happened, and how much is not cached because of it."""
+        happened = self.at.sentence
+        if not self.compares or self.at.kind == "grown":
+            return happened
+        if not self.after:
+            return f"{happened[:-1]}; the rest is unchanged."
+        where = "after it" if self.at.kind in ("moved", "gone") else "from there on"
+        tokens = f"{self.after:,} token{'s' * (self.after != 1)}"
+        return f"{happened[:-1]}: {tokens} {where} are not cached."
 
 
 def _incomparable(last: Composed | None, now: Composed) -> BreakKind | None:
@@ -120,10 +152,8 @@ class Forecaster:
         kind = _incomparable(last, now)
         if last is None or kind is not None:
             self._now, self._last = prompt, None
-            kind = kind or "first"
-            first_break = CacheBreak(kind, None, _SENTENCES[kind])
-            total = _total(now, prompt)
-            return Forecast(total, 0, 0, _read_tokens(now, prompt), first_break)
+            first_break = CacheBreak(kind or "first")
+            return Forecast(_total(now, prompt), 0, 0, _read_tokens(now, prompt), first_break)
         is_same = self._last is not None and self._last[0] is last and self._now is not None
         if self._last is None or not is_same or self._last[1].counter is not counter:
             self._last = last, prompt_of(last, counter, prompt)
@@ -193,23 +223,13 @@ def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal:
         parting = _diverge(one, other, prompt.counter.uncorrected)
         common += prompt.counter.scaled(parting.tokens)
     served = _served(now.protocol, was, prompt, common)
-    if equal < was.tools or equal < prompt.tools:
-        cache_break = _tool_break(was, prompt, one, other)
-    else:
-        is_last = equal == len(was.segments) - 1
-        cache_break = _break(last, now, one, other, parting, is_last=is_last)
+    is_last = equal == len(was.segments) - 1
+    cache_break = _break((last, was), (now, prompt), one, other, parting, is_last=is_last)
     measure = _Measure(last, was, now)
     whole = _read_tokens(now, prompt)
     common, served = (min(measure(tokens), whole) for tokens in (common, served))
-    after = whole - common
-    return Forecast(
-        _total(now, prompt),
-        common,
-        served,
-        after,
-        _with_sentence(cache_break, after),
-        measure(was.total),
-    )
+    total, last_total = _total(now, prompt), measure(was.total)
+    return Forecast(total, common, served, whole - common, cache_break, last_total)
 
 
 class _Measure:
@@ -238,20 +258,6 @@ class _Measure:
         rest = (tokens - self._tools) / (self._total - self._tools)
         tools = self._budget_tools if self._tools else 0.0
         return round(tools + (self._budget_total - tools) * rest)
-
-
-def _tool_break(was: Prompt, now: Prompt, one: Tree | None, other: Tree | None) -> CacheBreak:
-    """Return what happened to the first tool that differs; to the tools as a whole if unknown."""
-    had = {_origin(tool) for tool in was.segments[: was.tools]}
-    has = {_origin(tool) for tool in now.segments[: now.tools]}
-    was_tool = GLUE if one is None else _origin(one)
-    now_tool = GLUE if other is None else _origin(other)
-    if now_tool.kind is OriginKind.TOOL and now_tool in has - had:
-        return CacheBreak("added", now_tool)
-    if was_tool.kind is OriginKind.TOOL and was_tool in had - has:
-        return CacheBreak("gone", was_tool)
-    is_same = was_tool == now_tool and now_tool.kind is OriginKind.TOOL
-    return CacheBreak("changed", now_tool if is_same else _TOOLS)
 
 
 def _total(now: Composed, prompt: Prompt) -> int:
@@ -329,8 +335,8 @@ def _origin(node: Tree) -> Origin:
 
 
 def _break(
-    last: Composed,
-    now: Composed,
+    last: _Request,
+    now: _Request,
     one: Tree | None,
     other: Tree | None,
     parting: _Divergence | None,
@@ -347,8 +353,7 @@ def _break(
     was_origin, now_origin = was_what.outermost, now_what.outermost
     if _owner(was_origin) == _owner(now_origin):
         return CacheBreak("changed", now_what)
-    stays = _is_in(was_origin, now.envelope.turns)
-    came = not _is_in(now_origin, last.envelope.turns)
+    stays, came = _has(now, was_origin), not _has(last, now_origin)
     if stays and not came:
         mover = was_origin if now_origin.kind is OriginKind.HISTORY else now_origin
         return CacheBreak("moved", mover)
@@ -366,38 +371,17 @@ def _named(origin: Origin | None, segment: Tree) -> Origin:
     return _origin(segment) if origin is None or origin is GLUE else origin
 
 
+_Request = tuple[Composed, Prompt]
+
+
 def _owner(origin: Origin) -> tuple[OriginKind, str]:
     return origin.kind, origin.id
 
 
-def _is_in(origin: Origin, turns: tuple[Turn, ...]) -> bool:
-    kind, name = origin.kind, origin.id
-    return any(
-        piece.origin.id == name and piece.origin.kind is kind
-        for turn in turns
-        for piece in turn.pieces or (turn,)
-    )
-
-
-_SENTENCES: dict[BreakKind, str] = {
-    "first": "There is no earlier request of this session to compare with.",
-    "model": "The last request went to another model or endpoint, which has its own cache.",
-    "kept": "The provider keeps earlier messages, so that what its cache serves is not known.",
-    "grown": "It begins with the whole last request.",
-    "moved": "{what} has moved: {after} after it are not cached.",
-    "changed": "{what} has changed: {after} from there on are not cached.",
-    "added": "{what} was added: {after} from there on are not cached.",
-    "gone": "{what} was removed: {after} after it are not cached.",
-    "other": "{what} and the following text differ: {after} are not cached.",
-}
-
-
-def _with_sentence(cache_break: CacheBreak, after: int) -> CacheBreak:
-    what = cache_break.origin.label if cache_break.origin is not None else "The following text"
-    if cache_break.origin is not None and cache_break.origin.kind is OriginKind.DRAFT:
-        what = f"the {what}"
-    words = f"{after:,} token{'s' * (after != 1)}"
-    sentence = _SENTENCES[cache_break.kind].format(what=what[:1].upper() + what[1:], after=words)
-    if not after and cache_break.kind != "grown":
-        sentence = f"{sentence.partition(': ')[0]}; the rest is unchanged."
-    return CacheBreak(cache_break.kind, cache_break.origin, sentence)
+def _has(request: _Request, origin: Origin) -> bool:
+    """Return True if a request has a tool, or text of a turn, of this origin."""
+    composed, prompt = request
+    tools = map(_origin, prompt.segments[: prompt.tools])
+    pieces = (piece for turn in composed.envelope.turns for piece in turn.pieces or (turn,))
+    origins = chain(tools, (piece.origin for piece in pieces))
+    return any(other.id == origin.id and other.kind is origin.kind for other in origins)

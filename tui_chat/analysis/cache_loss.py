@@ -118,12 +118,8 @@ _UNUSED = CacheLoss(
 
 
 def _cause(found: CacheBreak) -> CacheLoss:
-    sentence, separator, _ = found.sentence.rpartition(": ")
-    sentence = f"{sentence}." if separator else found.sentence
     origin = None if found.origin is None else _plain(found.origin)
-    if origin is not None and origin.kind is OriginKind.MACRO and origin.within is not None:
-        sentence = sentence.replace("” ", f"” in {origin.outermost.label} ", 1)
-    return CacheLoss(0, sentence, kind=found.kind, origin=origin)
+    return CacheLoss(0, found.sentence, kind=found.kind, origin=origin)
 
 
 def _plain(origin: Origin) -> Origin:

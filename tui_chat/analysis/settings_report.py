@@ -111,16 +111,10 @@ class SettingReport:
     @property
     def sentence(self) -> str:
         """The setting, who set it, and what became of it, in sentences."""
-        sentences = [f"{self.name}: {self.value}, {self.by}."]
-        if self.is_text is not None:
-            where = "is sent in the messages" if self.is_text else "is not in this request"
-            sentences.append(f"Its text {where}.")
-        elif self.name in CONTEXT_SETTINGS:
-            sentences.append("It decides what is sent; the body has no field for it.")
-        elif self.sent or not self.notes:
-            places = ", ".join(f"{value.text} at {value.pointer}" for value in self.sent)
-            sentences.append(f"Sent as {places}." if places else "There is nothing to send.")
-        return " ".join((*sentences, *(note.sentence for note in self.notes)))
+        places = ", ".join(f"{value.text} at {value.pointer}" for value in self.sent)
+        outcome = f"sent as {places}" if places else self.outcome
+        sentences = (note.sentence for note in self.notes)
+        return " ".join((f"{self.name}: {self.value}, {self.by}; {outcome}.", *sentences))
 
 
 def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
@@ -237,23 +231,16 @@ def parameter_json(value: Any) -> Any:
     """Return a parameter's value as the JSON value that a person writes as a setting; false for no
     hosted tools, and a list for several.
     """
-    values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
-    if not isinstance(value, tuple) or not all(
-        isinstance(value, HostedTool | str) for value in values
-    ):
+    if not isinstance(value, tuple):
         return setting_json(value)
-    many = cast("tuple[HostedTool | str, ...]", value)
-    plain = [
-        value
-        if isinstance(value, str)
-        else setting_json(value.search)
-        if value.kind == "web_search"
-        else value.kind
-        for value in many
+    items = cast("tuple[object, ...]", value)
+    tools = [item for item in items if isinstance(item, HostedTool)]
+    if len(tools) < len(items):
+        return setting_json(items)
+    values = [
+        setting_json(tool.search) if tool.kind == "web_search" else tool.kind for tool in tools
     ]
-    if many and isinstance(many[0], str):
-        return plain
-    return plain if len(plain) > 1 else plain[0] if plain else False
+    return values if len(values) > 1 else values[0] if values else False
 
 
 def _compact(value: Any) -> str:

@@ -204,8 +204,8 @@ def test_an_authors_note_at_a_depth_breaks_the_prefix() -> None:
     assert found.at.kind == "moved"
     assert found.at.origin is not None
     assert found.at.origin.id == "note"
-    assert "“Author's note” has moved" in found.at.sentence
-    assert f"{found.after:,} tokens" in found.at.sentence
+    assert "“Author's note” has moved" in found.sentence
+    assert f"{found.after:,} tokens" in found.sentence
 
 
 def test_a_lore_entry_is_named_and_not_its_book() -> None:
@@ -216,9 +216,9 @@ def test_a_lore_entry_is_named_and_not_its_book() -> None:
 
     pool = LorebookEntry("pool", "Wet.", name="Pool", constant=True)
     found = forecast(sent(), sent(pool))
-    assert found.at.sentence.startswith("Lore entry “Pool” was added")
+    assert found.sentence.startswith("Lore entry “Pool” was added")
     found = forecast(sent(pool), sent(replace(pool, content="Wetter.")))
-    assert found.at.sentence.startswith("Lore entry “Pool” has changed")
+    assert found.sentence.startswith("Lore entry “Pool” has changed")
 
 
 def test_an_earlier_cache_mark_still_serves_its_prefix() -> None:
@@ -249,7 +249,7 @@ TOOLS = [
     [
         ([TOOLS[0]], 100, "Tool “two” was removed"),
         ([*TOOLS, {"name": "three", "input_schema": {}}], 200, "Tool “three” was added"),
-        (TOOLS[::-1], 0, "Setting “tools” has changed"),
+        (TOOLS[::-1], 0, "Tool “two” has moved"),
         ([TOOLS[0], {"name": "two", "input_schema": {}}], 100, "Tool “two” has changed"),
     ],
     ids=["gone", "added", "reordered", "changed"],
@@ -265,7 +265,7 @@ def test_tools_are_part_of_the_prompt(tools, common: int, sentence: str):
     forecast = Forecaster()(request(TOOLS), request(tools), counter)
     assert common <= forecast.common < common + 60
     assert forecast.after > 500
-    assert forecast.at.sentence.startswith(sentence)
+    assert forecast.sentence.startswith(sentence)
     assert Forecaster()(request(TOOLS), request(TOOLS), counter).after == 0
 
 
@@ -276,7 +276,7 @@ def test_a_new_first_message_is_named_although_the_draft_became_history(protocol
     found = forecast(last, now)
     assert found.common < found.total // 2
     assert found.at.kind == "added"
-    assert found.at.sentence.startswith("Preset message “Opening” was added: ")
+    assert found.sentence.startswith("Preset message “Opening” was added: ")
     assert found.lost > 0
 
 
@@ -373,11 +373,11 @@ def test_a_cause_is_shown_where_it_is_true_and_nowhere_else(
     found, other = forecast(*shows), forecast(*silent)
     assert found.at.kind == kind
     if sentence.endswith(": "):
-        assert found.at.sentence.startswith(f"{sentence}{found.after:,} token")
+        assert found.sentence.startswith(f"{sentence}{found.after:,} token")
         assert found.after == found.total - found.common - REQUEST_OVERHEAD
     else:
-        assert found.at.sentence == sentence
-    assert sentence not in other.at.sentence
+        assert found.sentence == sentence
+    assert sentence not in other.sentence
 
 
 def test_every_kind_of_cause_has_a_row() -> None:

@@ -17,13 +17,11 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import CacheLoss, Usage
 
 CHAT, ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.ANTHROPIC
-GROWN = Forecast(9000, 8000, 8000, 1000, CacheBreak("grown", None, "It begins with it."), 8000)
+GROWN = Forecast(9000, 8000, 8000, 1000, CacheBreak("grown"), 8000)
 CLOCK = Origin(
     OriginKind.MACRO, "time", "{{time}}", within=Origin(OriginKind.PRESET, "main", "Main prompt")
 )
-CHANGED = Forecast(
-    9000, 10, 0, 8990, CacheBreak("changed", CLOCK, "Macro “{{time}}” has changed: 8,990 …"), 8000
-)
+CHANGED = Forecast(9000, 10, 0, 8990, CacheBreak("changed", CLOCK), 8000)
 
 
 @each_row(

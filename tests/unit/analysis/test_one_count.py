@@ -132,5 +132,5 @@ def test_a_request_is_not_compared_where_the_provider_keeps_messages() -> None:
     ]
     forecast = Forecaster()(requests[0], requests[1], counter_for("gpt-5"))
     assert forecast.lost == 0
-    assert "keeps earlier messages" in forecast.at.sentence
+    assert "keeps earlier messages" in forecast.sentence
     assert not forecast.compares

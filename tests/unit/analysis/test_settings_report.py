@@ -88,7 +88,7 @@ def test_outcomes_are_where_the_protocol_has_them():
 def test_notes_say_why_a_setting_is_not_sent_or_changed():
     found = reported(request(Protocol.ANTHROPIC, Settings(seed=3, effort="minimal")))
     assert found["seed"].sentence == (
-        "seed: 3, set by the session. seed is not sent: Anthropic has no such setting."
+        "seed: 3, set by the session; not sent. seed is not sent: Anthropic has no such setting."
     )
     assert found["effort"].notes[0].code == "setting-changed"
     assert "“minimal” is sent as the effort “low”" in found["effort"].sentence
@@ -142,19 +142,19 @@ def test_a_text_of_a_setting_is_said_to_be_sent_where_it_is(
     assert text in composed.payload.body.decode()
     report = reported(composed)[name]
     assert report.outcome == "in the messages"
-    assert report.sentence.endswith("set by the session. Its text is sent in the messages.")
+    assert report.sentence.endswith("set by the session; in the messages.")
     composed = request(protocol, held)
     assert text not in composed.payload.body.decode()
     report = reported(composed)[name]
     assert report.outcome == "not in this request"
-    assert report.sentence.endswith("set by the session. Its text is not in this request.")
+    assert report.sentence.endswith("set by the session; not in this request.")
 
 
 @each_row("name", ["context_limit", "user_name", "lore"])
 def test_a_setting_without_a_text_of_its_own_decides_what_is_sent(name: str):
     report = reported(request(Protocol.OPENAI_CHAT, EVERY_SETTING))[name]
     assert report.outcome == "decides what is sent"
-    assert report.sentence.endswith("It decides what is sent; the body has no field for it.")
+    assert report.sentence.endswith("set by the session; decides what is sent.")
 
 
 def test_a_captured_request_is_reported_too():
@@ -163,7 +163,7 @@ def test_a_captured_request_is_reported_too():
     envelope = protocol_of(Protocol.OPENAI_CHAT).decode(json.dumps(body).encode())
     endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://x.invalid")
     found = reported(encode(envelope, endpoint))
-    assert found["seed"].sentence == "seed: 7, from the captured request. Sent as 7 at /seed."
+    assert found["seed"].sentence == "seed: 7, from the captured request; sent as 7 at /seed."
     assert found["logit_bias"].value == '{"1":2}'
     elsewhere = reported(encode(envelope, replace(endpoint, protocol=Protocol.ANTHROPIC)))
     assert elsewhere["seed"].outcome == "not sent"

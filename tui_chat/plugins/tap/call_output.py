@@ -220,7 +220,7 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
         and {"path": first.path, "was": _line(first.was), "now": _line(first.now)},
         "cache": {
             "kind": forecast.at.kind,
-            "sentence": forecast.at.sentence,
+            "sentence": forecast.sentence,
             "total": forecast.total,
             "common": forecast.common,
             "served": forecast.served,

@@ -65,7 +65,7 @@ class ForecastLine(OnePassWidget):
         forecast = self.forecast
         if forecast is None:
             return Content("")
-        sentence = sanitize(f" · {forecast.at.sentence}", "exact")
+        sentence = sanitize(f" · {forecast.sentence}", "exact")
         figures = _figures(forecast, self.content_size.width)
         return Content.assemble((figures, forecast_style(forecast)), (sentence, "$foreground 72%"))
 
@@ -101,12 +101,12 @@ def _figures(forecast: Forecast, width: int) -> str:
 def forecast_sentences(forecast: Forecast) -> str:
     """Return a forecast as sentences."""
     if not forecast.compares:
-        return forecast.at.sentence
+        return forecast.sentence
     served = ""
     if forecast.served < forecast.common:
         served = f" The provider's cache can serve {forecast.served:,} of them."
     common = f"{forecast.common:,} of {forecast.total:,} tokens match the last request."
-    return f"{common}{served} {forecast.at.sentence}"
+    return f"{common}{served} {forecast.sentence}"
 
 
 def forecast_versus_usage(forecast: Forecast, cached: int | None, reported: int | None) -> str:
