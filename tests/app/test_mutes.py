@@ -71,8 +71,7 @@ async def test_a_key_mutes_the_message_under_the_cursor(tmp_path: Path) -> None:
         assert "◇ muted with its result" in rows(app), "at its call"
         body = json.loads(app.workspace.requests.compose("").payload.body)
         assert not any(message.get("tool_calls") for message in body["messages"])
-        assert "Muted the tool's answer “Three harbors.”: about " in told(app)
-        assert " tokens less per request" in told(app)
+        assert "Muted the tool's answer “Three harbors.”." in told(app)
         await pilot.press("u")
         await until(pilot, lambda: muted(app)[4] == NOT_MUTED)
         await settle(pilot)

@@ -4,8 +4,6 @@
    gets a copy of its own.
 2. What is not sent can be more than what is muted: a call goes with its result. `muted_messages`
    says what goes, and unmuting one message of such an exchange unmutes all of it.
-3. Each change says what it saves in every request, and what it costs once: the tokens after it are
-   in the provider's cache no more.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tui_chat.compose import Composed
 from tui_chat.context.history import summary_of
 from tui_chat.context.muted_history import answered_calls, without_muted
 from tui_chat.errors import InputError
@@ -23,14 +20,10 @@ from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import NOT_MUTED, Muted
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.usage import lost_cost
 from tui_chat.workspace.branches import describe_message
 from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.forecasts import Forecasts
-from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.sessions import Sessions
-from tui_chat.workspace.usage import UsageReports
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +62,6 @@ class Mutes:
     """Mutes and unmutes messages of the active branch."""
 
     core: WorkspaceCore
-    _requests: Requests
-    _forecasts: Forecasts
-    _usage: UsageReports
     _sessions: Sessions
     _compaction: Compaction
 
@@ -171,10 +161,9 @@ class Mutes:
         return tuple(e.message.id for e in entries[:end] if e.message.role == "tool")
 
     async def _change(self, changes: Mapping[str, Muted], done: str, what: str) -> None:
-        """Store changes, and say what they save and cost. `Workspace.undo` takes them back."""
+        """Store changes. `Workspace.undo` takes them back."""
         core, store = self.core, self.core.active_store
         session_id = core.state.session_id
-        before = self._requests.compose("")
         old = {
             entry.message.id: entry.message
             for entry in core.state.entries
@@ -190,57 +179,16 @@ class Mutes:
                     await store.messages.pin(key, True)
             await self._sessions.refresh(session_id)
 
-        effect = await self._effect(before) if core.state.is_active(session_id) else ""
         undone = "Unmuted" if done == "Muted" else "Muted"
         if any(message.pinned and changes[key].whole for key, message in old.items()):
             undone += " and pinned"
-        core.push_undo(what, restore, done=done, undone=undone, effect=effect, store=store)
-
-    async def _effect(self, before: Composed) -> str:
-        """Return what changes from one request to another: `: 120 tokens less ...`."""
-        now = self._requests.compose("")
-        old, new = before.envelope.budget, now.envelope.budget
-        if old is None or new is None:
-            return ""
-        # A reply that arrives meanwhile is in the later request, and in the earlier one in part.
-        grows = self.core.state.is_streaming
-        saved = new.muted - old.muted if grows else old.total - new.total
-        facts: list[str] = []
-        if saved:
-            about = "" if new.exact else "about "
-            tokens = f"{abs(saved):,} token{'s' * (abs(saved) != 1)}"
-            facts.append(f"{about}{tokens} {'less' if saved > 0 else 'more'} per request")
-        elif not grows:
-            facts.append(_uncounted(before, now))
-        earlier, forecast = self._forecasts.forecast(before), self._forecasts.forecast(now)
-        lost = 0
-        if earlier is not None and forecast is not None and not grows:
-            # What is muted is not read anew.
-            lost = forecast.lost - earlier.lost - max(saved, 0)
-        if lost > 0:
-            prices = (await self._usage.prices()).prices_of_request(now, self.core.now())("")
-            cost = lost_cost(lost, new.total, prices)
-            more = "" if cost is None else f" (${cost:.4f} more)"
-            facts.append(f"{lost:,} cached token{'s' * (lost != 1)} will be read again once{more}")
-        return f": {'; '.join(facts)}" if facts else ""
+        core.push_undo(what, restore, done=done, undone=undone, store=store)
 
     def _index(self, entry_id: str) -> int:
         for index, entry in enumerate(self.core.state.entries):
             if entry.message.id == entry_id:
                 return index
         raise InputError("This message is not on the shown branch any more.")
-
-
-def _uncounted(before: Composed, now: Composed) -> str:
-    """Return what changes from a request to one with as many tokens, as the end of a sentence."""
-    difference = len(before.payload.body) - len(now.payload.body)
-    if difference:
-        size = f"{abs(difference):,} byte{'s' * (abs(difference) != 1)}"
-        more = f"{size} {'less' if difference > 0 else 'more'} per request"
-        return f"{more}, whose tokens only the provider counts"
-    requires = any(note.code == "muted-reasoning-sent" for note in now.notes)
-    why = "the provider requires it" if requires else "it does not contain it"
-    return f"the request stays as it is, because {why}"
 
 
 def _exchange(entries: Sequence[Entry], index: int) -> set[int]:

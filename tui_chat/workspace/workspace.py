@@ -112,7 +112,7 @@ class Workspace:
             core, active, sessions, replies, side_requests, compaction
         )
         self.source_texts = SourceTexts(core, tool_sources, branches)
-        self.mutes = Mutes(core, requests, self.forecasts, usage, sessions, compaction)
+        self.mutes = Mutes(core, sessions, compaction)
         self.import_export = ImportExport(core, catalog, roles, settings)
         self.external_changes = ExternalChanges(core, active, sessions, catalog, roles, settings)
         self.unsaved_writes = UnsavedWrites(core, active, catalog)
