@@ -225,6 +225,7 @@ async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) 
         assert shown(app)[2] == "other words"
         await pilot.press("u")
         await until(pilot, lambda: tree_list(app).row_count == 4)
+        await settle(pilot)
 
         async def bring() -> None:
             await pilot.press("slash", *"second")
@@ -240,14 +241,16 @@ async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) 
         assert "second words" in shown(app)[-1]
         assert brought.model == "echo"
         assert "echo" in text_at(app, tree_list(app).cursor)
-        assert app.notifications.log[-1].message.startswith("Brought here: the reply “")
+        log = app.notifications.log
+        await until(pilot, lambda: log[-1].message.startswith("Brought here: the reply “"))
         assert app.notifications.log[-1].message.endswith("”. u undoes it.")
         assert brought.message.semantics.brought is not None
         source = brought.message.semantics.brought.message_id
         await pilot.press("u")
         await until(pilot, lambda: len(shown(app)) == 4)
-        assert app.notifications.log[-1].message.startswith("Removed the reply “")
+        await until(pilot, lambda: log[-1].message.startswith("Removed the reply “"))
         await until(pilot, lambda: row(app).first == source)
+        await settle(pilot)
         await bring()
         await pilot.press("escape")
         await left_tree(pilot, app)
