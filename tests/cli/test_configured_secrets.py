@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.support.command_line import Done, Run
+from tests.support.server import Answer, Provider, Received, json_answer
 from tests.support.tables import each_row
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
@@ -38,39 +36,28 @@ retries = {{ times = 0 }}
 """
 
 
-class Repeating(BaseHTTPRequestHandler):
-    """A server that needs the secrets, and repeats them in its error and its models."""
+def require_secrets(request: Received) -> None:
+    assert request.headers["x-secret-token"] == SECRET
+    assert "signed=sig%2F0a1b2c3d4e5f%2B%3D" in request.path
 
-    def log_message(self, format: str, *args: object) -> None:
-        del format, args
 
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self._answer(401, {"error": {"message": f"No search for {SECRET} of {OTHER}"}})
+def refuse(request: Received) -> Answer:
+    require_secrets(request)
+    return json_answer({"error": {"message": f"No search for {SECRET} of {OTHER}"}}, 401)
 
-    def do_GET(self) -> None:
-        self._answer(200, {"data": [{"id": f"m-{SECRET}"}]})
 
-    def _answer(self, status: int, body: object) -> None:
-        assert self.headers["X-Secret-Token"] == SECRET
-        assert "signed=sig%2F0a1b2c3d4e5f%2B%3D" in self.path
-        text = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
+def list_models(request: Received) -> Answer:
+    require_secrets(request)
+    return json_answer({"data": [{"id": f"m-{SECRET}"}]})
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Path]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Repeating)
-    Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    (tmp_path / "config.toml").write_text(CONFIG.format(url=url, secret=SECRET, other=OTHER))
-    yield tmp_path
-    server.shutdown()
-    server.server_close()
+    """A home whose server needs the secrets, and repeats them in its error and its models."""
+    with Provider(refuse, models=list_models) as provider:
+        config = CONFIG.format(url=f"{provider.url}/v1", secret=SECRET, other=OTHER)
+        (tmp_path / "config.toml").write_text(config)
+        yield tmp_path
 
 
 def is_clean(text: str) -> bool:

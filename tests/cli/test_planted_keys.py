@@ -6,13 +6,12 @@ import json
 import shlex
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.server import Answer, Provider, Received, chat_text, events, json_answer
 from tests.support.terminal_app import CTRL_Q, ENTER, TerminalApp
 from tui_chat.extensions import missing_plugin
 
@@ -21,58 +20,37 @@ WAYS = ("env", "keyring", "command", "header")
 MODELS = ("fine", "refused", "broken", "cut")
 
 
-class Provider(BaseHTTPRequestHandler):
-    """A server that repeats the key in all its errors."""
+def key_in(request: Received) -> str:
+    given = request.headers.get("authorization", "") + request.headers.get("x-own-key", "")
+    assert KEY in given, "the key is sent"
+    return given
 
-    protocol_version = "HTTP/1.0"
 
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
+def refuse(request: Received) -> Answer:
+    sent = key_in(request)
+    return json_answer({"error": {"message": f"Incorrect key: {sent}", "code": sent}}, 401)
 
-    def answer(self, status: int, kind: str, body: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.end_headers()
-        self.wfile.write(body.encode())
 
-    @property
-    def sent(self) -> str:
-        given = self.headers.get("Authorization", "") + self.headers.get("X-Own-Key", "")
-        assert KEY in given, "the key is sent"
-        return given
-
-    def do_GET(self) -> None:
-        fault = {"error": {"message": f"Incorrect key: {self.sent}", "code": self.sent}}
-        self.answer(401, "application/json", json.dumps(fault))
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        piece = {"choices": [{"index": 0, "delta": {"content": "Some words"}}]}
-        event = f"data: {json.dumps(piece)}\n\n"
-        end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
-        match body["model"]:
-            case "refused":
-                self.do_GET()
-            case "broken":
-                self.answer(500, "text/html", f"<h1>Debug</h1><pre>{self.headers}{self.sent}</pre>")
-            case "cut":
-                fault = {"error": {"message": f"Lost {self.sent}", "param": self.sent}}
-                text = event + f"data: {json.dumps(fault)}\n\n"
-                self.answer(200, "text/event-stream", text)
-            case _:
-                text = event + f"data: {json.dumps(end)}\n\ndata: [DONE]\n\n"
-                self.answer(200, "text/event-stream", text)
+def answer(request: Received) -> Answer:
+    """Repeat the key in every error."""
+    piece = {"choices": [{"index": 0, "delta": {"content": "Some words"}}]}
+    match request.json["model"]:
+        case "refused":
+            return refuse(request)
+        case "broken":
+            page = f"<h1>Debug</h1><pre>{request.headers}{key_in(request)}</pre>"
+            return Answer(page, "text/html", 500)
+        case "cut":
+            fault = {"error": {"message": f"Lost {key_in(request)}", "param": key_in(request)}}
+            return Answer(events(piece, fault, done=False))
+        case _:
+            return Answer(chat_text("Some words"))
 
 
 @pytest.fixture
 def provider() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with Provider(answer, models=refuse) as provider:
+        yield f"{provider.url}/v1"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import replace
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from tests.support.server import Answer, Provider, Received, json_answer
 from tui_chat.cli.commands import cli
 
 BAD = "\x1b]52;c;ZXZpbA==\x07\x1b[31m\r\x08\x9b31m\x9d0;t\x9c\u202eevil\u2066\u200b\x7f\u200f"
@@ -28,51 +28,27 @@ HOSTILE_HOME: dict[str, Any] = json.loads(
 )
 
 
-class Hostile(BaseHTTPRequestHandler):
-    """A provider that sends control characters wherever it can."""
-
-    status = 200
-
-    def _answer(self, body: Any) -> None:
-        said = json.dumps(body).encode()
-        self.send_response(self.status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(said)))
-        self.end_headers()
-        self.wfile.write(said)
-
-    def do_GET(self) -> None:
-        if self.status != 200:
-            self._answer({"error": {"message": BAD, "code": BAD, "type": BAD}})
-        else:
-            self._answer({"data": [{"id": f"m{BAD}", "owned_by": BAD}, {"id": BAD}]})
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.status != 200 or asked.get("model") == "refused":
-            self._answer({"error": {"message": BAD, "code": BAD, "type": BAD}})
-        else:
-            message = {"role": "assistant", "content": f"ok {BAD}", "reasoning_content": BAD}
-            self._answer({"choices": [{"message": message, "finish_reason": BAD}], "model": BAD})
-
-    def log_message(self, format: str, *args: object) -> None:
-        del format, args
+def refuse(_: Received) -> Answer:
+    return json_answer({"error": {"message": BAD, "code": BAD, "type": BAD}}, 418)
 
 
-class Refusing(Hostile):
-    status = 418
+def answer(request: Received) -> Answer:
+    """Send control characters wherever it can be done."""
+    if request.json.get("model") == "refused":
+        return replace(refuse(request), status=200)
+    message = {"role": "assistant", "content": f"ok {BAD}", "reasoning_content": BAD}
+    return json_answer({"choices": [{"message": message, "finish_reason": BAD}], "model": BAD})
+
+
+def list_models(_: Received) -> Answer:
+    return json_answer({"data": [{"id": f"m{BAD}", "owned_by": BAD}, {"id": BAD}]})
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[tuple[str, str]]:
-    running = [ThreadingHTTPServer(("127.0.0.1", 0), each) for each in (Hostile, Refusing)]
-    for each in running:
-        Thread(target=each.serve_forever, args=(0.01,), daemon=True).start()
-    good, bad = (f"http://127.0.0.1:{each.server_address[1]}/v1" for each in running)
-    yield good, bad
-    for each in running:
-        each.shutdown()
-        each.server_close()
+    """The URLs of a server that answers and of one that refuses."""
+    with Provider(answer, models=list_models) as good, Provider(refuse, models=refuse) as bad:
+        yield f"{good.url}/v1", f"{bad.url}/v1"
 
 
 class World:

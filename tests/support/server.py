@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -73,29 +73,46 @@ def chat_calls(*calls: tuple[str, str], ids: Sequence[str] = ()) -> str:
     return events(delta, end)
 
 
+Reply = Callable[[Received], Answer]
+"""What answers a request by what it says."""
+
+
+def json_answer(value: object, status: int = 200) -> Answer:
+    """Return a value as an answer of JSON."""
+    return Answer(json.dumps(value), "application/json", status)
+
+
 class Provider:
     """A server that gives the n-th POST the n-th answer, and the last one from then on. A GET is
     answered with `models`, in OpenAI's form. Its requests are in `received`.
     """
 
-    def __init__(self, *answers: Answer | str, models: Sequence[str] = ("m",)) -> None:
+    def __init__(
+        self, *answers: Answer | str | Reply, models: Sequence[str] | Reply = ("m",)
+    ) -> None:
         self._answers = [Answer(each) if isinstance(each, str) else each for each in answers]
         self.received: list[Received] = []
         provider = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
+                if callable(models):
+                    self._write(models(self._received("GET", b"")))
+                    return
                 listed = {"object": "list", "data": [{"id": name} for name in models]}
-                self._write(Answer(json.dumps(listed), "application/json"))
+                self._write(json_answer(listed))
 
             def do_POST(self) -> None:
                 size = int(self.headers.get("Content-Length") or 0)
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                provider.received.append(
-                    Received("POST", self.path, headers, self.rfile.read(size))
-                )
+                received = self._received("POST", self.rfile.read(size))
+                provider.received.append(received)
                 number = min(len(provider.received), len(provider._answers)) - 1
-                self._write(provider._answers[number])
+                answer = provider._answers[number]
+                self._write(answer(received) if callable(answer) else answer)
+
+            def _received(self, method: str, body: bytes) -> Received:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                return Received(method, self.path, headers, body)
 
             def _write(self, answer: Answer) -> None:
                 self.send_response(answer.status)

@@ -121,6 +121,8 @@ async def test_sessions_are_organized(store: Store) -> None:
             {key: {"pinned": False} for key in [one.session_id, "nowhere"]}
         )
     assert await store.sessions.get(one.session_id) == changed
+    await store.sessions.update(one.session_id, updated=2e9)
+    assert [s.title for s in await store.sessions.list()] == ["one", "two"], "newest first"
 
 
 async def test_variables_belong_to_their_session(store: Store) -> None:
