@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.data import table
 from tests.support.command_line import Done, Run
 from tests.support.requests import call, calls, chat, function, result, user
 from tests.support.tables import each_row
@@ -48,22 +49,6 @@ CHAT = stream(
     {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}},
     end="data: [DONE]\n\n",
 )
-ANTHROPIC = {
-    "type": "message",
-    "id": "msg_1",
-    "model": "claude",
-    "content": [
-        {"type": "thinking", "thinking": "Hm.", "signature": "s"},
-        {"type": "text", "text": "Hi"},
-        {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}},
-    ],
-    "stop_reason": "tool_use",
-    "usage": {"input_tokens": 5, "output_tokens": 3, "cache_read_input_tokens": 90},
-}
-GEMINI = {
-    "candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "SAFETY"}],
-    "usageMetadata": {"promptTokenCount": 4, "candidatesTokenCount": 2, "thoughtsTokenCount": 9},
-}
 OLLAMA = b"".join(
     json.dumps({"model": "m", **chunk}).encode() + b"\n"
     for chunk in (
@@ -72,13 +57,6 @@ OLLAMA = b"".join(
         {"message": {"content": ""}, "done": True, "done_reason": "length", "eval_count": 3},
     )
 )
-RESPONSES = {
-    "id": "resp_1",
-    "object": "response",
-    "status": "completed",
-    "output": [{"type": "message", "content": [{"type": "refusal", "refusal": "No."}]}],
-    "usage": {"input_tokens": 1, "output_tokens": 2},
-}
 
 
 def told(done: Done) -> Any:
@@ -111,12 +89,12 @@ def test_read_parses_a_stream(run: Run, tmp_path: Path):
     }
 
 
-def test_read_counts_cached_tokens_among_the_input(run: Run, tmp_path: Path):
-    reply = read(run, tmp_path, "anthropic", ANTHROPIC)
-    assert (reply["content"], reply["reasoning"]) == ("Hi", "Hm.")
-    assert reply["tool_calls"] == [{"id": "toolu_1", "name": "f", "arguments": '{"a":1}'}]
-    assert (reply["finish_reason"], reply["provider_finish_reason"]) == ("tool_calls", "tool_use")
-    assert (reply["usage"]["input"], reply["usage"]["cached"]) == (95, 90)
+@each_row("name", table("captured"))
+def test_read_parses_a_body(name: str, run: Run, tmp_path: Path):
+    row = table("captured")[name]
+    reply = read(run, tmp_path, row["protocol"], row["body"])
+    assert reply | row["reply"] == reply
+    assert reply["usage"] | row["usage"] == reply["usage"]
 
 
 def test_read_parses_lines_of_json_as_a_stream_of_ollama(run: Run, tmp_path: Path):
@@ -125,17 +103,6 @@ def test_read_parses_lines_of_json_as_a_stream_of_ollama(run: Run, tmp_path: Pat
     assert (reply["finish_reason"], reply["usage"]["output"]) == ("length", 3)
     cut = read(run, tmp_path, "ollama", OLLAMA[: OLLAMA.rindex(b'{"model"') + 9])
     assert (cut["content"], cut["error"]["kind"]) == ("Hi\u2028", "cut")
-
-
-def test_read_reports_a_safety_stop(run: Run, tmp_path: Path):
-    reply = read(run, tmp_path, "gemini", GEMINI)
-    assert (reply["finish_reason"], reply["provider_finish_reason"]) == ("content_filter", "SAFETY")
-    assert (reply["usage"]["output"], reply["usage"]["reasoning"]) == (11, 9)
-
-
-def test_a_refusal_is_separate_from_the_content(run: Run, tmp_path: Path):
-    reply = read(run, tmp_path, "openai_responses", RESPONSES)
-    assert (reply["content"], reply["refusal"], reply["finish_reason"]) == ("", "No.", "refusal")
 
 
 @pytest.mark.parametrize("length", [len(CHAT) // 3, len(CHAT) // 2])
@@ -194,6 +161,18 @@ def written(folder: Path, body: Any) -> Path:
     return path
 
 
+def report(run: Run, folder: Path, body: Any, to: str, source: str = "openai_chat") -> Any:
+    """Convert a request; return its body and notes."""
+    path = written(folder, body)
+    done = run("convert", path, "--from", source, "--to", to, "--report")
+    assert done.err == ""
+    return json.loads(done.out)
+
+
+def codes(told: Any, level: str = "") -> list[str]:
+    return [note["code"] for note in told["notes"] if level in ("", note["level"])]
+
+
 def test_converting_to_the_same_protocol_changes_nothing(run: Run, tmp_path: Path):
     body = {**CHAT_REQUEST, "x_unheard_of": {"deep": [1, None]}, "tools": []}
     done = run("convert", written(tmp_path, body), "--from", "openai_chat", "--to", "openai_chat")
@@ -225,24 +204,17 @@ def test_a_file_without_a_request_is_named_in_the_error(run: Run, tmp_path: Path
 
 
 def test_a_report_has_body_and_notes(run: Run, tmp_path: Path):
-    path = written(tmp_path, {**CHAT_REQUEST, "logit_bias": {"1": 2}})
-    done = run("convert", path, "--from", "openai_chat", "--to", "gemini", "--report")
-    told = json.loads(done.out)
+    told = report(run, tmp_path, {**CHAT_REQUEST, "logit_bias": {"1": 2}}, "gemini")
     assert set(told) == {"body", "notes"}
     assert told["body"]["systemInstruction"]["parts"] == [{"text": "Be exact."}]
-    assert [(note["level"], note["code"]) for note in told["notes"]] == [
-        ("warning", "setting-left-out")
-    ]
+    assert (codes(told), codes(told, "warning")) == (["setting-left-out"],) * 2
     assert "logit_bias" in told["notes"][0]["sentence"]
-    assert done.err == ""
 
 
 def test_a_missing_model_is_a_placeholder_with_a_note(run: Run, tmp_path: Path):
-    path = written(tmp_path, GEMINI_REQUEST)
-    done = run("convert", path, "--from", "gemini", "--to", "openai_responses", "--report")
-    told = json.loads(done.out)
+    told = report(run, tmp_path, GEMINI_REQUEST, "openai_responses", "gemini")
     assert told["body"]["model"] == "MODEL"
-    assert [note["code"] for note in told["notes"] if note["level"] == "error"] == ["no-model"]
+    assert codes(told, "error") == ["no-model"]
 
 
 def test_gemini_requests_need_no_model(run: Run, tmp_path: Path):
@@ -323,33 +295,25 @@ def test_a_broken_request_inside_text_is_reported_with_its_place(
 
 
 def test_a_lone_surrogate_is_reported_and_not_sent(run: Run, tmp_path: Path):
-    path = written(
-        tmp_path, '{"model": "m", "messages": [{"role": "user", "content": "a\\ud83d"}]}'
-    )
-    done = run("convert", path, "--from", "openai_chat", "--to", "anthropic", "--report")
-    told = json.loads(done.out)
+    body = '{"model": "m", "messages": [{"role": "user", "content": "a\\ud83d"}]}'
+    told = report(run, tmp_path, body, "anthropic")
     assert told["body"]["messages"] == [{"role": "user", "content": "a\ufffd"}]
-    assert "surrogate-replaced" in [note["code"] for note in told["notes"]]
+    assert "surrogate-replaced" in codes(told)
 
 
 def test_repairs_in_the_same_protocol_are_reported(run: Run, tmp_path: Path):
-    path = written(tmp_path, chat(user(), calls(call("c1"), call("c1")), *[result("c1")] * 2))
-    done = run("convert", path, "--from", "openai_chat", "--to", "openai_chat", "--report")
-    told = json.loads(done.out)
+    twice = chat(user(), calls(call("c1"), call("c1")), *[result("c1")] * 2)
+    told = report(run, tmp_path, twice, "openai_chat")
     ids = [each["id"] for each in told["body"]["messages"][1]["tool_calls"]]
     assert ids == ["c1", "c1_2"]
-    codes = {note["code"] for note in told["notes"]}
-    assert codes == {"repaired", "call-id-changed"}
+    assert {*codes(told)} == {"repaired", "call-id-changed"}
 
 
 def test_what_a_request_lacks_it_lacks_in_its_own_protocol(run: Run, tmp_path: Path):
     nameless = {"role": "tool", "content": "20 °C"}
     request = chat(user(), calls(call("")), nameless, user(["a", {"type": "text", "text": "b"}]))
-    path = written(tmp_path, request)
-    done = run("convert", path, "--from", "openai_chat", "--to", "openai_chat", "--report")
-    told = json.loads(done.out)
-    assert told["body"] == request
-    assert told["notes"] == []
+    told = report(run, tmp_path, request, "openai_chat")
+    assert told == {"body": request, "notes": []}
 
 
 def test_read_gives_the_pictures_of_a_reply(run: Run, tmp_path: Path):
@@ -374,25 +338,11 @@ def test_an_export_is_named(run: Run, tmp_path: Path, command: list[str]):
     assert "is a file, not a session" in shown.err
 
 
-EVENTS = {
-    "openai_chat": 'data: {"choices": [{"index": 0, "delta": {"content": "Hi"}}]}\n\n',
-    "openai_responses": 'event: response.created\ndata: {"type": "response.created"}\n\n',
-    "anthropic": 'event: message_start\ndata: {"type": "message_start", "message": {}}\n\n',
-    "gemini": 'data: {"candidates": [{"content": {"parts": [{"text": "Hi"}]}}]}\r\n\r\n',
-    "ollama": '{"message": {"content": "Hi"}, "done": false}\n{"message": {}, "done": true}\n',
-}
-BODIES = {
-    "openai_chat": '{"choices": [{"message": {"content": "Hi"}}]}',
-    "openai_responses": '{"object": "response", "output": []}',
-    "anthropic": '{"type": "message", "content": []}',
-    "gemini": '{"candidates": []}',
-    "ollama": '{"message": {"content": "Hi"}, "done": true}',
-}
-
-
-@each_row("protocol", EVENTS)
-def test_the_protocol_of_a_reply_is_detected(protocol: str, tmp_path: Path, run: Run):
-    for number, text in enumerate((EVENTS[protocol], BODIES[protocol])):
+@each_row(("protocol", "texts"), table("first_words").items())
+def test_the_protocol_of_a_reply_is_detected(
+    protocol: str, texts: list[str], tmp_path: Path, run: Run
+):
+    for number, text in enumerate(texts):
         path = tmp_path / str(number)
         path.write_text(text)
         assert run("read", path).out == run("read", path, "--protocol", protocol).out != ""

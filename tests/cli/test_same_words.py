@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.data import table
 from tests.support.command_line import Run
 from tests.support.screen import open_screen
 from tests.support.server import Provider, chat_text
@@ -115,45 +116,9 @@ def test_the_same_words_give_the_same_request(bodies, home: Path, provider: Prov
         file.write(TOOLS)
     bodies("first", "--role", "Pirate", "--profile", "kim")  # the session of -c and -s
     wrong: list[str] = []
-    table: list[tuple[tuple[str, ...], bytes, str]] = [
-        # words, what is piped, what the body must have
-        (("Hi",), b"", "local__echo"),
-        (("Hi",), b"piped\n", "Hi\\n\\npiped"),
-        ((), b"only piped", "only piped"),
-        (("-",), b"named", "named"),
-        (("Hi", "--bare"), b"", "Hi"),
-        (("Hi", "--bare", "--set", "temperature=0.5"), b"more", "0.5"),
-        (("Hi", "--system", "Be brief."), b"", "Be brief."),
-        (("Hi", "--system", "-"), b"From a pipe.", "From a pipe."),
-        (("Hi", "--system", "Be brief.", "--role", "Pirate"), b"", "Arr."),
-        (("Hi", "--role", "Pirate"), b"", "Arr."),
-        (("Hi", "--role", "Pirate", "--preset", "mine", "--profile", "kim"), b"", "MINE for Kim"),
-        (("Hi", "--role", "Scholar"), b"", '"other"'),
-        (("Hi", "--role", ""), b"", "Hi"),
-        (("Hi", "--preset", "few-shot"), b"", "git"),
-        (("Hi", "--preset", "plain"), b"", "reads you in a terminal"),
-        (("Hi", "--preset", ""), b"", "Hi"),
-        (("Hi", "--profile", "kim", "--preset", "mine"), b"", "MINE for Kim"),
-        (("Hi", "-m", "other"), b"", '"other"'),
-        (("Hi", "--endpoint", "local", "--model", "x"), b"", '"x"'),
-        (("Hi", "--model", "local/other"), b"", '"other"'),
-        (("Hi", "--attach", "note.txt"), b"", "A note."),
-        (("Hi", "--attach", "note.txt", "--attach", "schema.json"), b"", "properties"),
-        (("--attach", "-"), b"A piped file.", "A piped file."),
-        (("Hi", "--schema", "schema.json"), b"", "json_schema"),
-        (("Hi", "--schema", "-"), b'{"type": "object"}', "json_schema"),
-        (("Hi", "--set", "effort=low", "--set", "max_tokens=7"), b"", "7"),
-        (("-c", "More"), b"", "A reply."),
-        (("-c", "More", "--bare"), b"", "A reply."),
-        (("-s", "Pirate: first", "More"), b"and piped", "Arr."),
-        (("-s", "Pirate: first", "More", "--preset", "mine"), b"", "MINE for Kim"),
-        (("-s", "Pirate: first", "More", "-m", "other", "--set", "temperature=0.5"), b"", "0.5"),
-        (("-c", "More", "--system", "Be brief."), b"", "Be brief."),
-        (("-c", "--kind", "regenerate"), b"", "More"),
-        (("-c", "--kind", "continue"), b"", "More"),
-    ]
-    for words, piped, part in table:
-        built, sent = bodies(*words, piped=piped)
+    [rows] = table("same_words").values()
+    for words, piped, part in rows:
+        built, sent = bodies(*words, piped=piped.encode())
         said = sent.decode()
         if built != sent:
             wrong.append(f"{words}: build {built.decode()}\n  ask {said}")
