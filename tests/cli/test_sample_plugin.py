@@ -16,26 +16,7 @@ import pytest
 
 from tests.support.outside_plugins import HOSTILE, ROOT, SAMPLE, Home, wheel
 
-HISTORY = """\
-
-# aider chat started at 2026-11-20 09:14:03
-
-> Aider v0.90
-> Model: gpt-5-mini
-
-#### rename `total`
-#### to `sum_of_prices`
-
-I renamed it in `shop.py`.
-
-> Applied edit to shop.py
-
-#### thanks
-
-# aider chat started at 2026-11-21 10:00:00
-
-> Aider v0.90
-"""
+HISTORY = (Path(__file__).parent / "data" / "aider.chat.history.md").read_text()
 
 
 def test_the_life_of_a_plugin(tmp_path: Path):

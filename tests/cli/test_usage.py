@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import itertools
 import json
 from collections.abc import Callable
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import Usage
-from tui_chat.store import Store
 
 Call = Callable[..., Any]
 
@@ -29,39 +20,8 @@ def call(run: Call, tmp_path: Path) -> Call:
 def test_usage_adds_up_what_is_stored(call: Call, tmp_path: Path):
     assert json.loads(call("usage", "--json").out) == []
 
-    async def fill() -> None:
-        seconds, numbers = itertools.count(1_700_000_000), itertools.count()
-        store = await Store.open(
-            tmp_path / "chat.db",
-            now=lambda: float(next(seconds)),
-            new_id=lambda: f"i{next(numbers)}",
-        )
-        async with store:
-            where = {"model": "gpt-5", "endpoint": "openai"}
-            entries = (
-                Entry(Message("user", "q", id="a")),
-                Entry(
-                    Message("assistant", "one", id="b", timestamp=1_790_000_000.0), "a",
-                    usage=Usage(10, 2, 5), cost=Decimal("0.1"), priced="x", **where,
-                ),
-                Entry(
-                    Message("assistant", "two", id="c", timestamp=1_790_000_001.0), "a",
-                    usage=Usage(11, 2), cost=Decimal("0.2"), priced="x", **where,
-                ),
-                Entry(
-                    Message("assistant", "three", id="d", timestamp=1_790_000_002.0), "a",
-                    usage=Usage(1_000_000, 0), **where,
-                ),
-                Entry(
-                    Message("assistant", "four", id="e", timestamp=1_790_000_003.0), "a",
-                    usage=Usage(7, 7), priced="unknown", **where,
-                ),
-            )  # fmt: skip
-            talk = SessionTranscript(Session("s", "Talk", head_id="b"), entries)
-            await store.transcripts.add(talk)
-            await store.branches.fork("b")
-
-    asyncio.run(fill())
+    assert call("import", Path(__file__).parent / "data" / "usage_session.json").code == 0
+    assert call("sessions", "fork", "Talk").code == 0
     (row,) = json.loads(call("usage", "--by", "model", "--json").out)
     assert row == {
         "model": "openai/gpt-5",
