@@ -5,8 +5,6 @@ from tests.support.build_command import folder as folder
 from tests.support.command_line import ask as ask
 from tests.support.command_line import run as run
 from tests.support.config_home import endpoints as endpoints
-from tests.support.db_command import db as db
-from tests.support.db_command import held as held
 from tests.support.hostile_world import database as database
 from tests.support.hostile_world import servers as servers
 from tests.support.hostile_world import stored as stored

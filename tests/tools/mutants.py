@@ -53,7 +53,6 @@ TESTS = {
     "tui_chat/store/": (
         "tests/unit/store",
         "tests/unit/workspace",
-        "tests/cli/test_db.py",
         "tests/cli/test_usage.py",
     ),
     "tui_chat/models/": ("tests/unit/models", "tests/unit/context"),

@@ -23,14 +23,26 @@ def tool(code: str, **settings) -> CommandTool:
     )
 
 
-async def output_of(code: str, arguments: str = "{}", **settings) -> str:
-    return (await run(tool(code, **settings), arguments)).text
+HOSTILE = '{"x": "; rm -rf $HOME `date` \\u001b[2J"}'
 
 
-async def test_arguments_are_passed_only_on_standard_input():
-    hostile = '{"x": "; rm -rf $HOME `date` \\u001b[2J"}'
-    code = "import sys; print(sys.argv[1:], sys.stdin.read())"
-    assert await output_of(code, hostile) == f"[] {hostile}"
+@each_row(
+    ("code", "arguments", "settings", "output"),
+    [
+        # arguments are passed only on standard input
+        ("import sys; print(sys.argv[1:], sys.stdin.read())", HOSTILE, {}, f"[] {HOSTILE}"),
+        # no arguments are an empty object
+        ("import sys; print(sys.stdin.read())", "", {}, "{}"),
+        ("print('x' * 5_000_000)", "{}", {"most_output": 100},
+         "x" * 100 + "\nThe rest of the output was cut off."),
+        # output that is not UTF-8 is decoded
+        ("import sys; sys.stdout.buffer.write(b'a\\xffb')", "{}", {}, "a\ufffdb"),
+        # a tool need not read its input
+        ("print('done')", '{"x": "' + "y" * 2_000_000 + '"}', {}, "done"),
+    ],
+)  # fmt: skip
+async def test_the_output_of_a_tool(code: str, arguments: str, settings, output: str):
+    assert (await run(tool(code, **settings), arguments)).text == output
 
 
 @each_row(
@@ -49,30 +61,12 @@ async def test_invalid_arguments_start_nothing(arguments: str, fault: str):
     assert "started" not in ran.text
 
 
-async def test_no_arguments_are_an_empty_object():
-    assert await output_of("import sys; print(sys.stdin.read())", "") == "{}"
-
-
-async def test_output_beyond_the_limit_is_cut_off():
-    text = await output_of("print('x' * 5_000_000)", most_output=100)
-    assert text == "x" * 100 + "\nThe rest of the output was cut off."
-
-
-async def test_output_that_is_not_utf_8_is_decoded():
-    code = "import sys; sys.stdout.buffer.write(b'a\\xffb')"
-    assert await output_of(code) == "a\ufffdb"
-
-
 @pytest.mark.slow
 async def test_a_tool_is_killed_after_its_timeout():
     code = "import time; print('begun', flush=True); time.sleep(600)"
     ran = await run(tool(code, timeout=1.5), "{}")
     assert not ran.ok
     assert ran.text == "begun\nThe tool was stopped after 1.5 seconds."
-
-
-async def test_a_tool_need_not_read_its_input():
-    assert await output_of("print('done')", '{"x": "' + "y" * 2_000_000 + '"}') == "done"
 
 
 async def test_a_missing_program_is_reported():
