@@ -1,9 +1,8 @@
 """Interpreter settings of the commands, each with the figure that it is worth.
 
-`tests/tools/benchmarks/interpreter_settings.py` measures each alone, in the whole app with a
-session of 5,000 messages (491 MB without any of them). A shorter thread switch interval was
-measured there too and is not used: it made neither keys nor the list of sessions faster while a
-reply streamed.
+Each was measured alone, in the whole app with a session of 5,000 messages (491 MB without any of
+them). A shorter thread switch interval made neither keys nor the list of sessions faster while a
+reply streamed, and is not used.
 """
 
 from __future__ import annotations
