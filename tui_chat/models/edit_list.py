@@ -43,13 +43,9 @@ def locate(body: EditedBody, path: BodyPath) -> tuple[EditResult | None, BodyPat
                 return adding, path[depth + 1 :]
         original = (*original, step)
         for result in results:
-            if result.path == original and not _adds_element(result):
+            if result.path == original and not result.adds_element:
                 return result, path[depth + 1 :]
     return None, original
-
-
-def _adds_element(result: EditResult) -> bool:
-    return result.edit.operation == "add" and isinstance(result.path[-1], int)
 
 
 def set_value(
@@ -59,16 +55,14 @@ def set_value(
     result, place = locate(body, path)
     if result is not None:
         value = _patched(json.loads(result.edit.value or "null"), place, "set", value)
-        changed = _edit(protocol, result.edit.path, "set", value, kept, result.edit.fingerprint)
-        changed = replace(changed, operation=result.edit.operation)
-        if changed.operation == "set" and _is_as_before(result, changed):
-            return _without(edits, result.edit)
-        return tuple(changed if edit is result.edit else edit for edit in edits)
+        changed = replace(result.edit, value=_text(value), kept=kept, answered="")
+        is_back = changed.operation == "set" and _is_as_before(result, changed)
+        return _replaced(edits, result.edit, *(() if is_back else (changed,)))
     left = _without_inside(edits, body, place)
     before = value_at(body.original, place)
     if before is not None and body_of(tree_of(value)) == body_of(before):
         return left
-    new = _edit(protocol, place, "set", value, kept, _anchor(body.original, place))
+    new = RequestEdit(protocol, place, "set", _text(value), kept, _anchor(body.original, place))
     return _inserted(left, len(left), new)
 
 
@@ -87,10 +81,10 @@ def remove_value(
         value = _patched(json.loads(edit.value), place, "remove", None)
         changed = replace(edit, value=_text(value), kept=kept)
     elif result.before is None:
-        return _without(edits, edit)
+        return _replaced(edits, edit)
     else:
         changed = replace(edit, operation="remove", value="", kept=kept)
-    return tuple(changed if other is edit else other for other in edits)
+    return _replaced(edits, edit, changed)
 
 
 def add_value(
@@ -104,29 +98,29 @@ def add_value(
     if holder is not None:
         changed = _patched(json.loads(holder.edit.value), (*place, last), "add", value)
         edit = replace(holder.edit, value=_text(changed), kept=kept)
-        return tuple(edit if other is holder.edit else other for other in edits)
+        return _replaced(edits, holder.edit, edit)
     if isinstance(last, int) and last >= 0:
         neighbor, original = locate(body, path)
-        if neighbor is not None and _adds_element(neighbor):
+        if neighbor is not None and neighbor.adds_element:
             edit = neighbor.edit
-            new = _edit(protocol, edit.path, "add", value, kept, edit.fingerprint)
+            new = replace(edit, value=_text(value), kept=kept, answered="")
             return _inserted(edits, _index(edits, edit) + 1, new)
         place = neighbor.path if neighbor is not None else original
     else:
         place = (*place, last)
     anchored = place[:-1] if isinstance(last, str) or last < 0 else place
-    new = _edit(protocol, place, "add", value, kept, _anchor(body.original, anchored))
+    anchor = _anchor(body.original, anchored)
+    new = RequestEdit(protocol, place, "add", _text(value), kept, anchor)
     here = [result for result in body.results if result.path == place and not result.fault]
     if isinstance(last, int):  # in front of what was added behind the same element
-        added = [_index(edits, result.edit) for result in here if _adds_element(result)]
+        added = [_index(edits, result.edit) for result in here if result.adds_element]
         return _inserted(edits, min(added, default=len(edits)), new)
     if not here:
         return _inserted(edits, len(edits), new)
     [removed] = here
     changed = replace(new, operation="set")
-    if _is_as_before(removed, changed):
-        return _without(edits, removed.edit)
-    return tuple(changed if edit is removed.edit else edit for edit in edits)
+    is_back = _is_as_before(removed, changed)
+    return _replaced(edits, removed.edit, *(() if is_back else (changed,)))
 
 
 def _anchor(tree: Obj, path: BodyPath) -> str:
@@ -134,13 +128,6 @@ def _anchor(tree: Obj, path: BodyPath) -> str:
     ends = [depth + 1 for depth, step in enumerate(path) if isinstance(step, int)]
     element = value_at(tree, path[: ends[-1]]) if ends else None
     return "" if element is None else fingerprint(element)
-
-
-def _edit(
-    protocol: Protocol, path: BodyPath, operation: Literal["set", "add"], value: object, kept: bool,
-    anchor: str,
-) -> RequestEdit:  # fmt: skip
-    return RequestEdit(protocol, path, operation, _text(value), kept, anchor)
 
 
 def _text(value: object) -> str:
@@ -168,8 +155,9 @@ def _inserted(edits: Edits, index: int, edit: RequestEdit) -> Edits:
     return (*edits[:index], edit, *edits[index:])
 
 
-def _without(edits: Edits, edit: RequestEdit) -> Edits:
-    return tuple(other for other in edits if other is not edit)
+def _replaced(edits: Edits, edit: RequestEdit, *new: RequestEdit) -> Edits:
+    index = _index(edits, edit)
+    return (*edits[:index], *new, *edits[index + 1 :])
 
 
 def _without_inside(edits: Edits, body: EditedBody, place: BodyPath) -> Edits:

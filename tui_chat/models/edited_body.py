@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from heapq import merge
 from typing import TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
@@ -41,6 +42,11 @@ class EditResult:
     """The value in the body without edits; None if there was none."""
     fault: str = ""
     """Why it was not applied, as the end of a sentence; empty if it was."""
+
+    @property
+    def adds_element(self) -> bool:
+        """True if it adds an element to a list, behind that of its path."""
+        return self.edit.operation == "add" and isinstance(self.path[-1], int)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,13 +101,15 @@ def value_at(node: Tree | None, path: BodyPath) -> Tree | None:
 
 def apply_edits(tree: Obj, edits: Sequence[RequestEdit]) -> EditedBody:
     """Return a body with edits applied. Where two concern the same place, the later one holds."""
-    found = [_resolved(tree, edit) for edit in edits]
-    results = [
-        EditResult(edit, fault=place)
-        if isinstance(place, str)
-        else EditResult(edit, place, before=_before(tree, edit, place))
-        for edit, place in zip(edits, found, strict=True)
-    ]
+    results: list[EditResult] = []
+    for edit in edits:
+        place = _resolved(tree, edit)
+        if isinstance(place, str):
+            results.append(EditResult(edit, fault=place))
+            continue
+        result = EditResult(edit, place)
+        before = None if result.adds_element else value_at(tree, place)
+        results.append(EditResult(edit, place, before=before))
     for number, result in enumerate(results):
         if not result.fault and _is_covered(number, results):
             fault = "another edit by hand changes the same place"
@@ -120,29 +128,24 @@ def apply_edits(tree: Obj, edits: Sequence[RequestEdit]) -> EditedBody:
 def _resolved(tree: Obj, edit: RequestEdit) -> BodyPath | str:
     """Return the place of an edit in a body; if there is none, why, as the end of a sentence."""
     *holder, last = edit.path
-    is_by_holder = _adds(edit) and (isinstance(last, str) or last < 0)
+    is_by_holder = edit.operation == "add" and (isinstance(last, str) or last < 0)
     sought = tuple(holder) if is_by_holder else edit.path
-    has_index = any(isinstance(step, int) for step in sought)
-    if has_index:
+    path: BodyPath | None = sought
+    if any(isinstance(step, int) for step in sought):
         path = next(_places(tree, sought, edit.fingerprint), None)
         if path is None:
             return "what it changed is not in this request, or has changed since"
-    else:
-        path = sought
-    if not is_by_holder:
-        parent, last = value_at(tree, path[:-1]), path[-1]
-        if isinstance(last, int):
-            return path
-    else:
-        parent = value_at(tree, path)
-        path = (*path, last)
+    around, last = (path, last) if is_by_holder else (path[:-1], path[-1])
+    parent = value_at(tree, around)
     if isinstance(parent, Arr) and is_by_holder:
-        return (*path[:-1], len(parent.items) - 1 if last == END else -1)
-    if not isinstance(parent, Obj) or not isinstance(last, str):
+        last = len(parent.items) - 1 if last == END else -1
+    if isinstance(last, int) and isinstance(parent, Arr):
+        return (*around, last)
+    if isinstance(last, int) or not isinstance(parent, Obj):
         return "the request has nothing there that it could change"
     if edit.operation == "remove" and parent.get(last) is None:
         return "the request does not have what it removes"
-    return path
+    return (*around, last)
 
 
 def _places(node: Tree | None, path: BodyPath, wanted: str) -> Iterator[BodyPath]:
@@ -166,44 +169,26 @@ def _places(node: Tree | None, path: BodyPath, wanted: str) -> Iterator[BodyPath
 
 
 def _nearest(index: int, length: int) -> Iterator[int]:
-    """Yield the indices of a list by their distance to one of them."""
-    if 0 <= index < length:
-        yield index
-    for distance in range(1, max(index, length - index) + 1):
-        if 0 <= index - distance < length:
-            yield index - distance
-        if 0 <= index + distance < length:
-            yield index + distance
+    """Yield the indices of a list by their distance to one of them, the lower first."""
+    below, above = range(min(index, length) - 1, -1, -1), range(max(index, 0), length)
+    return merge(below, above, key=lambda other: abs(other - index))
 
 
 def _has_fingerprint(node: Tree, wanted: str) -> bool:
     return wanted.startswith(f"{len(body_of(node))}-") and fingerprint(node) == wanted
 
 
-def _before(tree: Obj, edit: RequestEdit, path: BodyPath) -> Tree | None:
-    is_element = _adds(edit) and isinstance(path[-1], int)
-    return None if is_element else value_at(tree, path)
-
-
 def _is_covered(number: int, results: Sequence[EditResult]) -> bool:
     """Return True if another edit changes what holds an edit's place, or a later one the place."""
     path = results[number].path
     for other, result in enumerate(results):
-        if other == number or result.fault or _adds_element(result):
+        if other == number or result.fault or result.adds_element:
             continue
         is_around = len(result.path) < len(path) and path[: len(result.path)] == result.path
-        is_same = result.path == path and not _adds_element(results[number])
+        is_same = result.path == path and not results[number].adds_element
         if is_around or (is_same and other > number):
             return True
     return False
-
-
-def _adds_element(result: EditResult) -> bool:
-    return _adds(result.edit) and isinstance(result.path[-1], int)
-
-
-def _adds(edit: RequestEdit) -> bool:
-    return edit.operation == "add"
 
 
 # The edited body
@@ -359,7 +344,7 @@ def _with_pointer(result: EditResult, tree: Obj, changes: Changes) -> EditResult
     for depth, step in enumerate(path):
         if isinstance(step, int):
             plan = list_plan_at(tree, path[:depth], changes)
-            if depth == len(path) - 1 and _adds_element(result):
+            if depth == len(path) - 1 and result.adds_element:
                 step = [place is result.edit for place in plan].index(True)
             else:
                 step = plan.index(step)
