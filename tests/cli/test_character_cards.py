@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cli.data import table
 from tests.support.command_line import Run
 
 FIELDS = {
@@ -87,36 +88,13 @@ def test_an_imported_card_is_sent_whole(home: Home):
 
 def test_fields_without_a_place_are_named_with_the_cure(home: Home):
     home.take(card("2", **FIELDS))
-    home.preset("half", {"id": "a", "content": "{{char}}: {{charDescription}}"})
-    asked = {"id": "a", "content": "{{if description}}Somebody.{{/if}}"}
-    home.preset("asks", asked)
-    home.preset("kept", {"id": "a", "content": "{{setvar::x::{{scenario}}}}"})
-    home.preset(
-        "told",
-        {"id": "a", "content": "{{setvar::x::{{scenario}}}}"},
-        {"id": "b", "content": "It is: {{getvar::x}}"},
-    )
-    home.preset("prompt", {"id": "a", "content": "M", "cardField": "system_prompt"})
-    home.preset("late", {"id": "a", "content": "J", "cardField": "post_history"})
-    home.preset("examples", {"id": "a", "type": "example_dialogues"})
-    home.preset("raw", {"id": "a", "content": "{{mesExamples}}"})
-    home.preset("other", {"id": "a", "content": "{{description}}"}, variables={"description": "D"})
-    sent_by = {
-        "plain": (),
-        "none": (),
-        "half": ("description",),
-        "asks": (),
-        "kept": (),
-        "told": ("scenario",),
-        "prompt": ("system_prompt",),
-        "late": ("post_history_instructions",),
-        "examples": ("mes_example",),
-        "raw": ("mes_example",),
-        "other": (),
-        "character": tuple(FIELDS),
-    }
+    presets = table("card_presets")
+    for name, row in presets.items():
+        if "messages" in row:
+            home.preset(name, *row["messages"], variables=row.get("variables", {}))
     wrong: list[object] = []
-    for preset, sent in sent_by.items():
+    for preset, row in presets.items():
+        sent = row["sends"]
         body, warnings = home.build("--role", "Mira", "--preset", preset)
         told = "\n".join(warnings)
         for name, mark in MARKS.items():

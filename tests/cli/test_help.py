@@ -63,14 +63,12 @@ def test_every_example_can_be_parsed(path: str, example: str, tmp_path, monkeypa
     Path("cases").mkdir()
     for found in re.findall(r"tui-chat (.*)", re.sub(r'"?\$\([^)]*\)"?', "x", example)):
         line = re.split(r"[|<>;)]|   \(", found)[0]
-        context = cli.make_context("tui-chat", shlex.split(line), resilient_parsing=True)
-        rest = [*context._protected_args, *context.args]
-        command: click.Command = cli
+        command, context, words = cli, click.Context(cli), shlex.split(line)
         while isinstance(command, click.Group):
-            name, command, rest = command.resolve_command(context, rest)
-            if isinstance(command, click.Group):
-                continue
-            command.make_context(name, rest, parent=context)
+            name, command, words = command.resolve_command(context, words)
+            assert command is not None
+            context = click.Context(command, parent=context)
+        command.make_context(name, words, parent=context.parent)
 
 
 def test_the_list_of_commands_says_what_their_help_says():

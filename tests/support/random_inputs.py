@@ -157,7 +157,6 @@ def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message,
             return (*branch, Message("assistant", words_of(chance), "grown"))
 
 
-CODER = Role("r", "Coder", "You are {{char}}. {{lastMessage}}")
 SETTLED = Role("r", "Coder", "You code.", settings=replace(EVERY_SETTING, stop=None))
 
 

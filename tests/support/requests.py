@@ -87,4 +87,3 @@ def function(name: str = "f", **more: Any) -> dict[str, Any]:
 
 PNG = "iVBORw0KGgo="
 PICTURE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
-LINK = {"type": "image_url", "image_url": {"url": "https://example.invalid/pic.png"}}

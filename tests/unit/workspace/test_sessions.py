@@ -23,6 +23,22 @@ from tui_chat.workspace.events import BranchEndLoaded, Done
 from tui_chat.workspace.session_catalog import FIRST_SESSIONS
 
 
+def hold_branches(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
+    """Let no whole branch be read before the second event; the first one says that one is asked
+    for.
+    """
+    load, begun, gate = BranchStore.load, asyncio.Event(), asyncio.Event()
+
+    async def later(store: BranchStore, session_id: str, *, last: int | None = None):
+        begun.set()
+        if last is None:
+            await gate.wait()
+        return await load(store, session_id, last=last)
+
+    monkeypatch.setattr(BranchStore, "load", later)
+    return begun, gate
+
+
 async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_rest(
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
@@ -34,15 +50,8 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     await workspace.drafts.save(workspace.state.session, "kept")
     await workspace.sessions.new()
     heard.changes.clear()
-    store, gate = workspace.store, asyncio.Event()
-    branch = store.branches.load
-
-    async def later(session_id: str, *, last: int | None = None):
-        if last is None:
-            await gate.wait()
-        return await branch(session_id, last=last)
-
-    monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
+    branch = workspace.store.branches.load
+    _, gate = hold_branches(monkeypatch)
     opens = asyncio.create_task(workspace.sessions.open(long))
     await heard.until(lambda: bool(heard.of(BranchEndLoaded)))
     (shown,) = heard.of(BranchEndLoaded)
@@ -68,17 +77,9 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
 
 async def test_a_new_session_does_not_wait_for_the_previous_one(make_workspace, monkeypatch):
     workspace, _ = await make_workspace(sent=["one"])
-    old, gate = workspace.state.session_id, asyncio.Event()
+    old = workspace.state.session_id
     await workspace.sessions.new()
-    store = workspace.store
-    branch, begun = store.branches.load, asyncio.Event()
-
-    async def later(session_id: str, *, last: int | None = None):
-        begun.set()
-        await gate.wait()
-        return await branch(session_id, last=last)
-
-    monkeypatch.setattr(BranchStore, "load", lambda _, *given, **more: later(*given, **more))
+    begun, gate = hold_branches(monkeypatch)
     opens = asyncio.create_task(workspace.sessions.open(old))
     await begun.wait()
     await workspace.sessions.new()
