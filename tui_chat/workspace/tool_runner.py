@@ -16,24 +16,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
-import subprocess
-import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import Protocol
 
 from tui_chat.errors import ConfigError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Part
 from tui_chat.models.tool import CommandTool
 from tui_chat.providers.key_mask import KeyMasks
+from tui_chat.workspace.process_group import KILL, ProcessGroup
 from tui_chat.workspace.programs import expanded, inherited, secret_values
-
-if sys.platform == "win32":  # whose event loop needs pipes of its own kind
-    from asyncio.windows_utils import Popen as _Popen
-else:
-    _Popen = subprocess.Popen[bytes]
 
 _CHUNK = 65_536
 _DRAIN_SECONDS = 0.5
@@ -41,8 +33,6 @@ _DRAIN_SECONDS = 0.5
 process that has left its session may keep the pipe open for ever."""
 _FIRST_POLL_SECONDS, _POLL_SECONDS = 0.001, 0.05
 """Seconds between two checks if the command has exited, at first and at last."""
-_REAP_SECONDS = 1.0
-"""Seconds to wait for the end of a command that was killed. It takes less than a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +70,21 @@ async def run(
     except ConfigError as error:
         return ToolRun(f"The tool could not be started: {error} {error.advice}", ok=False)
     try:
-        process = _Process(tool.command, inherited(environ, hidden) | added)
+        process = ProcessGroup(tool.command, inherited(environ, hidden) | added)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         return ToolRun(f"The tool could not be started: {reason}.", ok=False)
     output = _Output(tool.most_output)
-    reading = asyncio.ensure_future(process.exchange(arguments or "{}", output))
+    reading = asyncio.ensure_future(_exchange(process, arguments or "{}", output))
     ended = ""
     try:
         try:
             async with asyncio.timeout(tool.timeout):
-                await process.exit(reading)
+                await _exit(process, reading)
         except TimeoutError:
             ended = f"The tool was stopped after {tool.timeout:g} seconds."
         finally:
-            process.kill(is_held=not reading.done())  # with its background processes
+            process.send(KILL, is_held=not reading.done())  # with its background processes
         await asyncio.wait((reading,), timeout=_DRAIN_SECONDS)
     finally:
         is_whole = reading.done() or not reading.cancel()
@@ -116,96 +106,28 @@ _PIPE_HELD_OPEN = (
 )
 
 
-class _Closable(Protocol):
-    def close(self) -> None:
-        """Close it."""
+async def _exchange(process: ProcessGroup, arguments: str, output: _Output) -> None:
+    """Write a command's input, and read its output to the end."""
+    reader, writer = await process.output(), await process.input()
+    with suppress(ConnectionError):  # it need not read its input
+        writer.write(arguments.encode("utf-8", "replace"))
+        await writer.drain()
+    writer.close()
+    while chunk := await reader.read(_CHUNK):
+        output.add(chunk)
 
 
-class _Process:
-    """A command in a session and a process group of its own.
-
-    It is reaped after its group was killed: until then its id, which is the group's, belongs to no
-    other process.
+async def _exit(process: ProcessGroup, reading: asyncio.Future[None]) -> None:
+    """Wait until the command itself has exited; a child may keep its pipes open for longer. It
+    closes its output just before, as a rule, which ends `reading`.
     """
-
-    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start it. Raises OSError, ValueError."""
-        self._process = _Popen(
-            command,
-            bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
-        self._pipes: list[_Closable] = [*filter(None, (self._process.stdin, self._process.stdout))]
-
-    @property
-    def status(self) -> int:
-        """Its exit status; 0 if it has none yet."""
-        return self._process.returncode or 0
-
-    async def exchange(self, arguments: str, output: _Output) -> None:
-        """Write its input, and read its output to the end."""
-        loop, reader = asyncio.get_running_loop(), asyncio.StreamReader()
-        stdin, stdout = self._process.stdin, self._process.stdout
-        reading, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader), stdout
-        )
-        writing, protocol = await loop.connect_write_pipe(
-            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), stdin
-        )
-        self._pipes = [reading, writing]
-        writer = asyncio.StreamWriter(writing, protocol, None, loop)
-        with suppress(ConnectionError):  # it need not read its input
-            writer.write(arguments.encode("utf-8", "replace"))
-            await writer.drain()
-        writer.close()
-        while chunk := await reader.read(_CHUNK):
-            output.add(chunk)
-
-    async def exit(self, reading: asyncio.Future[None]) -> None:
-        """Wait until the command itself has exited; a child may keep its pipes open for longer. It
-        closes its output just before, as a rule, which ends `reading`.
-        """
-        pause = _FIRST_POLL_SECONDS
-        while not self._has_exited():
-            if reading.done():
-                await asyncio.sleep(pause)
-            else:
-                await asyncio.wait((reading,), timeout=pause)
-            pause = min(2 * pause, _POLL_SECONDS)
-
-    def _has_exited(self) -> bool:
-        if not hasattr(os, "waitid"):  # Windows; macOS before Python 3.13
-            return self._process.poll() is not None
-        try:
-            options = os.WEXITED | os.WNOHANG | os.WNOWAIT
-            return os.waitid(os.P_PID, self._process.pid, options) is not None
-        except ChildProcessError:
-            return self._process.poll() is not None
-
-    def kill(self, *, is_held: bool) -> None:
-        """Kill the command and its group. Where it was reaped, this needs `is_held`: that a process
-        of it still holds its output.
-        """
-        has_group = self._process.returncode is None or is_held
-        with suppress(ProcessLookupError, PermissionError):
-            if not hasattr(os, "killpg"):
-                self._process.kill()
-            elif has_group:
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-    def close(self) -> None:
-        """Reap the command, which was killed, and close our ends of its pipes, whose other ends may
-        stay open.
-        """
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_REAP_SECONDS)
-        for pipe in self._pipes:
-            with suppress(OSError):
-                pipe.close()
+    pause = _FIRST_POLL_SECONDS
+    while process.status is None:
+        if reading.done():
+            await asyncio.sleep(pause)
+        else:
+            await asyncio.wait((reading,), timeout=pause)
+        pause = min(2 * pause, _POLL_SECONDS)
 
 
 class _Output:

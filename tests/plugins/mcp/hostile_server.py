@@ -102,7 +102,8 @@ def call(number: Any, params: Any) -> None:
             print("\x1b[31mout of cheese\x1b[0m", file=sys.stderr, flush=True)
             os._exit(3)
         case "fork":
-            child = subprocess.Popen(["sleep", "600"])
+            pipes = subprocess.DEVNULL if arguments.get("quiet") else None
+            child = subprocess.Popen(["sleep", "600"], stdout=pipes, stderr=pipes)
             print(f"child {child.pid}", file=sys.stderr, flush=True)
             os._exit(0)
         case "late":

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -168,6 +169,30 @@ async def test_a_fork_that_keeps_the_pipes_open_hides_no_death_and_is_ended(star
     assert result.failed
     child = int(server.stderr_lines[-1].split()[1])
     assert await has_ended(child)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="it finds processes in /proc")
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_a_group_is_ended_while_its_id_is_its_own(
+    start: Start, monkeypatch: pytest.MonkeyPatch, quiet: bool
+):
+    kill, is_taken = os.killpg, list[bool]()
+
+    def kill_taken(group: int, kind: int) -> None:
+        is_taken.append(Path(f"/proc/{group}").exists())  # also of one that was not reaped
+        kill(group, kind)
+
+    monkeypatch.setattr(os, "killpg", kill_taken)
+    server = start()
+    await server.tools()
+    pid = process_of(server)
+    await server.call("fork", {"quiet": quiet})
+    child = int(server.stderr_lines[-1].split()[1])
+    assert await has_ended(child)
+    await server.close()
+    assert is_taken
+    assert all(is_taken)
+    assert not Path(f"/proc/{pid}").exists(), "it was not reaped"
 
 
 async def test_a_huge_result_is_cut_and_says_so(start: Start):

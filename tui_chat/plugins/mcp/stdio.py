@@ -5,14 +5,13 @@
    `MESSAGE_SIZE` ends the server. The last lines of standard error are kept.
 3. If the process dies, all waiting calls fail at once, even if a child of it keeps the pipes open.
 4. It is ended by closing its input; two seconds later by SIGTERM to its group, two more by SIGKILL.
-   An app that quits does not wait: a small process does that for it. If the app itself is killed,
-   the system closes the input.
+   What it leaves behind without a pipe is killed with its end. An app that quits does not wait: a
+   small process does that for it. If the app itself is killed, the system closes the input.
 """
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import subprocess
@@ -34,6 +33,7 @@ from tui_chat.plugins.mcp.messages import (
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.transport import Receiver
 from tui_chat.providers.key_mask import KeyMasks
+from tui_chat.workspace.process_group import KILL, ProcessGroup
 
 PATIENCE = 2.0
 """Seconds that a server has to end by itself, and again after SIGTERM."""
@@ -63,16 +63,18 @@ class StdioTransport:
     def __init__(
         self,
         name: str,
-        process: asyncio.subprocess.Process,
+        process: ProcessGroup,
+        pipes: tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader],
         receive: Receiver,
         ended: Callable[[], None],
         masks: KeyMasks,
     ) -> None:
-        """`ended` is called when the process has died, or is ended for what it sent. `masks` hide
-        the keys of its environment where it repeats them.
+        """`pipes` are its input, output and errors. `ended` is called when the process has died, or
+        is ended for what it sent. `masks` hide the keys of its environment where it repeats them.
         """
         self._name = name
         self._process = process
+        self._stdin, self._stdout, self._stderr = pipes
         self._receive = receive
         self._ended = ended
         self._masks = masks
@@ -81,10 +83,11 @@ class StdioTransport:
         """The reason for which no more answers come."""
         self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
         self.noise = 0
-        self._tasks = {
+        self._reading = {
             asyncio.ensure_future(self._read_output()),
             asyncio.ensure_future(self._read_errors()),
         }
+        self._ending: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(
@@ -96,31 +99,15 @@ class StdioTransport:
         masks: KeyMasks | None = None,
     ) -> StdioTransport:
         """Start the program of expanded settings. Raises Unreachable. If it is cancelled, the
-        program may have started, and is ended.
+        program may have started, and is killed.
         """
-
-        def started(process: asyncio.subprocess.Process) -> StdioTransport:
-            return cls(settings.name, process, receive, ended, masks or KeyMasks())
-
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                settings.command,
-                *settings.args,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                cwd=settings.cwd or None,
-                env=environment,
-                start_new_session=True,
-            )
-        )
         try:
-            process = await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            starting.add_done_callback(
-                lambda task: task.exception() or started(task.result()).leave()
+            process = ProcessGroup(
+                (settings.command, *settings.args),
+                environment,
+                folder=settings.cwd or None,
+                stderr=subprocess.PIPE,
             )
-            raise
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
             raise Unreachable(
@@ -128,11 +115,17 @@ class StdioTransport:
                 advice=f"Check `command` in [mcp.{settings.name}]. Nothing is installed for you.",
                 sent=False,
             ) from None
-        return started(process)
+        try:
+            pipes = await process.input(), await process.output(), await process.errors()
+        except asyncio.CancelledError:
+            process.send(KILL, is_held=False)
+            process.close()
+            raise
+        return cls(settings.name, process, pipes, receive, ended, masks or KeyMasks())
 
     @property
     def fault(self) -> ProviderError | None:
-        if self._end is None and self._process.returncode is not None:
+        if self._end is None and self._process.status is not None:
             self._fail(self._death())
         return self._end
 
@@ -149,7 +142,7 @@ class StdioTransport:
             await self._drain()
             while not answer.done():
                 await asyncio.wait((answer,), timeout=_CHECK_SECONDS)
-                if self._process.returncode is not None and not answer.done():
+                if self._process.status is not None and not answer.done():
                     await asyncio.wait((answer,), timeout=_DRAIN_SECONDS)
                     self._fail(self._death())
             return answer.result()
@@ -165,22 +158,16 @@ class StdioTransport:
         await self._drain()
 
     def _write(self, message: dict[str, Any]) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
-        if not stdin.is_closing():
-            stdin.write(line_of(message))
+        if not self._stdin.is_closing():
+            self._stdin.write(line_of(message))
 
     async def _drain(self) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
         with suppress(ConnectionError):  # its death is noticed by reading
-            await stdin.drain()
+            await self._stdin.drain()
 
     async def _read_output(self) -> None:
-        stdout = self._process.stdout
-        assert stdout is not None
         line = bytearray()
-        while chunk := await stdout.read(_CHUNK):
+        while chunk := await self._stdout.read(_CHUNK):
             *ended, rest = chunk.split(b"\n")
             for part in ended:
                 line += part
@@ -199,7 +186,7 @@ class StdioTransport:
             await asyncio.sleep(0)  # a flood must not stop the screen
         else:
             for _ in range(round(_DRAIN_SECONDS / _POLL_SECONDS)):
-                if self._process.returncode is None:  # known soon after its pipes have closed
+                if self._process.status is None:  # known soon after its pipes have closed
                     await asyncio.sleep(_POLL_SECONDS)
             self._fail(self._death())
 
@@ -223,10 +210,8 @@ class StdioTransport:
                 answer.set_result(message)
 
     async def _read_errors(self) -> None:
-        stderr = self._process.stderr
-        assert stderr is not None
         line = bytearray()
-        while chunk := await stderr.read(_CHUNK):
+        while chunk := await self._stderr.read(_CHUNK):
             *ended, rest = chunk.split(b"\n")
             for part in ended:
                 self._note(line + part[:_STDERR_LENGTH])
@@ -240,7 +225,7 @@ class StdioTransport:
             self.stderr.append(self._masks.mask_text(text))
 
     def _death(self) -> ReplyCut:
-        status = self._process.returncode
+        status = self._process.status
         how = "closed its output" if status is None else f"ended with status {status}"
         if status is not None and status < 0:
             with suppress(ValueError):
@@ -252,7 +237,7 @@ class StdioTransport:
         """Tell all waiting calls, and end what is left of the server."""
         if self._end is None:
             self._end = error
-            self._tasks.add(asyncio.ensure_future(self._end_group()))
+            self._ending = asyncio.ensure_future(self._end_group())
             self._ended()
         self._fail_waiting(error)
 
@@ -273,10 +258,12 @@ class StdioTransport:
         """Close its input, and leave the rest to a process that does not wait for us."""
         self._stop_using()
         self._close_input()
-        for task in self._tasks:
-            task.cancel()
-        transport: Any = getattr(self._process, "_transport")  # noqa: B009  asyncio has no public access
-        if hasattr(os, "killpg") and self._is_running():
+        if self._ending is not None:
+            self._ending.cancel()
+        if self._has_ended:
+            self._kill_rest()
+            return
+        if hasattr(os, "killpg") and (self._process.status is None or self._is_held):
             with suppress(OSError):
                 subprocess.Popen(  # noqa: S603  of our own words and a number
                     ("/bin/sh", "-c", _REAPER, "sh", str(self._process.pid)),
@@ -285,12 +272,9 @@ class StdioTransport:
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                 )
-            if self._process.returncode is None:
-                # asyncio kills a process whose transport it closes, unless it has ended, and
-                # reports one that ends after the loop.
-                transport.get_extra_info("subprocess").returncode = 0
-                logging.getLogger("asyncio").addFilter(_is_no_late_end)
-        transport.close()
+        for task in self._reading:
+            task.cancel()
+        self._process.close_pipes()
 
     def _stop_using(self) -> None:
         if self._end is None:
@@ -298,49 +282,37 @@ class StdioTransport:
         self._fail_waiting(self._end)
 
     def _close_input(self) -> None:
-        stdin = self._process.stdin
-        assert stdin is not None
         with suppress(OSError, RuntimeError):
-            stdin.close()
+            self._stdin.close()
 
     async def _end_group(self) -> None:
         """End the process and all of its group."""
         self._close_input()
-        kinds = (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM))
-        for kind in kinds:
-            self._signal(kind)
+        for kind in (None, signal.SIGTERM):
+            if kind is not None:
+                self._process.send(kind, is_held=self._is_held)
             for _ in range(round(PATIENCE / _POLL_SECONDS)):
-                if not self._is_running():
+                if self._has_ended:
                     break
                 await asyncio.sleep(_POLL_SECONDS)
             else:
                 continue
             break
-        for task in self._tasks - {asyncio.current_task()}:
+        self._kill_rest()
+
+    def _kill_rest(self) -> None:
+        """Kill what is left of the group, and reap the process."""
+        self._process.send(KILL, is_held=self._is_held)
+        for task in self._reading:
             task.cancel()
-        getattr(self._process, "_transport").close()  # noqa: B009  a child may hold the pipes open
+        self._process.close()
 
-    def _signal(self, kind: signal.Signals | None) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            if kind is None:
-                return
-            if hasattr(os, "killpg"):
-                os.killpg(self._process.pid, kind)
-            else:
-                self._process.send_signal(kind)
+    @property
+    def _is_held(self) -> bool:
+        """True while a process of the group holds the output."""
+        return not all(task.done() for task in self._reading)
 
-    def _is_running(self) -> bool:
-        """Return True if any process of the group is left."""
-        if self._process.returncode is None:
-            return True
-        if not hasattr(os, "killpg"):
-            return False
-        try:
-            os.killpg(self._process.pid, 0)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
-
-
-def _is_no_late_end(record: logging.LogRecord) -> bool:
-    return "that handles pid" not in str(record.msg)
+    @property
+    def _has_ended(self) -> bool:
+        """True if the process has ended, and no other one of its group holds its output."""
+        return self._process.status is not None and not self._is_held
