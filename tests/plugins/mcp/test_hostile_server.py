@@ -172,7 +172,7 @@ async def test_a_fork_that_keeps_the_pipes_open_hides_no_death_and_is_ended(star
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="it finds processes in /proc")
-@pytest.mark.parametrize("quiet", [False, True])
+@each_row("quiet", [False, True])
 async def test_a_group_is_ended_while_its_id_is_its_own(
     start: Start, monkeypatch: pytest.MonkeyPatch, quiet: bool
 ):
@@ -185,7 +185,7 @@ async def test_a_group_is_ended_while_its_id_is_its_own(
     monkeypatch.setattr(os, "killpg", kill_taken)
     server = start()
     await server.tools()
-    pid = process_of(server)
+    (pid,) = running()
     await server.call("fork", {"quiet": quiet})
     child = int(server.stderr_lines[-1].split()[1])
     assert await has_ended(child)
