@@ -264,7 +264,7 @@ def test_a_failure_has_its_exit_code(model: str, code: int, said: str, ask: Ask,
     assert messages(tmp_path)[-1][2] == "failed"
 
 
-@pytest.mark.parametrize("model", ["flaky-cut", "flaky-error"])
+@each_row("model", ["flaky-cut", "flaky-error"])
 def test_a_reply_that_began_is_kept(model: str, ask: Ask, tmp_path: Path):
     (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
     assert ask("Hi", model=model, home=tmp_path).code != 0
@@ -432,7 +432,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 
 @pytest.mark.slow
 @on_linux
-@pytest.mark.parametrize(("key", "answer"), [("y", "sunny"), ("n", "declined")])
+@each_row(("key", "answer"), [("y", "sunny"), ("n", "declined")])
 def test_a_tool_call_asks_on_the_terminal(key: str, answer: str, tmp_path: Path):
     (tmp_path / "config.toml").write_text(TOOL)
     with TerminalApp(tmp_path, ("ask", "Weather?", "--model", "toolsmith")) as app:
@@ -446,7 +446,7 @@ def test_a_tool_call_asks_on_the_terminal(key: str, answer: str, tmp_path: Path)
 
 @pytest.mark.slow
 @on_linux
-@pytest.mark.parametrize("raw", [(), ("--raw",)])
+@each_row("raw", [(), ("--raw",)])
 def test_a_terminal_gets_nothing_that_it_would_obey(raw: tuple[str, ...], tmp_path: Path):
     text = f"# Title\n\n{BAD} **strong**\n\n```python\n{BAD} = 1\n```\n"
     with TerminalApp(tmp_path, ("ask", text, "--model", "echo", *raw)) as app:

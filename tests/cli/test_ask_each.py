@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.support.command_line import TOOL, Ask
+from tests.support.tables import each_row
 
 TWO = ("-m", "loopback/echo", "-m", "loopback-gemini/thinker")
 
@@ -65,7 +64,7 @@ def test_a_call_without_consent_is_a_failure_of_its_model_alone(ask: Ask, tmp_pa
     assert echo["content"] == "Use the tool."
 
 
-@pytest.mark.parametrize("option", [("--kind", "continue"), ("-x",)])
+@each_row("option", [("--kind", "continue"), ("-x",)])
 def test_options_for_one_reply_are_refused(ask: Ask, option: tuple[str, ...]):
     message = () if option[0] == "--kind" else ("x",)
     done = ask(*message, *TWO, *option, model="")

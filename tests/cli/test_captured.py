@@ -19,7 +19,7 @@ from tui_chat.models.endpoint import Protocol
 BODY = '{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "told"),
     [("Dear diary", "Error: {path}: "), (BODY, "Error: The screen needs a terminal.")],
 )
@@ -105,7 +105,7 @@ def test_read_parses_lines_of_json_as_a_stream_of_ollama(run: Run, tmp_path: Pat
     assert (cut["content"], cut["error"]["kind"]) == ("Hi\u2028", "cut")
 
 
-@pytest.mark.parametrize("length", [len(CHAT) // 3, len(CHAT) // 2])
+@each_row("length", [len(CHAT) // 3, len(CHAT) // 2])
 def test_a_cut_stream_is_parsed_as_far_as_it_goes(run: Run, tmp_path: Path, length: int):
     reply = read(run, tmp_path, "openai_chat", CHAT[:length])
     assert reply["error"]["kind"] == "cut"

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.command_line import Run
 from tests.support.config_home import COMMENTED, SCREEN_FAULTS, SECRET, home
+from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tui_chat.config.file import TEMPLATE
 
@@ -211,7 +212,7 @@ def test_a_key_can_be_in_a_private_file(home: Run, tmp_path: Path):
     assert not file.exists()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "stdin", "code", "said"),
     [
         (("set", "openai"), "two words", 3, "No key was given"),

@@ -175,7 +175,7 @@ def test_a_shared_folder_keeps_its_permissions(tmp_path: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("sessions", "list"), ("import", "chat.json")])
+@each_row("words", [("sessions", "list"), ("import", "chat.json")])
 def test_headless_commands_make_a_private_data_folder(tmp_path: Path, words: tuple[str, ...]):
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "Hi"}]')
     folders = ("--data-dir", str(tmp_path / "data"), "--config-dir", str(tmp_path / "config"))

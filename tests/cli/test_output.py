@@ -122,7 +122,7 @@ def test_no_control_characters_are_printed_on_a_terminal(
         assert not _OBEYED.search(said), (arguments, said)
 
 
-@pytest.mark.parametrize("name", ["build", "convert"])
+@each_row("name", ["build", "convert"])
 def test_a_request_on_a_terminal_is_escaped_but_equal_json(
     run: Run, world: World, name: str, monkeypatch: pytest.MonkeyPatch
 ):

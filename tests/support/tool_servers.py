@@ -152,7 +152,7 @@ def tool_servers(
 ) -> Iterator[None]:
     """Install and enable the plugin, with these servers."""
     info = folder / "site" / "servers-1.0.dist-info"
-    info.mkdir(parents=True)
+    info.mkdir(parents=True, exist_ok=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: servers\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[tui_chat.plugins]\nservers = tests.support.tool_servers:PLUGIN\n"

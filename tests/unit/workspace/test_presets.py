@@ -6,8 +6,7 @@ import json
 import os
 from pathlib import Path
 
-import pytest
-
+from tests.support.tables import each_row
 from tests.support.workspace import (
     edits_of,
     last_failure,
@@ -160,7 +159,7 @@ async def test_a_broken_file_is_never_overwritten(make_workspace, tmp_path: Path
     assert contents(file) == ["mended here"]
 
 
-@pytest.mark.parametrize("theirs", ["{", json.dumps(preset_with("theirs"))])
+@each_row("theirs", ["{", json.dumps(preset_with("theirs"))])
 async def test_saving_all_overwrites_no_external_change(make_workspace, tmp_path, theirs: str):
     workspace, heard, file = await with_preset(make_workspace, tmp_path)
     workspace.presets.edit_text(json.dumps(preset_with("by me")))

@@ -97,7 +97,7 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
     assert later == ended
 
 
-@pytest.mark.parametrize("url", ["http://provider.invalid/v1", PRICED[0].base_url])
+@each_row("url", ["http://provider.invalid/v1", PRICED[0].base_url])
 async def test_a_provider_corrects_estimates_and_the_offline_one_does_not(url, make_workspace):
     endpoint = replace(PRICED[0], name="elsewhere", base_url=url)
     workspace, _ = await make_workspace("elsewhere", "lorem:max:200", (endpoint,), sent=["go"])

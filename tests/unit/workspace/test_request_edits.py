@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.workspace import Heard, MakeWorkspace, ids, make_workspace, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.own_json import read_session, session_text
@@ -227,7 +228,7 @@ async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorks
     assert await here.regenerate() == {**sent, "seed": 3}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("show", "words"),
     [
         (lambda w: w.live_request.set_what_if(WhatIf(limit=4000)), "what-if"),

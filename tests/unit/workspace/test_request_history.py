@@ -300,7 +300,7 @@ async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace
     assert shown("", 9) == ["one", "one", "two", "two", "three"]
 
 
-@pytest.mark.parametrize("named", ["the reply", "the system message"])
+@each_row("named", ["the reply", "the system message"])
 async def test_the_last_reply_continues_though_a_system_message_follows(named, make_workspace):
     [endpoint] = [each for each in PREFILLS if each.name == "loopback-anthropic"]
     workspace, heard = await make_workspace(endpoint.name, "flaky-cut", PREFILLS)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import give_variables
+from tests.support.tables import each_row
 from tests.support.workspace import (
     answered,
     contents,
@@ -134,7 +135,7 @@ async def test_sticky_entries_follow_the_active_branch(make_workspace, tmp_path:
     assert "From the marsh." not in words(workspace, "Go on")
 
 
-@pytest.mark.parametrize(("theirs", "asked"), [("gpt-4o", "mirror"), ("lorem", "lorem")])
+@each_row(("theirs", "asked"), [("gpt-4o", "mirror"), ("lorem", "lorem")])
 async def test_an_imported_session_continues_with_an_available_model(
     make_workspace, tmp_path: Path, theirs: str, asked: str
 ):

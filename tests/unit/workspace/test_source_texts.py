@@ -9,6 +9,7 @@ from datetime import UTC
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.support.tool_servers import TextServer, ToolServer, tool_servers
 from tests.support.workspace import ids, say, settled
 from tui_chat.errors import InputError
@@ -48,7 +49,7 @@ def serve(tmp_path, monkeypatch) -> Iterator:
         yield install
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("names", "typed", "values"),
     [
         ((), "", {}),
@@ -69,7 +70,7 @@ async def test_arguments_are_typed_after_the_name(make_workspace, serve, names, 
     assert (found.label, arguments) == ("git:commit", values)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "error"),
     [
         ("gone:commit", "There is no server “gone”."),
@@ -178,7 +179,7 @@ async def test_a_document_is_attached_with_its_origin_and_sent_again(make_worksp
     assert again.payload.body == composed.payload.body
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("contents", "error"),
     [
         ([], "git:x:// is empty"),

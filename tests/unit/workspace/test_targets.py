@@ -83,7 +83,7 @@ PRESETS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("turns", [1, 3])
+@each_row("turns", [1, 3])
 async def test_each_target_gets_the_same_bytes_however_its_turn_is_asked_for(
     turns, make_workspace, tmp_path
 ):

@@ -130,7 +130,7 @@ def test_cancelling_at_any_moment_leaves_no_process_and_no_open_pipe():
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="it finds processes in /proc")
-@pytest.mark.parametrize("background", ["", "sleep 600 & ", "sleep 600 >/dev/null 2>&1 & "])
+@each_row("background", ["", "sleep 600 & ", "sleep 600 >/dev/null 2>&1 & "])
 async def test_a_group_is_killed_while_its_id_is_its_own(background: str, tmp_path, monkeypatch):
     pid, kill = tmp_path / "pid", os.killpg
     taken: list[bool] = []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from tests.support.tables import each_row
 from tests.support.workspace import (
     BY_HAND,
@@ -225,7 +223,7 @@ async def test_declining_all_calls_leaves_the_next_word_to_the_user(make_workspa
     assert DECLINED.encode() in heard.received[-1].body
 
 
-@pytest.mark.parametrize("ids", [("", ""), ("x", "x")])
+@each_row("ids", [("", ""), ("x", "x")])
 async def test_stored_calls_whose_ids_are_the_same_run_once_each(make_workspace, ids):
     code = "import json,sys; print('in', json.load(sys.stdin)['city'])"
     workspace, heard = await make_workspace(tools=(command("echo_city", code, consent="always"),))
