@@ -150,12 +150,12 @@ class BuilderPath:
 
 @dataclass(frozen=True, slots=True)
 class MacroPath:
-    """A macro with arguments, which all presets have."""
+    """A macro that all presets have."""
 
     name: str
     """In lower case."""
     path: str
-    """The import path of a function of a `context.macros.functions.MacroCall`."""
+    """The import path of a function of a `context.macros.expander.MacroCall`."""
     written: str
     """The text that completion inserts, such as `{{random::a::b}}`."""
     summary: str

@@ -47,7 +47,7 @@ from tui_chat.context.inputs import (
     with_answered_as_draft,
     without_expired_sounds,
 )
-from tui_chat.context.macros.preset_expansion import Expander, expand_all
+from tui_chat.context.macros.expander import Expander, expand_all
 from tui_chat.context.muted_history import (
     MutedHistory,
     muted_costs,

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, TypeAlias
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.preset_expansion import EXAMPLES, Expander
+from tui_chat.context.macros.expander import EXAMPLES, Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, text_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places

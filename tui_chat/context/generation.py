@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs, prefilled_history
-from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.macros.expander import Expander
 from tui_chat.context.parameters import parameters
 from tui_chat.context.resolved_message import ResolvedMessage, turn_of
 from tui_chat.context.rules import rules_of

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Literal
 
 from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
-from tui_chat.context.macros.dialect import CORE_DIALECT, MacroDialect
 from tui_chat.errors import InputError
 from tui_chat.extensions import BuilderPath, Plugin, load_part, parts
 from tui_chat.hooks import failed
@@ -35,8 +34,6 @@ class BuilderRules:
     """The order of roles at one depth and order; empty if only the list's order counts."""
     lore: LoreDialect = CORE_LORE
     """Where lore goes, what is searched for its keys, and how entries activate others."""
-    macros: MacroDialect = CORE_DIALECT
-    """What the macros look like, which there are, and how they are expanded."""
     continues_user: bool = False
     """True if the user's last message can be continued, too."""
     continue_prefill: bool | None = None

@@ -14,8 +14,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.environment import LORE_WORDS, OUTLET
-from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.functions import LORE_WORDS, OUTLET
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
 from tui_chat.context.scan import MAIN
 from tui_chat.models.memo import Memo, recent_memo
@@ -67,9 +67,9 @@ def expand_places(expander: Expander, places: Places) -> None:
         texts = [text for line in lines if (text := expander.expand(line)).plain]
         word = _WORDS.get(place, place)
         if word in LORE_WORDS:
-            expander.environment.set_text(word, Text.join("\n", texts))
+            expander.set_lore(word, Text.join("\n", texts))
         elif word.startswith(OUTLET):
-            expander.environment.set_text(word, Text.join("\n", reversed(texts)))
+            expander.set_lore(word, Text.join("\n", reversed(texts)))
 
 
 _WORDS: Mapping[str, str] = {

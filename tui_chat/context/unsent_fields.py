@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tui_chat.context.examples import has_examples
-from tui_chat.context.macros.preset_expansion import Expander
-from tui_chat.context.macros.syntax import Literal, MacroSyntax, has_macros, parse
+from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.syntax import Literal, has_macros, parse
 from tui_chat.context.resolved_message import resolve_role_prompt, text_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note, Turn
@@ -106,7 +106,7 @@ def _of_role(
     preset, origin = inputs.preset, resolve_role_prompt(role).origin
     if not has_role_prompt and role.system_prompt.strip():
         words = ("description",) if role.character is None else ()
-        if not request.carries(words, "", _pieces(role.system_prompt, request.syntax)):
+        if not request.carries(words, "", _pieces(role.system_prompt)):
             sentence = (
                 f"The system prompt of the role “{role.name}” is not sent: the preset "
                 f"“{preset.name}” has no place for it."
@@ -118,7 +118,7 @@ def _of_role(
     missing = [
         field
         for field in _FIELDS
-        if field.called in (texts := _card_pieces(role, request.syntax))
+        if field.called in (texts := _card_pieces(role))
         and not _is_carried(field, role, texts[field.called], request, examples)
     ]
     if _EXAMPLES in missing and request.groups.examples_anchor is not None:
@@ -206,14 +206,12 @@ def _idle(preset: Preset, field: _Field, inputs: Inputs) -> PresetMessage | None
 
 
 @Memo
-def _card_pieces(role: Role, syntax: MacroSyntax) -> dict[str, tuple[str, ...]]:
+def _card_pieces(role: Role) -> dict[str, tuple[str, ...]]:
     """Return the pieces of each field of the card that has a text, by what the field is called."""
     assert role.character is not None  # the caller has asked
     texts = {field.called: _card_text(role.character, field) for field in _FIELDS}
     return {
-        called: _example_piece(text, syntax)
-        if called == _EXAMPLES.called
-        else _pieces(text, syntax)
+        called: _example_piece(text) if called == _EXAMPLES.called else _pieces(text)
         for called, text in texts.items()
         if text.replace("<START>", "").strip()
     }
@@ -232,7 +230,7 @@ def _card_text(character: Character, field: _Field) -> str:
 def _of_profile(profile: Profile, preset: Preset, request: _Request) -> Note | None:
     if profile.placement == "none" or not profile.content.strip() or request.has_profile:
         return None
-    if request.carries(("persona",), "", _pieces(profile.content, request.syntax)):
+    if request.carries(("persona",), "", _pieces(profile.content)):
         return None
     origin = Origin(OriginKind.PROFILE, profile.name, profile.name)
     if profile.placement in ("note_top", "note_bottom"):
@@ -284,7 +282,6 @@ class _Request:
 
     def __init__(self, expander: Expander, groups: MessageGroups, turns: Sequence[Turn]) -> None:
         self.groups = groups
-        self.syntax = expander.syntax
         self._read = expander.read_fields
         self._turns = turns
 
@@ -332,17 +329,17 @@ def _squeezed(text: Text) -> str:
     return " ".join(text.plain.split())
 
 
-def _pieces(text: str, syntax: MacroSyntax) -> tuple[str, ...]:
+def _pieces(text: str) -> tuple[str, ...]:
     """Return the literal pieces of a text, white space aside; none if it is all macros."""
-    if not has_macros(text, syntax):
+    if not has_macros(text, is_card=True):
         return (" ".join(text.split()),)
-    literals = (node for node in parse(text, syntax) if isinstance(node, Literal))
+    literals = (node for node in parse(text, is_card=True).nodes if isinstance(node, Literal))
     pieces = (" ".join(text[node.start : node.stop].split()) for node in literals)
     return tuple(piece for piece in pieces if piece)
 
 
-def _example_piece(text: str, syntax: MacroSyntax) -> tuple[str, ...]:
+def _example_piece(text: str) -> tuple[str, ...]:
     """Return the longest piece of a line of example dialogues, whose lines are put elsewhere."""
-    pieces = [piece for line in text.splitlines() for piece in _pieces(line, syntax)]
+    pieces = [piece for line in text.splitlines() for piece in _pieces(line)]
     pieces = [piece for piece in pieces if piece.upper() != "<START>"]
     return tuple(sorted(pieces, key=len)[-1:])

@@ -18,9 +18,7 @@ from __future__ import annotations
 import re
 
 from tui_chat.context import Inputs
-from tui_chat.context.macros.environment import MacroEnvironment
-from tui_chat.context.macros.expander import expand
-from tui_chat.context.macros.syntax import has_macros, parse
+from tui_chat.context.macros.expander import Expander
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -120,11 +118,9 @@ def _front_matter(text: str, place: str) -> tuple[str, str, int]:
 
 def expanded(snippet: Snippet, inputs: Inputs) -> tuple[str | Blank, ...]:
     """Return the pieces of a snippet with the macros between its blanks expanded."""
-    environment = MacroEnvironment(inputs)
+    expander = Expander(inputs)
     origin = Origin(OriginKind.DRAFT, "snippet")
     return tuple(
-        expand(piece, parse(piece), origin, environment).text.plain
-        if isinstance(piece, str) and has_macros(piece)
-        else piece
+        expander.expand_text(piece, origin) if isinstance(piece, str) else piece
         for piece in snippet.pieces
     )

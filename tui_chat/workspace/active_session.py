@@ -17,7 +17,7 @@ import re
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 
-from tui_chat.context.macros.expander import expanded_text
+from tui_chat.context.macros.expander import Expander
 from tui_chat.models.message import Message, Part
 from tui_chat.models.role import FIRST_ROLE_NAME, Role
 from tui_chat.models.sanitize import one_line
@@ -177,7 +177,8 @@ class ActiveSession:
         if not greetings:
             return ()
         origin = Origin(OriginKind.SYSTEM, "greeting")
-        text = expanded_text(greetings[number], self._requests.inputs(""), origin)
+        expander = Expander(self._requests.inputs(""))
+        text = expander.expand_text(greetings[number], origin, is_card=True)
         message = Message("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
         return (Entry(message, sibling=number, siblings=len(greetings)),)
 

@@ -10,7 +10,11 @@ import pytest
 from tui_chat.plugins.sillytavern.cases import build_case
 
 CASES = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "dev"
-DIFFERENT: dict[str, str] = {}
+DIFFERENT = {
+    "112-macros-format-vars-legacy": "The legacy macro engine, which sets variables first.",
+    "117-macros-nested": "A field of a card may contain others and the profile.",
+    "237-macros-arg-forms": "Macros with operators: {{.b = 5}}, {{.c ?? dflt}}.",
+}
 """The captures that give another request, with the reason."""
 
 

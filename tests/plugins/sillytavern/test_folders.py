@@ -17,7 +17,11 @@ from tui_chat.cli import main
 HERE = Path(__file__).parents[3]
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", HERE.parent / "shared" / "corpus"))
 CASES = sorted((CORPUS / "sillytavern" / "dev").glob("*.json"))
-DIFFERENT: dict[str, str] = {}
+DIFFERENT = {
+    "112-macros-format-vars-legacy": "The legacy macro engine, which sets variables first.",
+    "117-macros-nested": "A field of a card may contain others and the profile.",
+    "237-macros-arg-forms": "Macros with operators: {{.b = 5}}, {{.c ?? dflt}}.",
+}
 
 
 def run(

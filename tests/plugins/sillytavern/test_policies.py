@@ -196,10 +196,10 @@ def test_a_card_replaces_prompts():
     assert shown(request(MAIN, CHAT, card=card, policies=own))[0] == "s Play Ada."
 
 
-def test_a_field_of_a_card_contains_no_other_field():
+def test_a_field_of_a_card_may_contain_another_one_and_the_profile():
     card = replace(CARD, description="{{char}}: {{scenario}}{{persona}}.", scenario="Rome")
     message = PresetMessage("d", content="{{description}}", requires="description")
-    assert shown(request(message, CHAT, card=card))[0] == "s Ada: ."
+    assert shown(request(message, CHAT, card=card))[0] == "s Ada: RomeBo is tall.."
 
 
 @each_row(
@@ -500,14 +500,6 @@ def test_names_go_into_the_text_when_messages_are_merged():
     assert shown(envelope) == ["u Ada: Z: a1\n\nBo: u2"]
     empty = request(CHAT, policies=replace(JOINED, post_processing="merge"), history=(), draft="")
     assert shown(empty) == ["u [Start a new chat]"]
-
-
-def test_the_old_macro_engine_sets_variables_first():
-    text = "{{setvar::x::1}}{{getvar::x}} {{addvar::x::2}}{{getvar::x}} {{if x}}y{{/if}}"
-    message = PresetMessage("m", content=text)
-    old = replace(JOINED, legacy_macros=True)
-    assert shown(request(message, CHAT))[0] == "s 1 3 y"
-    assert shown(request(message, CHAT, policies=old))[0] == "s 3 3 {{if x}}y{{/if}}"
 
 
 CLAUDE = Endpoint("there", Protocol.ANTHROPIC, "https://there.invalid", models=("m",))

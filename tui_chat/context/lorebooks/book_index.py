@@ -10,7 +10,6 @@ from dataclasses import field
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.keys import KeyIndex, NumberedEntry
-from tui_chat.context.macros.syntax import MacroSyntax
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
@@ -81,7 +80,7 @@ class BookIndex:
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
     lore = inputs.rules.lore
-    rules = lore.joins_texts, lore.takes_blank_keys, inputs.rules.macros.syntax
+    rules = lore.joins_texts, lore.takes_blank_keys
     books = inputs.searched_lorebooks
     indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
     return _rank_entries(books, indexed, inputs.lore_rules.tiers)
@@ -128,11 +127,9 @@ def _rank_entries(
 
 
 @Memo
-def _indexed(
-    book: Lorebook, user: str, char: str, joined: bool, takes_blank: bool, syntax: MacroSyntax
-) -> IndexedBook:
+def _indexed(book: Lorebook, user: str, char: str, joined: bool, takes_blank: bool) -> IndexedBook:
     """Index a book, once for the names that its keys may contain; see `KeyIndex`."""
-    index = KeyIndex(book, {"user": user, "char": char}, joined=joined, syntax=syntax)
+    index = KeyIndex(book, {"user": user, "char": char}, joined=joined)
     return IndexedBook(book.name, index, tuple(_key_notes(book, index, takes_blank)))
 
 

@@ -18,9 +18,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import BookIndex, RankedEntry
 from tui_chat.context.lorebooks.conditions import Conditions
 from tui_chat.context.lorebooks.keys import MARK, SEARCHED_CHARACTERS, KeyNumbers
-from tui_chat.context.macros.environment import MacroEnvironment
-from tui_chat.context.macros.expander import expand
-from tui_chat.context.macros.syntax import has_macros, parse
+from tui_chat.context.macros.expander import Expander
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.message import Message
@@ -45,20 +43,13 @@ class SearchedTexts:
 
     def __init__(self, inputs: Inputs) -> None:
         self._inputs = inputs
-        self._environment: MacroEnvironment | None = None
+        self._expander = Expander(inputs)
         self._contents: dict[int, str] = {}
         """The expanded content of entries, by their identity."""
 
     def expanded(self, text: str, *, is_card: bool = False) -> str:
         """Return a text with its macros expanded; what it sets holds for later ones."""
-        syntax = self._inputs.rules.macros.syntax
-        if not has_macros(text, syntax):
-            return text
-        if self._environment is None:
-            self._environment = MacroEnvironment(self._inputs)
-        return expand(
-            text, parse(text, syntax), _LORE, self._environment, is_card=is_card
-        ).text.plain
+        return self._expander.expand_text(text, _LORE, is_card=is_card)
 
     def content(self, entry: LorebookEntry) -> str:
         """Return the content of an entry, expanded once for a request."""

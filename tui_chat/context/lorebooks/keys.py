@@ -20,7 +20,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, is_word
-from tui_chat.context.macros.syntax import CORE_SYNTAX, MacroSyntax, has_macros
+from tui_chat.context.macros.syntax import has_macros
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
@@ -127,14 +127,12 @@ class KeyIndex:
         names: dict[str, str],
         *,
         joined: bool = False,
-        syntax: MacroSyntax = CORE_SYNTAX,
     ) -> None:
         """`names` are the values of macros in keys by their words. With `joined`, patterns that may
-        span texts are searched for in all of them together; `syntax` is that of macros in keys.
+        span texts are searched for in all of them together.
         """
         self._names = names
         self._joined = joined
-        self._syntax = syntax
         self._numbers: dict[LoreKey, int] = {}
         self.keys: list[LoreKey] = []
         """By number."""
@@ -210,7 +208,7 @@ class KeyIndex:
             number = self._numbers[key] = len(self.keys)
             self.keys.append(key)
             wanted = self.with_names(key.text.strip())
-            if has_macros(wanted, self._syntax):
+            if has_macros(wanted):
                 self.with_macros.add(number)
             else:
                 self._prepare(number, wanted, key, entry)

@@ -1,12 +1,9 @@
-"""Macros: `{{...}}` in presets, prompts and profiles.
+"""Macros: `{{...}}` in presets, prompts, profiles and lore.
 
-syntax            reads a text into literals and macros
-dialect           how the macros of a preset's builder differ from the core's
-environment       the values that macros read: names, clock, conversation, seeds, variables
-functions         the macros that take arguments or have effects
-times             times and durations in words
-completion        the macros offered for completion, with a line of help
-expander          expands one text
-expansion         an expanded text, with its notes
-preset_expansion  which texts are expanded, in which order, and when one is expanded again
+declarations  what there is to say of a macro, once: names, help, arguments, function
+syntax        reads a text into literals and macros
+functions     the macros
+expander      expands the texts of a request, in their order
 """
+
+from tui_chat.context.macros import functions as functions

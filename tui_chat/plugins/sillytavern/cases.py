@@ -19,8 +19,7 @@ from typing import Any, Literal, cast
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.macros.environment import MacroEnvironment
-from tui_chat.context.macros.expander import expand_stored
+from tui_chat.context.macros.expander import Expander
 from tui_chat.errors import InputError
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
@@ -180,26 +179,21 @@ class _CaseReader:
 
     def _with_stored_macros(self, inputs: Inputs) -> Inputs:
         """Return the inputs with the macros expanded whose results SillyTavern stores."""
-        environment = MacroEnvironment(replace(inputs, draft=""))
+        expander = Expander(replace(inputs, draft=""))
         scripts = self._global_scripts() + scripts_of(inputs)
         stored = [each for each in scripts if each.is_stored and "user" in each.applies_to]
         typed = Text.of(clean(inputs.draft), GLUE)
-        typed = apply_scripts(
-            typed,
-            stored,
-            expand=lambda source: expand_stored(source, environment),
-            syntax=environment.dialect.syntax,
-        )
-        draft = expand_stored(typed.plain, environment)
+        typed = apply_scripts(typed, stored, expand=expander.expand_text)
+        draft = expander.expand_text(typed.plain)
         history = inputs.history
         begins = object_or_none(next(iter(as_array(self._found.get("chat"))), None))
         if history and begins is not None and not begins.get("is_system"):
-            first = expand_stored(history[0].content, environment)
+            first = expander.expand_text(history[0].content, is_card=True)
             if first != history[0].content:
                 history = (replace(history[0], content=first), *history[1:])
         if inputs.draft and not draft:  # an empty message is sent, too
             history = (*history, Message("user", id="typed", name=inputs.user_name))
-        local, global_ = environment.variables_after()
+        local, global_ = expander.variables_after()
         role, preset = inputs.role, inputs.preset
         if role is not None and role.character is not None:
             character = replace(role.character, scripts=_unstored(role.character.scripts))
@@ -239,7 +233,6 @@ class _CaseReader:
         policies = replace(
             policies_of(imported.preset),
             scripts=cast("Any", tuple(scripts)),
-            legacy_macros=self._settings.get("macro_engine") == "legacy",
             pin_examples=self._settings.get("pin_examples") is True,
             strip_examples=self._settings.get("strip_examples") is True,
             collapse_newlines=self._settings.get("collapse_newlines") is True,

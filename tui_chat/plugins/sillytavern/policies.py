@@ -50,9 +50,6 @@ class Policies:
     post_processing: PostProcessing = ""
     expand_history: bool = False
     """True if macros in the conversation are expanded."""
-    legacy_macros: bool = False
-    """True if all variables of a text are set before the first one is read in it, as SillyTavern's
-    old macro engine does."""
     example_separator: str = ""
     """The system message before each block of example dialogues; empty for none."""
     pin_examples: bool = False

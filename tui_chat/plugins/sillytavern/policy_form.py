@@ -43,7 +43,6 @@ _FIELDS = (
     ),
     PolicyField("system_as_user", "System as user (no sysprompt)", _SWITCH),
     PolicyField("expand_history", "Macros in the history", _SWITCH),
-    PolicyField("legacy_macros", "Old macro engine", _SWITCH),
     PolicyField("pin_examples", "Pin examples", _SWITCH),
     PolicyField("strip_examples", "No examples", _SWITCH),
     PolicyField("collapse_newlines", "Single line breaks", _SWITCH),

@@ -33,7 +33,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, CardField, Preset, PresetMessage
-from tui_chat.plugins.sillytavern.context.macro_words import MAIN_PROMPT
+from tui_chat.plugins.sillytavern.context.macros import MAIN_PROMPT
 from tui_chat.plugins.sillytavern.policies import (
     GENERATION_KINDS,
     NamesPolicy,

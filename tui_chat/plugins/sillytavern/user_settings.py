@@ -259,7 +259,6 @@ def _policies(power: Mapping[str, Any]) -> dict[str, Any]:
         ("post_history", "prefer_character_jailbreak"),
     )
     return {
-        "legacy_macros": power.get("experimental_macro_engine", True) is not True,
         "pin_examples": power.get("pin_examples") is True,
         "strip_examples": power.get("strip_examples") is True,
         "collapse_newlines": power.get("collapse_newlines") is True,

@@ -14,9 +14,7 @@ from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, built, codes, sai
 from tests.support.macros import ADA, BOT, NOW, TALK, request
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
-from tui_chat.context.macros.environment import MAX_EXPANSION
-from tui_chat.context.macros.expander import MAX_DEPTH, MAX_VALUES
-from tui_chat.context.macros.expansion import MAX_NOTES
+from tui_chat.context.macros.expander import MAX_DEPTH, MAX_EXPANSION, MAX_NOTES, MAX_VALUES
 from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -40,7 +38,10 @@ def expanded(source: str, **inputs: object) -> str:
         ("user and char are the names of profile and role", "{{user}}, {{char}}", "Ada, Bot"),
         ("names ignore case and blanks around them", "{{USER}} {{ Char }}", "Ada Bot"),
         ("persona is the profile, its macros expanded", "{{persona}}!", "Ada is calm!"),
-        ("the clock is told", "{{date}} {{time}} {{weekday}}", "2024-05-01 13:05 Wednesday"),
+        ("the clock is told", "{{date}} {{time}} {{weekday}}", "May 1, 2024 1:05 PM Wednesday"),
+        ("in ISO's form, too", "{{isodate}} {{isotime}}", "2024-05-01 13:05"),
+        ("elsewhere, too", "{{time::UTC+2}} {{time::UTC-14}}", "3:05 PM 11:05 PM"),
+        ("in a format of strftime", "{{datetimeformat::%d.%m.%y %H}}", "01.05.24 13"),
         ("the last messages are quoted, not expanded", "{{lastMessage}}/{{lastUserMessage}}",
          "hello/hi {{char}}"),
         ("session and preset have variables, the session's win",
@@ -55,7 +56,7 @@ def expanded(source: str, **inputs: object) -> str:
         ("newline is a line break", "a{{newline}}b{{newline::2}}c", "a\nb\n\nc"),
         ("an else stands in a scope or in an argument",
          "{{if user}}a{{else}}b{{/if}}{{if !user::c{{else}}d}}{{if !user::e::f}}", "adf"),
-        ("a comment is nothing, whatever it holds", "a{{// {{setvar::x::1}} }}b{{x}}", "ab{{x}}"),
+        ("a comment is nothing, but what it sets is set", "a{{// {{setvar::x::1}} }}b{{x}}", "ab1"),
         ("macros stand inside macros", "{{setvar::{{user}}::{{char}}}}{{getvar::ada}}", "Bot"),
         ("escaped braces are braces", r"\{\{user\}\} {{user}}", "{{user}} Ada"),
         ("escaped braces end no macro", r"{{setvar::x::\{\{user\}\}}}{{x}}", "{{user}}"),
@@ -78,8 +79,21 @@ def expanded(source: str, **inputs: object) -> str:
         ("nor is one in a value", "{{random::{{stays}}}}", "{{what::a,b}}"),
         ("a value may hold what parts arguments", "{{setvar::x::std::vector}}{{x}}", "std::vector"),
         ("what takes no arguments keeps those that it is given",
-         "{{noop::a}}{{trim::b}}{{persona::c}}{{getvar::tone::d}}{{newline::1::e}}",
-         "{{noop::a}}{{trim::b}}{{persona::c}}{{getvar::tone::d}}{{newline::1::e}}"),
+         "{{noop::a}}{{persona::b}}{{getvar::tone::c}}{{newline::1::d}}",
+         "{{noop::a}}{{persona::b}}{{getvar::tone::c}}{{newline::1::d}}"),
+        ("trim takes the white space of its text", "[{{trim}} {{user}} {{/trim}}{{trim:: b }}]",
+         "[Adab]"),
+        ("white space around arguments does not count", "[{{setvar:: x :: a b }}{{x}}]", "[a b]"),
+        ("what lacks its last argument may have an end",
+         "{{setvar::x}} a{{/setvar}}{{x}}{{reverse}}bc{{/reverse}}{{#if user}} d {{/if}}",
+         "acb d "),
+        ("numbers are added, texts put together",
+         "{{incvar::n}}{{addvar::n::1.5}}{{decvar::n}} {{addvar::t::a}}{{addvar::t::2}}{{t}}",
+         "11.5 a2"),
+        ("global variables are others",
+         "{{setvar::x::1}}{{setglobalvar::x::2}}{{x}}{{getglobalvar::x}}", "12"),
+        ("variables can be asked for and deleted",
+         "{{hasvar::tone}}{{deletevar::tone}}{{hasvar::tone}}", "truefalse"),
         ("a variable needs a name", "{{setvar:: ::x}}", "{{setvar:: ::x}}"),
         ("values are expanded", "{{card}} {{getvar::card}}", "Bot knows Ada Bot knows Ada"),
         ("in values of values, too", "{{outer}}", "[Bot knows Ada is calm]"),
@@ -383,7 +397,7 @@ def test_a_value_is_the_same_everywhere():
 
 def test_remembered_values_follow_their_changes():
     preset = Preset("p", (said("{{setvar::x::{{date}}}}{{a}}", id="it"),), variables={"a": "{{x}}"})
-    for now, x in ((NOW, "2024-05-01"), (NOW.replace(day=2), "2024-05-02")):
+    for now, x in ((NOW, "May 1, 2024"), (NOW.replace(day=2), "May 2, 2024")):
         for value in ("{{x}}", "{{user}}"):
             inputs = Inputs(ENDPOINT, preset, TALK, profile=ADA, now=now, variables={"a": value})
             turn = build_context(inputs, lambda _: LETTERS).turns[0]

@@ -7,7 +7,6 @@ post_processing  squashing of neighbors, and what some servers do with the finis
 conversation     names of speakers, scripts and macros in the conversation
 rules            what it decides of the steps that are the core's
 scripts          regex scripts in what is sent
-macro_dialects   SillyTavern's two macro engines
-macro_words      values of macros that the core does not have
+macros           those that the core does not have
 control          what the kinds of generation add, and what is sent if nothing is typed
 """

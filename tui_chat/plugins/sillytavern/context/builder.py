@@ -39,7 +39,7 @@ from tui_chat.context.examples import example_placement, example_turns
 from tui_chat.context.generation import setting_line, uses_prefill
 from tui_chat.context.history_costs import history_costs
 from tui_chat.context.inputs import Contributor, Inputs
-from tui_chat.context.macros.preset_expansion import Expander, expand_all
+from tui_chat.context.macros.expander import Expander, expand_all
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
     resolve_preset_message,
@@ -63,7 +63,7 @@ from tui_chat.plugins.sillytavern.context.control import (
 )
 from tui_chat.plugins.sillytavern.context.conversation import NamedSpeakers, expanded_conversation
 from tui_chat.plugins.sillytavern.context.depths import join_depths
-from tui_chat.plugins.sillytavern.context.macro_dialects import set_variables_of_card
+from tui_chat.plugins.sillytavern.context.macros import set_variables_of_card
 from tui_chat.plugins.sillytavern.context.post_processing import (
     post_process,
     squash,
@@ -99,7 +99,7 @@ def build_context(
     expand_places(expander, places)
     blocks = _example_blocks(inputs, groups, places, expander)
     if policies.expand_history:
-        set_variables_of_card(expander.environment)
+        set_variables_of_card(expander)
     expand_all(expander, inputs, role_prompt, groups)
 
     speakers = NamedSpeakers.of(inputs)

@@ -23,7 +23,7 @@ from tui_chat.context.generation import (
     uses_prefill,
 )
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.preset_expansion import Expander
+from tui_chat.context.macros.expander import Expander
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
@@ -70,7 +70,7 @@ def nudge_turns(inputs: Inputs, expander: Expander, continued: Turn) -> Iterator
     """Yield the request to continue a message; none if the message alone is sent."""
     nudge = policies_of(inputs.preset).continue_nudge
     if nudge and not uses_prefill(inputs):
-        expander.environment.set("lastchatmessage", continued.text.plain.strip())
+        expander.set("lastchatmessage", continued.text.plain.strip())
         line = setting_line("continue_nudge", _control_role(inputs), nudge)
         yield from expanded_turns(line, expander, CONTROL)
 

@@ -15,8 +15,8 @@ from tui_chat.context.draft import draft_message
 from tui_chat.context.examples import without_returns
 from tui_chat.context.history_costs import FIELD, HistoryCosts, with_changed
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.preset_expansion import Expander
-from tui_chat.context.macros.syntax import MacroSyntax, has_macros
+from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.syntax import has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Turn
@@ -84,14 +84,13 @@ def expanded_conversation(
     newest message's first, so that a variable that a message sets has its value in older ones.
     """
     expands = policies_of(inputs.preset).expand_history
-    syntax = inputs.rules.macros.syntax
 
     def sent_text(message: Message, turn: Turn, depth: int) -> Text:
         is_draft = turn.placement.kind == "draft"
         if is_draft or scripts_for(scripts.scripts, message.role, depth):
             stored = Text.of(message.content, turn.origin)
             text = scripts.apply(stored, message.role, depth, expander)
-            if expands and has_macros(text.plain, syntax):
+            if expands and has_macros(text.plain, is_card=True):
                 text = expander.expand(_text_line(message, text.plain, turn.origin))
         elif expands:
             text = expander.expand(_message_line(message))
@@ -106,7 +105,7 @@ def expanded_conversation(
     every = range(len(inputs.history))
     changed: dict[int, Turn] = {}
     length = len(inputs.history) + inputs.has_draft - (inputs.chat.kind == "continue")
-    for index in reversed(every if scripts.scripts else _changing(inputs.history, syntax)):
+    for index in reversed(every if scripts.scripts else _changing(inputs.history)):
         turn = costs.turns[index]
         sent = _with_text(turn, sent_text(inputs.history[index], turn, length - 1 - index))
         if sent is not turn:
@@ -124,12 +123,12 @@ def _changed(turn: Turn, text: Text) -> Turn:
 
 
 @recent_memo()
-def _changing(history: tuple[Message, ...], syntax: MacroSyntax) -> tuple[int, ...]:
+def _changing(history: tuple[Message, ...]) -> tuple[int, ...]:
     """Return the indices of the messages that have macros or carriage returns."""
     return tuple(
         index
         for index, message in enumerate(history)
-        if has_macros(message.content, syntax) or "\r" in message.content
+        if has_macros(message.content, is_card=True) or "\r" in message.content
     )
 
 
@@ -139,8 +138,10 @@ def _message_line(message: Message) -> ResolvedMessage:
     return ResolvedMessage(
         PresetMessage(message.id, message.role, message.content, name=message.role),
         MessageOrigin(message),
+        is_card=True,
     )
 
 
 def _text_line(message: Message, text: str, origin: Origin) -> ResolvedMessage:
-    return ResolvedMessage(PresetMessage(origin.id, message.role, text, name=message.role), origin)
+    line = PresetMessage(origin.id, message.role, text, name=message.role)
+    return ResolvedMessage(line, origin, is_card=True)

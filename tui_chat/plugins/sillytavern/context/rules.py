@@ -8,7 +8,6 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import LoreRules
 from tui_chat.plugins.sillytavern.context.depths import DEPTH_ROLES
-from tui_chat.plugins.sillytavern.context.macro_dialects import macro_dialect
 from tui_chat.plugins.sillytavern.context.scripts import message_changes
 from tui_chat.plugins.sillytavern.policies import policies_of
 
@@ -42,7 +41,6 @@ def rules_of(preset: Preset) -> BuilderRules:
         role_prompt=policies.role_prompt,
         depth_roles=DEPTH_ROLES if is_joined else (),
         lore=_LORE if is_joined else CORE_LORE,
-        macros=macro_dialect(is_whole=policies.expand_history, is_legacy=policies.legacy_macros),
         continues_user=is_joined,
         continue_prefill=policies.continue_prefill,
         continue_postfix=policies.continue_postfix,

@@ -20,8 +20,8 @@ from itertools import islice
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
-from tui_chat.context.macros.preset_expansion import Expander
-from tui_chat.context.macros.syntax import CORE_SYNTAX, Macro, MacroSyntax, has_macros, parse
+from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.syntax import Macro, has_macros, parse
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
@@ -88,7 +88,6 @@ class RequestScripts:
     def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
         self.scripts = scripts_of(inputs)
         self.change_lore = self._change_lore if self._for_lore else None
-        self._syntax = inputs.rules.macros.syntax
         self._steps = ScriptSteps(notes=notes)
 
     @property
@@ -98,13 +97,13 @@ class RequestScripts:
     def apply(self, text: Text, target: str, depth: int | None, expander: Expander) -> Text:
         """Return a text after the scripts for it; see `scripts_for`."""
         scripts = scripts_for(self.scripts, target, depth)
-        return apply_scripts(text, scripts, self._steps, expander.expand_macros, self._syntax)
+        return apply_scripts(text, scripts, self._steps, expander.expand_text)
 
     def _change_lore(self, expander: Expander, line: ResolvedMessage, text: Text) -> Text:
         point = line.message.insertion_point
         depth = None if point is None else max(-point, 0)
         changed = self.apply(text, "lore", depth, expander)
-        if changed is text or not has_macros(changed.plain, self._syntax):
+        if changed is text or not has_macros(changed.plain):
             return changed
         inserted = replace(line.message, content=changed.plain)
         return expander.expand(ResolvedMessage(inserted, replace(line.origin, within=None)))
@@ -196,27 +195,24 @@ def apply_scripts(
     scripts: Iterable[TextScript],
     steps: ScriptSteps | None = None,
     expand: Callable[[str], str] | None = None,
-    syntax: MacroSyntax = CORE_SYNTAX,
 ) -> Text:
     """Return a text with all replacements. `steps` is that of the request, by default a new one;
-    `expand` expands macros of a syntax, by default none.
+    `expand` expands macros, by default none.
     """
     steps = ScriptSteps() if steps is None else steps
     for script in scripts:
         if expand is not None:
-            script = _with_macros(script, expand, syntax)
+            script = _with_macros(script, expand)
         text = _apply(text, script, steps, expand or str)
     return text
 
 
-def _with_macros(
-    script: TextScript, expand: Callable[[str], str], syntax: MacroSyntax
-) -> TextScript:
+def _with_macros(script: TextScript, expand: Callable[[str], str]) -> TextScript:
     """Return a script with the macros of its pattern and its trims expanded."""
     pattern, trim = script.pattern, script.trim
-    if script.substitutes and has_macros(pattern, syntax):
+    if script.substitutes and has_macros(pattern):
         pieces: list[str] = []
-        for node in parse(pattern, syntax):
+        for node in parse(pattern).nodes:
             piece = pattern[node.start : node.stop]
             if isinstance(node, Macro):
                 value = expand(piece)

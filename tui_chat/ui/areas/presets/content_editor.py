@@ -9,7 +9,7 @@ from textual import events, on
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from tui_chat.context.macros.completion import MacroHelp, complete_macro
+from tui_chat.context.macros.declarations import MacroHelp, complete_macro
 from tui_chat.models.text import clean
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
