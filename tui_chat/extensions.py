@@ -46,7 +46,12 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "builders": ("sillytavern",),
         "kinds": ("impersonate", "quiet"),
         "script_builder": ("scripts",),
-        "macros": ("hasextension",),
+        "macros": (
+            *("hasextension", "group", "charifnotgroup", "groupnotmuted", "notchar"),
+            *("lastmessageid", "lastgenerationtype", "authorsnote", "systemprompt"),
+            *("maxcontext", "maxprompt", "maxresponse", "idleduration", "idle_duration"),
+            *("ismobile", "input"),
+        ),
         "actions": ("impersonate", "quiet"),
         "commands": ("sillytavern",),
         "formats": ("SillyTavern's chats",),

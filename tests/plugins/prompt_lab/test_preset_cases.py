@@ -29,7 +29,7 @@ PRESET = {
     ]
 }
 TURNS = [
-    {"role": "system", "content": "Be dry, Ada; it is 2025-06-30."},
+    {"role": "system", "content": "Be dry, Ada; it is June 30, 2025."},
     {"role": "user", "content": "Kim is here.", "origin": "profile"},
     {"role": "user", "content": "U1", "origin": "history:1", "placement": "history"},
     {"role": "user", "content": "Reminder.", "origin": "preset:r", "placement": "depth"},
