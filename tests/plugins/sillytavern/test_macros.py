@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.contexts import codes, said
-from tests.support.tables import each_row
 from tests.support.macros import NOW, TALK, request
+from tests.support.tables import each_row
 from tui_chat.models.message import Message
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
