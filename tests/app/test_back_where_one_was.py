@@ -32,6 +32,17 @@ async def test_an_edited_message_that_is_sent_leaves_the_focus_in_the_conversati
             assert not screen.lines_with("│ k")
 
 
+async def test_a_previewed_protocol_ends_when_the_inspector_is_closed(tmp_path: Path):
+    async with open_screen(tmp_path, size=(120, 35)) as screen:
+        await screen.press("f4", "3")
+        await screen.sees("Enter sends OpenAI Chat")
+        await screen.press("f4")
+        await screen.loses("Payload")
+        await screen.press("f4")
+        await screen.sees("Payload", "1•OpenAI")
+        await screen.loses("Enter sends OpenAI Chat")
+
+
 async def test_a_previewed_protocol_ends_with_its_session(tmp_path: Path):
     with Provider(chat_text("A reply.")) as provider:
         async with open_screen(tmp_path, config=provider.config()) as screen:

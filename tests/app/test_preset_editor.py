@@ -242,3 +242,13 @@ async def test_the_list_has_the_order_of_the_request_at_one_depth(tmp_path: Path
         await screen.sees("SYSTEM", "depth 2")
         rows = [line.partition("[x]")[2].split()[0] for line in screen.lines_with("depth 2")]
         assert rows == ["assistant", "user", "system"], screen.text
+
+
+async def test_the_first_part_counts_the_role_s_prompt_as_the_context_does(tmp_path: Path):
+    async with open_screen(tmp_path, size=(160, 45)) as screen:
+        await screen.press("f3")
+        await screen.sees("its prompt", "Terminal")
+        [heading] = screen.lines_with("▾ System")
+        assert "2 messages     60" in heading, heading
+        await screen.press("f4", "c")
+        await screen.sees("2 messages · 60 tokens")

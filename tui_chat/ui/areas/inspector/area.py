@@ -329,6 +329,11 @@ class InspectorArea(Area):
 
     # --- views and comparing -------------------------------------------------------------
 
+    def on_hide(self) -> None:
+        """Return to the session's own protocol: nothing on the screen names another one now."""
+        if self.host.is_workspace_open and self.workspace.state.request.protocol is not None:
+            self.workspace.live_request.show_in(None)
+
     @work(group="protocol", exclusive=True)
     async def action_show_in_protocol(self, protocol: str) -> None:
         """Show the request in another protocol; the session stays as it is."""

@@ -138,12 +138,15 @@ class Folding:
         return self._folded != before
 
     def part_heading(self, part: str, tokens: Mapping[int, int], role: int) -> Heading:
-        """Return a part's heading with the tokens of its messages (by index) and of the role."""
+        """Return a part's heading with the tokens of its messages (by index) and of the role's
+        prompt, which is one more message of the first part.
+        """
         rows = list(self._messages(part))
         count = sum(row.message is not None and not row.message.is_anchor for row in rows)
         cost = sum(tokens.get(row.index, 0) for row in rows if not row.disabled)
         if part == "\0system" or ("\0system" not in self._parts and part == "\0before"):
             cost += role
+            count += role > 0
         words = f"{count} message{'s' * (count != 1)}"
         is_folded = part in self._folded
         return Heading(PARTS[part], words, cost, is_folded, _worst(rows) if is_folded else None)
