@@ -84,7 +84,7 @@ class TextServer(ToolServer):
 
     def __init__(self, name: str, prompts: Sequence[SourcePrompt], said: Sequence[Message]) -> None:
         super().__init__(name)
-        self._prompts, self.said = prompts, said
+        self.listed, self.said = prompts, said
         self.arguments: list[Mapping[str, str]] = []
         """Those that prompts were asked for with."""
         self.contents: Mapping[str, Sequence[bytes]] = {}
@@ -96,7 +96,7 @@ class TextServer(ToolServer):
 
     async def prompts(self) -> Sequence[SourcePrompt]:
         self.lists += 1
-        return self._prompts
+        return self.listed
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Message]:
         self.arguments.append(arguments)

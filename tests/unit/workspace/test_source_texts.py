@@ -87,6 +87,16 @@ async def test_what_is_not_there_is_named(make_workspace, serve, typed, error):
         await workspace.source_texts.find_prompt(typed)
 
 
+async def test_the_prompts_that_there_are_are_named(make_workspace, serve):
+    server = serve()
+    workspace, _ = await make_workspace(model="echo")
+    for names in ("commit", "none"):
+        with pytest.raises(InputError) as refused:
+            await workspace.source_texts.find_prompt("git:push")
+        assert refused.value.advice == f"Its prompts: {names}."
+        server.listed = ()
+
+
 async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     server = serve(said("user", "Write a {{user}} message."))
     workspace, heard = await make_workspace(model="echo")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 
 import pytest
 
@@ -12,6 +13,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import Done
+from tui_chat.workspace.programs import content_digest
 from tui_chat.workspace.tool_grants import definition_changes, read_grants, revoke_grants
 
 ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
@@ -168,3 +170,13 @@ async def test_a_call_is_answered_once(make_workspace, server):
     )
     assert sorted(results) == [False, True]
     assert "was answered already" in last_failure(heard)
+
+
+def test_a_program_is_told_by_its_content_whatever_its_name(tmp_path):
+    file = tmp_path / os.fsdecode(b"\xff.sh")
+    digests: list[str] = []
+    for content in ("one", "other", "one"):
+        file.write_text(content)
+        digests.append(content_digest([str(file)]))
+    assert digests[0] == digests[2] != digests[1]
+    assert content_digest([]) == content_digest([str(tmp_path / "gone")]) == ""
