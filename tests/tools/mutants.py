@@ -52,7 +52,12 @@ TESTS = {
     ),
     "tui_chat/store/": (
         "tests/unit/store",
-        "tests/unit/workspace",
+        "tests/unit/workspace/test_branches.py",
+        "tests/unit/workspace/test_cache_losses.py",
+        "tests/unit/workspace/test_external_changes.py",
+        "tests/unit/workspace/test_temporary.py",
+        "tests/unit/workspace/test_titles.py",
+        "tests/unit/workspace/test_unsaved_writes.py",
         "tests/cli/test_usage.py",
     ),
     "tui_chat/models/": ("tests/unit/models", "tests/unit/context"),

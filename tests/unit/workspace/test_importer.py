@@ -6,30 +6,18 @@ import json
 import os
 import sys
 import zipfile
-from collections.abc import AsyncIterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.databases import provide_database
+from tests.support.stores import clock, new_id, open_store, path, store
 from tests.support.tables import each_row
 from tui_chat.errors import StoreError
 from tui_chat.store import Store
 from tui_chat.workspace.importer import import_files
 
-ids = count()
-
-
-@pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    path = tmp_path / "chat.db"
-    opened = await Store.open(
-        provide_database(path), now=lambda: 1e9, new_id=lambda: f"id-{next(ids)}"
-    )
-    async with opened:
-        yield opened
+__all__ = ["clock", "new_id", "open_store", "path", "store"]
 
 
 def write(path: Path, value: object) -> Path:
