@@ -351,22 +351,6 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         assert not app.notifications.shown
 
 
-async def test_one_row_is_marked_after_a_new_session(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "first")
-        await pilot.press("ctrl+n")
-        await until(
-            pilot, lambda: app.workspace is not None and app.workspace.state.session is None
-        )
-        await settle(pilot)
-        await pilot.press(*"second", "enter")
-        await replied(pilot)
-        under = app.query_one(SessionList).rows.under_cursor
-        assert app.workspace.state.session is not None
-        assert under.session_id == app.workspace.state.session.session_id
-
-
 async def test_the_last_reply_is_replayed_though_a_system_message_follows(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)

@@ -2,85 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from textual.widgets import Input, OptionList
 
 from tests.support.app import make_app, opened, press, say, settle, until
-from tests.support.tables import each_row
 from tui_chat.ui.command_palette import CommandPalette, match_score
 from tui_chat.ui.dialogs.base import HelpDialog
 
-WORDS = {
-    "regenerate": "Regenerate reply",
-    "retry": "Regenerate reply",
-    "swipe": "Regenerate reply",
-    "switch model": "Switch model",
-    "fork": "Fork session from here",
-    "rename": "Rename session",
-    "temperature": "Session settings",
-    "settings": "Session settings",
-    "effort": "Session settings",
-    "title": "Rename session",
-    "copy": "Copy the message or the selection",
-    "export": "Export conversation…",
-    "import": "Import conversations…",
-    "continue": "Continue this reply",
-    "stop": "Stop the reply, or close a pane",
-    "clear": "New session",
-    "persona": "Choose profile",
-    "theme": "Theme",
-    "dark": "Toggle light and dark theme",
-    "cost": "Usage and cost",
-    "usage": "Usage and cost",
-    "notifications": "Notifications (with the time)",
-    "tokens": "Budget",
-    "help": "Help: keys and commands",
-    "keys": "Help: keys and commands",
-    "quit": "Quit (the draft is kept)",
-    "regen": "Regenerate reply",
-    "REName": "Rename session",
-    "chat": "New session",
-    "new chat": "New session",
-    "conversation": "New session",
-    "delete chat": "Delete this session",
-    "delete conversation": "Delete this session",
-    "remove chat": "Delete this session",
-    "rename chat": "Rename session",
-    "pin chat": "Pin or unpin this session",
-    "archive chat": "Archive or restore this session",
-    "hide chat": "Archive or restore this session",
-    "hide": "Sessions",
-    "hide inspector": "Inspector",
-    "go to chat": "Go to session…",
-    "use preset": "Choose preset",
-    "snippet": "Insert snippet…",
-    "layout": "Reset the layout of the panes",
-    "find": "Find in this conversation",
-    "override": "Edit request by hand",
-    "patch": "Edit request by hand",
-    "edit payload": "Edit request by hand",
-    "edit body": "Edit request by hand",
-    "breakpoint": "Edit request by hand",
-    "edit request": "Edit request by hand",
-    "remove all edits": "Remove all edits by hand",
-    **dict.fromkeys(
-        ("mute", "hide message", "exclude", "leave out", "omit", "skip", "unmute"),
-        "Mute message (not sent), or unmute it",
-    ),
-    "mute picture": "Mute reasoning, a file, or several messages…",
-    "hide reasoning": "Mute reasoning, a file, or several messages…",
-    "hide tool results": "Mute tool results older than the last turn",
-    "unmute all": "Unmute all messages",
-    "sessions": "Sessions",
-    **dict.fromkeys(("plugin", "plugins"), "Plugins: what each one adds"),
-    **dict.fromkeys(
-        ("mcp", "mcp server"), "Tools of this session: choose, definitions, permissions…"
-    ),
-    "next chat": "Next session",
-    "system prompt": "Roles and system prompts",
-    "config": "Open the configuration file in $EDITOR",
-}
+MEANT = json.loads(Path(__file__).with_name("palette_words.json").read_text())
+"""The title of each action, and the words that people search for it by."""
+WORDS = {words: title for title, searched in MEANT.items() for words in searched}
 
 
 async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: Path) -> None:
@@ -114,24 +47,6 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         assert found[0] == "Import conversations…"
         assert not [title for title in found if title.startswith("Impersonate")], "scattered"
         assert palette.matching("rgnrt"), "scattered letters alone"
-
-
-@each_row("size", [(160, 45), (80, 24)])
-async def test_entries_have_one_line_with_the_key_at_the_right(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    async with make_app(tmp_path).run_test(size=size) as pilot:
-        app = await opened(pilot)
-        await pilot.press("ctrl+p", *"new se")
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-        await settle(pilot)
-        options = app.screen.query_one(OptionList)
-        line = options.render_line(0).text
-        assert line.strip().startswith("New session")
-        assert line.rstrip().endswith("Ctrl+N")
-        assert options.render_line(1).text.strip().startswith("New session"), "the sidebar's"
-        await pilot.press("enter")
-        await until(pilot, lambda: not isinstance(app.screen, CommandPalette))
 
 
 async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:

@@ -130,22 +130,6 @@ async def test_settings_are_set_shown_and_reset_by_command(tmp_path: Path):
         await until(pilot, lambda: workspace.state.model == "lorem")
 
 
-async def test_names_and_words_of_settings_are_completed(tmp_path: Path):
-    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        workspace = workspace_of(app)
-        composer = app.query_one(Composer)
-        await pilot.press(*"/set eff")
-        await until(pilot, lambda: composer.suggestions.is_open)
-        await pilot.press("tab")
-        await until(pilot, lambda: composer.text == "/set effort ")
-        await pilot.press(*"hi")
-        await until(pilot, lambda: len(composer.suggestions.options) == 2)
-        await pilot.press("enter")
-        await until(pilot, lambda: workspace.state.settings.effort == "high")
-        assert composer.text == ""
-
-
 async def test_commands_act_on_the_last_message(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)

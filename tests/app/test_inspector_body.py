@@ -20,7 +20,6 @@ from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
 from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesList
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, origin_phrase
-from tui_chat.ui.areas.inspector.summary import RequestSummary
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
 
 
@@ -79,32 +78,6 @@ async def test_keys_and_mouse_only_switch_the_protocol() -> None:
 # Summary
 
 
-async def test_the_summary_shows_model_address_and_figures() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(80, 30)) as pilot:
-        await pilot.press("i")
-        await pilot.pause()
-        rule, *lines = app.query_one(RequestSummary).render().plain.splitlines()
-        assert lines[0].startswith(" gpt-5.1 ")
-        assert lines[0].endswith("POST api.openai.com/v1/chat/completions")
-        size = len(composed().payload.body)
-        assert rule.endswith(f"─ 1,416 of 128,000 tokens · 1 left out · {size:,} bytes ─")
-        assert lines[1] == (
-            f" 1,416 of 128,000 tokens · 1 left out · 6 messages · {size:,} bytes · o200k"
-        )
-        assert lines[2].endswith(" 122k free")
-
-
-async def test_a_click_opens_the_details() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(60, 30)) as pilot:
-        await pilot.pause()
-        assert app.query_one(NotesHeader).render().plain.endswith("  i more")
-        await pilot.click(NotesHeader, offset=(57, 0))
-        await pilot.pause()
-        assert app.pane.are_details_open
-
-
 # The body
 
 
@@ -139,31 +112,6 @@ async def test_it_stays_where_the_user_scrolled() -> None:
         await pilot.pause()
         assert app.view.following
         assert "back again" in text_of(app)
-
-
-async def test_it_stays_when_messages_in_front_go() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(50, 30)) as pilot:
-        draft_of(app, "h")
-        await pilot.press("home", *["pagedown"] * 6)
-        await pilot.pause()
-        before = text_of(app)
-        tree = chat_tree((*CHAT[5:], said("user", Text.of("hi", DRAFT), DRAFT)))
-        app.pane.show(composed(tree=tree))
-        await pilot.pause()
-        assert text_of(app) == before
-
-
-async def test_scrolling_back_to_the_end_follows_again() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(50, 30)) as pilot:
-        draft_of(app, "h")
-        await pilot.pause()
-        app.view.scroll_to(y=3, animate=False)
-        assert not app.view.following
-        app.view.scroll_end(animate=False, immediate=True)
-        await pilot.pause()
-        assert app.view.following
 
 
 async def test_hostile_text_is_spelled_out_and_the_body_unchanged() -> None:
@@ -232,15 +180,6 @@ async def test_hovering_previews_an_origin_and_clicking_keeps_it() -> None:
         assert app.view.cursor.row == row
 
 
-async def test_enter_requests_the_source() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(40, 45)) as pilot:
-        app.view.go_to("/messages/5/content")
-        await pilot.press("down", "enter")
-        await pilot.pause()
-        assert app.origins == [DRAFT]
-
-
 async def test_another_protocol_keeps_the_origin_under_the_cursor() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(50, 24)) as pilot:
@@ -254,28 +193,6 @@ async def test_another_protocol_keeps_the_origin_under_the_cursor() -> None:
             await pilot.pause()
             assert app.view.under is not None
             assert (app.view.under.origin, app.view.under.pointer) == (STYLE, pointer)
-
-
-async def test_an_origin_can_be_revealed() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(50, 30)) as pilot:
-        assert app.pane.reveal(DATE)
-        await pilot.pause()
-        assert app.view.under is not None
-        assert app.view.under.pointer == "/messages/1/content"
-        assert not app.pane.reveal(Origin(OriginKind.LORE, "none"))
-
-
-async def test_the_legend_jumps() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(90, 30)) as pilot:
-        await pilot.pause()
-        app.pane.action_details()
-        await pilot.pause()
-        await pilot.click(Legend, offset=(2, 0))
-        await pilot.pause()
-        assert app.view.under is not None
-        assert app.view.under.origin.kind is OriginKind.SYSTEM
 
 
 @each_row("key", ["y", "ctrl+c"])

@@ -6,14 +6,11 @@ from base64 import b64encode
 from dataclasses import replace
 from typing import Any
 
-from textual.app import ComposeResult
 from textual.pilot import Pilot
-from textual.widgets import Input
 
-from tests.support.app import rows_shown, until
+from tests.support.app import rows_shown
 from tests.support.inspector_app import (
     DRAFT,
-    STYLE,
     InspectorApp,
     chat_tree,
     composed,
@@ -23,7 +20,7 @@ from tests.support.inspector_app import (
 from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.config import BUILT_IN_ENDPOINTS
-from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context import Inputs
 from tui_chat.models.edit_list import set_value
 from tui_chat.models.edited_body import EditedBody
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -37,11 +34,8 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.inspector.tabs import ViewTabs
-from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
 from tui_chat.ui.areas.inspector.view import CONTEXT, PAYLOAD, Baseline, ReplyDetails
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
-from tui_chat.ui.widgets.find_bar import FindBar
 
 REPLY = Entry(
     Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),
@@ -65,16 +59,6 @@ async def press(pilot: Pilot[None], *keys: str) -> None:
     await pilot.press(*keys)
     await pilot.pause()
     await pilot.pause()
-
-
-async def test_a_click_on_a_tab_shows_its_view() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(80, 30)) as pilot:
-        await pilot.click(ViewTabs, offset=(2, 0))
-        await pilot.pause()
-        assert app.pane.view_shown == "context"
-        await press(pilot, "right_square_bracket", "left_square_bracket", "left_square_bracket")
-        assert app.pane.view_shown == "budget"
 
 
 async def test_the_context_marks_turns_that_were_edited_by_hand() -> None:
@@ -131,24 +115,6 @@ async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() 
         assert app.pane.view_shown == "payload"
         await press(pilot, "c", "enter")
         assert "Gemini" not in rows_of(app)
-
-
-async def test_the_line_of_a_setting_tells_who_set_it_and_its_note() -> None:
-    endpoint = Endpoint("e", Protocol.ANTHROPIC, "https://x.invalid", models=("claude-opus-4-6",))
-    settings = SessionSettings(effort="minimal", stop=("END",))
-    request = compose(Inputs(endpoint, Preset("P"), draft="Hi", settings=settings))
-    app = InspectorApp(request)
-    async with app.run_test(size=(100, 40)) as pilot:
-        assert app.pane.reveal(Origin(OriginKind.SETTING, "stop", "stop, set by the session"))
-        await pilot.pause()
-        assert app.view.under is not None
-        assert app.view.under.origin.label == "setting “stop, set by the session”"
-        effort = next(n.origin for n in request.notes if n.code == "setting-changed")
-        assert effort is not None
-        assert app.pane.reveal(effort)
-        await pilot.pause()
-        assert app.view.note_here is not None
-        assert "“minimal” is sent as the effort “low”" in app.view.note_here.sentence
 
 
 async def test_the_context_view_shows_placement_and_unfolds_a_turn() -> None:
@@ -267,22 +233,6 @@ async def test_the_difference_marks_what_changed() -> None:
         marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
         assert marked == ["summ", "wint"]
         assert "equal lines" in rows_of(app)
-
-
-async def test_a_very_long_line_of_a_difference_is_cut_and_opens() -> None:
-    words = "word " * 5_000
-    app = InspectorApp(composed(draft=f"{words}winter"))
-    async with app.run_test(size=(50, 60)) as pilot:
-        app.pane.change(baseline=Baseline("before", composed(draft=f"{words}summer").payload))
-        await press(pilot, "d")
-        view = app.pane.views.current
-        assert isinstance(view, RowsView)
-        count = len(view.rows)
-        row = next(n for n, row in enumerate(view.rows) if row.text.startswith("+"))
-        assert "winter" in view.rows[row].text
-        view.set_cursor(row)
-        await press(pilot, "enter")
-        assert len(view.rows) > count + 500
 
 
 async def test_the_reply_view_shows_usage_and_calls() -> None:
@@ -451,34 +401,6 @@ async def test_words_are_found_in_the_body_from_a_view_without_a_search() -> Non
         assert app.view.under.pointer == "/messages/12/content"
 
 
-class PanesApp(InspectorApp):
-    """An inspector beside a field of another pane."""
-
-    def compose(self) -> ComposeResult:
-        yield from super().compose()
-        yield Input()
-
-
-async def test_the_find_bar_closes_with_escape_and_when_another_pane_has_the_focus() -> None:
-    app = PanesApp(composed(tree=chat_tree(long_chat(30))))
-    async with app.run_test(size=(60, 40)) as pilot:
-        for leave in ("escape", ""):
-            await press(pilot, "slash", *"12: L", "enter")
-            bar = app.pane.query_one(FindBar)
-            assert bar.display
-            assert app.view.highlights.words
-            if leave:
-                await press(pilot, leave)
-            else:
-                app.query(Input).last().focus()
-            await until(pilot, lambda bar=bar: not bar.display)
-            assert not app.view.highlights.words
-        app.pane.views.point(Origin(OriginKind.HISTORY, "m3"))
-        await pilot.pause()
-        assert app.view.under is not None
-        assert app.view.under.pointer.startswith("/messages/3"), "it follows another pane again"
-
-
 @each_row("limit", [None, 128_000])
 async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) -> None:
     notes = tuple(
@@ -495,44 +417,3 @@ async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) ->
         await pilot.pause()
         rows = "\n".join(rows_shown(app.pane.views.current))
         assert "Nothing is left out: the context limit is unknown." in rows
-
-
-async def test_a_source_reveals_all_its_places() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(60, 40)) as pilot:
-        assert app.pane.reveal(STYLE) == 1
-        await pilot.pause()
-        assert app.view.under is not None
-        assert app.view.under.origin == STYLE
-        assert app.pane.reveal(Origin(OriginKind.HISTORY, "nowhere")) == 0
-
-
-async def test_context_and_payload_show_the_same_place() -> None:
-    app = InspectorApp(composed(tree=chat_tree(long_chat(30))))
-    async with app.run_test(size=(60, 40)) as pilot:
-        await press(pilot, "g", "down", "down", "c")
-        go_to_row(app, "Style")
-        view = app.pane.views.current
-        assert isinstance(view, RowsView)
-        for step in range(3):
-            await press(pilot, "down")
-            row = view.row_here
-            assert row is not None
-            assert app.pane.composed is not None
-            if row.origin is None or is_left_out(app.pane.composed, row.origin):
-                continue
-            await press(pilot, "p")
-            assert app.view.under is not None, step
-            assert row.origin in (app.view.under.origin, app.view.under.owner)
-            await press(pilot, "up", "up", "up", "down", "c")
-            assert app.view.under is not None
-            assert view.row_here is not None
-            assert view.row_here.origin in (app.view.under.owner, row.origin)
-
-
-async def test_escape_closes_a_banner() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(60, 40)) as pilot:
-        app.pane.show_banner("as sent at 12:03")
-        await press(pilot, "escape")
-        assert app.actions.run == [("return_to_live",)]

@@ -10,15 +10,8 @@ from textual.widgets import TextArea
 from tests.app.test_keys import PANES, go_to
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
-from tests.support.tables import each_row
 
-SIZES = [(160, 45), (120, 35), (80, 24)]
 ALL = "? all keys"
-
-
-def box_bottom(screen: Screen) -> int:
-    """Return the row of the message box's lower border."""
-    return screen.app.query_one("Composer").region.bottom
 
 
 def row_above_footer(screen: Screen) -> str:
@@ -34,44 +27,6 @@ async def test_the_row_names_no_key_that_means_another_thing_while_suggestions_a
         assert "earlier message" not in row_above_footer(screen)
         await screen.press("escape")
         await screen.sees("Enter send", "↑ earlier message")
-
-
-@each_row("size", SIZES, ids=str)
-async def test_a_pane_has_one_row_of_at_most_six_keys_that_moves_nothing(
-    tmp_path: Path, size: tuple[int, int]
-) -> None:
-    wrong: list[str] = []
-    text = "See https://example.org:\n\n```\ncode\n```\n"
-    with Provider(chat_text(text), chat_text("Another.")) as provider:
-        async with open_screen(tmp_path, config=provider.config(), size=size) as screen:
-            bottom = box_bottom(screen)
-            await screen.type("hello")
-            await screen.press("enter")
-            await screen.sees("code")
-            for pane in PANES:
-                await go_to(screen, pane)
-                row = row_above_footer(screen)
-                entries = re.split(r" {2,}", row.strip())
-                if not 1 < len(entries) <= 7 or entries[-1] != ALL:
-                    wrong.append(f"{pane}: {row}")
-                if len(screen.lines_with(ALL)) != 1:
-                    wrong.append(f"{pane} has more rows")
-                if box_bottom(screen) != bottom:
-                    wrong.append(f"{pane} moves the message box")
-            await screen.press("escape", "escape")  # where the inspector lies over it
-            await go_to(screen, "conversation")
-            before = row_above_footer(screen)
-            walks = [("r",), ("slash", *"hello", "enter"), ("d", "u"), ("m",), ("f11",)]
-            if size[0] < 160:
-                walks.remove(("m",))  # what is said of it needs a second line beside the keys
-            for keys in walks:
-                await screen.press(*keys)
-                await screen.rests()
-                if keys != ("f11",) and box_bottom(screen) != bottom:
-                    wrong.append(f"{keys} moves the message box")
-                if row_above_footer(screen) != before:
-                    wrong.append(f"{keys} changes the row: {row_above_footer(screen)}")
-    assert not wrong, "\n".join(wrong)
 
 
 async def test_the_list_of_keys_has_every_key_of_the_pane_and_can_be_searched(

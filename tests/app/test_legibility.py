@@ -21,7 +21,6 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.origins import Legend
-from tui_chat.ui.areas.inspector.view import views
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.themes import load_themes
@@ -84,16 +83,3 @@ async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path
             await settle(pilot)
             strips = app.screen._compositor.render_strips()
             assert hardly_read(strips) == [], (name, pane)
-
-
-async def test_the_whole_screen_can_be_drawn_in_every_theme_of_textual(tmp_path: Path) -> None:
-    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "hello")
-        assert app.inspector.pane is not None
-        for view in views():
-            app.inspector.pane.action_view(view)
-            for name in ("ansi-dark", "ansi-light", "textual-light"):
-                app.theme = name
-                await settle(pilot)
-                assert app.theme_variables["foreground-disabled"], (view, name)

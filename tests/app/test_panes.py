@@ -149,24 +149,6 @@ async def test_escape_stops_the_reply_before_it_restores_and_leaves_a_pane_befor
 # --- the focus ----------------------------------------------------------------------------
 
 
-async def test_only_the_title_of_the_pane_with_the_focus_is_lit(tmp_path: Path) -> None:
-    async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "hello")
-        transcript = app.chat.pane.transcript
-        for size in SIZES:
-            await pilot.resize_terminal(*size)
-            for pane in ("composer", *PANES):
-                area = await focus(pilot, pane)
-                lit = [row for row in app.panes.query(".-lit") if row.display and row.size.height]
-                areas = [node for row in lit for node in row.ancestors if isinstance(node, Area)]
-                assert areas == [area], (pane, size)
-                rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
-                if pane in ("composer", "transcript"):
-                    has_bar = any(row.startswith("┃") for row in rows)
-                    assert has_bar is (pane == "transcript"), "of the message under the cursor"
-
-
 async def test_every_pane_can_be_reached_and_left_by_key(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)

@@ -61,18 +61,6 @@ async def test_the_inspector_states_the_rule_of_the_present_request(tmp_path: Pa
         assert "It is anchored" not in screen.text
 
 
-async def test_the_context_states_the_rule_of_the_present_request(tmp_path: Path):
-    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
-    async with open_editor(tmp_path, PLACEHOLDER, after) as screen:
-        await screen.press("c")
-        await screen.sees("after world_info")
-        await screen.press("f3")
-        await open_form(screen)
-        await screen.press("left")
-        await screen.until(lambda: screen.text.count("before world_info") == 2, "not in both")
-        await screen.loses("after world_info")
-
-
 async def test_moving_through_places_keeps_what_each_had(tmp_path: Path):
     here = MOVED | {"anchorPoint": "before", "anchorTarget": "spot"}
     async with open_editor(tmp_path, OTHER, PLACEHOLDER, here) as screen:
@@ -90,17 +78,6 @@ async def test_moving_through_places_keeps_what_each_had(tmp_path: Path):
         await screen.sees("‹ after … ›", "‹ world_info ›")
         await screen.press("left", "left", "left")
         await screen.sees("‹ at a depth ›", "Depth 7")
-
-
-async def test_before_the_history_stays_there_over_a_place_that_it_cannot_have(tmp_path: Path):
-    here = MOVED | {"anchorPoint": "before", "anchorTarget": "__CHAT_HISTORY__"}
-    async with open_editor(tmp_path, PLACEHOLDER, here) as screen:
-        await screen.press("f3")
-        await open_form(screen)
-        await screen.press("right")
-        await screen.sees("‹ after … ›", "‹ world_info ›")
-        await screen.press("left")
-        await screen.sees("‹ before … ›", "‹ Chat history ›")
 
 
 async def test_the_places_go_around_and_back_to_where_they_began(tmp_path: Path):
@@ -146,18 +123,6 @@ async def test_an_unknown_target_stays_among_the_choices(tmp_path: Path):
         await screen.sees("‹ gone (no anchor) ›")
 
 
-async def test_an_invalid_number_can_be_read(tmp_path: Path):
-    """In every form that has one: a field keeps its height, and its text."""
-    deep = MOVED | {"insertionPoint": -1}
-    async with open_editor(tmp_path, deep) as screen:
-        await screen.press("f3")
-        await open_form(screen)
-        await screen.press("tab", "ctrl+u", "minus", "2")
-        await screen.sees("whole number")
-        [row] = screen.lines_with("at a depth")
-        assert "-2" in row, screen.text
-
-
 async def test_the_id_follows_the_name_until_it_is_chosen(tmp_path: Path):
     named = {"id": "kept", "name": "Old", "type": "placeholder"}
     async with open_editor(tmp_path, named) as screen:
@@ -199,18 +164,6 @@ async def test_anchors_are_no_messages(tmp_path: Path):
         assert "1 message " in heading, heading
         await screen.press("f4", "c")
         await screen.sees("1 message · 7 tokens")
-
-
-async def test_roles_of_all_lengths_leave_the_texts_aligned(tmp_path: Path):
-    said = [
-        {"id": role, "role": role, "content": f"said by {role}"}
-        for role in ("system", "user", "assistant")
-    ]
-    async with open_editor(tmp_path, *said) as screen:
-        await screen.press("c")
-        await screen.sees("▎assistant")
-        rows = [line.partition("▎")[2] for line in screen.lines_with("said by")]
-        assert len({row.index(row.split()[1], 9) for row in rows}) == 1, rows
 
 
 async def test_a_command_that_is_being_typed_is_no_message(tmp_path: Path):

@@ -30,7 +30,6 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.presets.form_fields import FormField
-from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.dialogs.forms import FieldsForm
@@ -376,51 +375,6 @@ async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -
         assert "It moved: system messages go first" in told(pane)
 
 
-async def test_a_group_folds_and_unfolds(tmp_path: Path) -> None:
-    messages = [*GROUPED]
-    messages[3] = {**messages[3], "enabled": True, "role": "user", "anchorTarget": "nowhere"}
-    async with editing(tmp_path, messages) as (pilot, pane):
-        await press(pilot, "down", "down", "z")
-        assert "▸ STYLE ▲ ─" in lines(pane)[line_of(pane, "STYLE")]
-        assert not any("Plain" in line or "Ornate" in line for line in lines(pane))
-        assert pane.rows.chosen is not None
-        assert pane.rows.chosen.index == 1
-        await press(pilot, "down")
-        assert pane.rows.chosen.index == 4
-        pane.rows.light(3)  # as the inspector does
-        await settle(pilot)
-        assert "▾ STYLE" in lines(pane)[line_of(pane, "STYLE")]
-        await press(pilot, "left")
-        assert "▸ STYLE" in lines(pane)[line_of(pane, "STYLE")]
-        await press(pilot, "slash", *"ornate")
-        assert any("Ornate" in line for line in lines(pane))
-        await press(pilot, "escape", "home", "down", "right")
-        assert any("Ornate" in line for line in lines(pane))
-        await press(pilot, "Z")
-        assert not any("Ornate" in line for line in lines(pane))
-        column = lines(pane)[line_of(pane, "STYLE")].index("▸")
-        await pilot.click(pane.rows, offset=(column, line_of(pane, "STYLE")))
-        await settle(pilot)
-        assert any("Ornate" in line for line in lines(pane))
-
-
-async def test_every_button_of_the_bar_works(tmp_path: Path) -> None:
-    async with editing(tmp_path) as (pilot, pane):
-        await pilot.click(PresetToolbar, offset=(bar_at("Delete"), 0))
-        await settle(pilot)
-        assert ids(pane)[0] == "world"
-        await pilot.click(PresetToolbar, offset=(bar_at("Save"), 0))
-        await settle(pilot)
-        saved = json.loads((tmp_path / "presets" / "mine.json").read_text())
-        assert saved["presetMessages"][0]["id"] == "world"
-        await pilot.click(PresetToolbar, offset=(bar_at("Undo"), 0))
-        await pilot.click(PresetToolbar, offset=(bar_at("Redo"), 0))
-        await pilot.click(PresetToolbar, offset=(bar_at("Edit"), 0))
-        await settle(pilot)
-        assert pane.has_class("-form")
-        assert ids(pane)[0] == "world"
-
-
 async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         # The list mirrors the context.
@@ -636,11 +590,6 @@ async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
         await press(pilot, *["backspace"] * 9, "2")
         assert message(pane, "note").insertion_point == -2
         assert "whole number" not in str(note.render())
-
-
-def bar_at(word: str) -> int:
-    """The column on which a word of the bar begins."""
-    return 1 + "+ Add  Edit  Delete  Undo  Redo  Save  Preset  More …".index(word)
 
 
 async def begin_again(pilot: Pilot[None], pane: PresetPane) -> None:

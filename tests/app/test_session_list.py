@@ -194,27 +194,6 @@ async def test_side_conversations_are_folded_below_their_session(tmp_path: Path)
         await lists(screen, "look", "▾ Today", "Look")
 
 
-async def test_side_conversations_fold_at_each_level(tmp_path: Path):
-    said = (
-        session("Deepest", MINUTE, parent_id="Below"),
-        session("Below", 2 * MINUTE, parent_id="Top"),
-        session("Top", 3 * MINUTE),
-        session("Round", 4 * MINUTE, parent_id="About"),
-        session("About", 5 * MINUTE, parent_id="Round"),
-    )
-    circle = ("Round", "About")
-    async with listing(tmp_path, *said) as screen:
-        await lists(screen, "▾ Today", "Top", *circle)
-        await screen.press("right")
-        await lists(screen, "▾ Today", "Top", "Below", *circle)
-        await screen.press("down", "right")
-        await lists(screen, "▾ Today", "Top", "Below", "Deepest", *circle)
-        await screen.press("up", "left")
-        await lists(screen, "▾ Today", "Top", *circle)
-        await screen.press("d")  # with all that is folded below it
-        await lists(screen, "▾ Today", *circle)
-
-
 async def test_an_empty_list_explains_how_to_start(tmp_path: Path):
     async with listing(tmp_path) as screen:
         await screen.sees("Type below, or press Ctrl+N.")

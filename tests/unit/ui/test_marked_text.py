@@ -7,32 +7,9 @@ from hypothesis import strategies as st
 from rich.segment import Segment
 from rich.style import Style
 
-from tests.support.tables import each_row
 from tui_chat.ui.widgets.marked_text import marked, wrapped
 
 PLAIN, MARK = Style(), Style(bold=True)
-
-
-def texts(lines: list[list[Segment]]) -> list[str]:
-    return ["".join(segment.text for segment in line).rstrip() for line in lines]
-
-
-@each_row(
-    ("text", "width", "lines"),
-    [
-        ("one two three", 8, ["one two", "three"]),
-        ("a longerthanwide b", 6, ["a", "longer", "thanwi", "de b"]),
-        ("全文搜索词", 4, ["全文", "搜索", "词"]),
-        ("a\n\nb", 9, ["a", "", "b"]),
-        ("", 9, [""]),
-    ],
-)
-def test_lines_break_at_spaces_and_wide_characters(text: str, width: int, lines: list[str]) -> None:
-    assert texts(wrapped([(text, PLAIN)], width)) == lines
-
-
-def test_the_last_line_shows_that_text_was_cut() -> None:
-    assert texts(wrapped([("one two three four", PLAIN)], 8, most=2)) == ["one two", "three …"]
 
 
 def test_marks_are_pieces_of_their_own_and_hostile_text_is_spelled_out() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 
-import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from tests.support.contrast import contrast, linear
+from tests.support.contrast import contrast
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.text import OriginKind
@@ -29,39 +28,6 @@ KINDS = [str(kind) for kind in OriginKind]
 
 
 # Machado, Oliveira and Fernandes 2009, severity 1.0, on linear RGB.
-SIGHT = {
-    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
-    "protan": (
-        (0.152286, 1.052583, -0.204868),
-        (0.114503, 0.786281, 0.099216),
-        (-0.003882, -0.048116, 1.051998),
-    ),
-    "deutan": (
-        (0.367322, 0.860646, -0.227968),
-        (0.280085, 0.672501, 0.047413),
-        (-0.011820, 0.042940, 0.968881),
-    ),
-    "tritan": (
-        (1.255528, -0.076749, -0.178779),
-        (-0.078411, 0.930809, 0.147602),
-        (0.004733, 0.691367, 0.303900),
-    ),
-}
-
-
-def seen(color: str, sight: str) -> tuple[float, float, float]:
-    """CIE L*a*b* of a color as somebody sees it."""
-    rgb = linear(color)
-    r, g, b = (
-        min(max(sum(k * c for k, c in zip(row, rgb, strict=True)), 0), 1) for row in SIGHT[sight]
-    )
-    x = (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.95047
-    y = 0.2126 * r + 0.7152 * g + 0.0722 * b
-    z = (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.08883
-    fx, fy, fz = (t ** (1 / 3) if t > 0.008856 else 7.787 * t + 16 / 116 for t in (x, y, z))
-    return 116 * fy - 16, 500 * (fx - fy), 200 * (fy - fz)
-
-
 def value(theme: Theme, name: str) -> str:
     color = getattr(theme, name)
     assert isinstance(color, str)
@@ -69,9 +35,6 @@ def value(theme: Theme, name: str) -> str:
 
 
 MONO = "tui-chat-mono"
-
-
-IN_COLOR = [name for name in THEMES if name != MONO]
 
 
 def test_the_shipped_themes() -> None:
@@ -108,24 +71,6 @@ def test_origin_colors_are_legible(name: str, kind: str, ground: str) -> None:
 @each_row(("name", "text", "ground"), list(product(THEMES, TEXTS, GROUNDS)))
 def test_text_colors_are_legible(name: str, text: str, ground: str) -> None:
     assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
-
-
-@each_row(("name", "sight"), list(product(IN_COLOR, SIGHT)))
-def test_origin_colors_are_distinguishable(name: str, sight: str) -> None:
-    colors = {kind: seen(THEMES[name].variables[f"origin-{kind}"], sight) for kind in KINDS}
-    nearest = min(
-        (sum((p - q) ** 2 for p, q in zip(colors[a], colors[b], strict=True)) ** 0.5, a, b)
-        for a, b in combinations(KINDS, 2)
-    )
-    assert nearest[0] >= (24 if sight == "normal" else 11), nearest
-
-
-@pytest.mark.parametrize("name", [DARK, LIGHT])
-def test_missing_origin_colors_fall_back_to_ours(name: str) -> None:
-    theme = THEMES[name]
-    defaults = {key: Color.parse(color) for key, color in origin_defaults(theme.dark).items()}
-    assert defaults == {key: Color.parse(theme.variables[key]) for key in defaults}
-    assert set(defaults) == {f"origin-{kind}" for kind in KINDS}
 
 
 @each_row(

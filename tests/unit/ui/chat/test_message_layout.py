@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -21,13 +20,11 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, SpeakerNames
 from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.chat import sections
 from tui_chat.ui.areas.chat.header_footer import header_lines
 from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, ReplyProgress
-from tui_chat.ui.areas.chat.markdown import plain_lines, section_lines
+from tui_chat.ui.areas.chat.markdown import section_lines
 from tui_chat.ui.areas.chat.message_layout import MessageLayout
-from tui_chat.ui.areas.chat.sections import SIZE, Section, SectionSplitter
-from tui_chat.ui.areas.chat.text_lines import TextRun, chop, safe_run, wrap
+from tui_chat.ui.areas.chat.sections import SIZE, SectionSplitter
 
 
 @each_row(
@@ -86,30 +83,11 @@ def test_markdown_is_drawn_as_it_is_meant(source: str, lines: list[str]) -> None
     assert drawn(source) == lines
 
 
-@pytest.mark.parametrize(
-    ("source", "runs"),
-    [
-        ("a **b** _c_ ~~d~~", {"b": ("strong",), "c": ("emphasis",), "d": ("strike",)}),
-        ("a **b `c` d**", {"b ": ("strong",), "c": ("strong", "code"), " d": ("strong",)}),
-    ],
-)
-def test_inline_marks_are_styles(source: str, runs: dict[str, tuple[str, ...]]) -> None:
-    [section] = SectionSplitter(source).all()
-    [line] = section_lines(section, 60)
-    assert {run.text: run.styles for run in line.runs if run.styles} == runs
-
-
 def test_a_table_that_does_not_fit_becomes_lists_of_its_cells() -> None:
     head = "|" + "|".join(f"c{n}" for n in range(9)) + "|\n" + "|--" * 9 + "|\n"
     lines = drawn(head + "|" + "|".join(f"v{n}-long" for n in range(9)) + "|", 20)
     assert lines[0] == "c0: v0-long"
     assert all(cell_len(line) <= 20 for line in lines)
-
-
-def test_wrapped_cells_keep_their_columns() -> None:
-    lines = drawn("|name|what|\n|--|--|\n|a|" + "many words here " * 3 + "|\n|b|c|", 24)
-    assert lines[2].startswith("a     many words here")
-    assert lines[3].startswith("      many words here")
 
 
 _ENGLAND = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "gbeng") + "\U000e007f"
@@ -179,41 +157,6 @@ def test_lines_fit(source: str, width: int) -> None:
             assert cell_len(line.text.rstrip()) <= width, line
 
 
-@given(SOURCES, st.lists(st.integers(0, 400), max_size=8))
-def test_sections_do_not_depend_on_how_the_text_arrives(source: str, cuts: list[int]) -> None:
-    pieces, at = SectionSplitter(), 0
-    for cut in sorted(cuts):
-        pieces.feed(source[at:cut])
-        _ = pieces.open
-        at = max(at, cut)
-    pieces.feed(source[at:])
-    assert list(map(_facts, pieces.all())) == list(map(_facts, SectionSplitter(source).all()))
-
-
-_LINES = ("a\n", "word ", "\n", "\n\n", "```\n", "- i\n", "|a|b|\n", "\r\n", "\r", "x" * 9000)
-
-
-@given(
-    st.lists(st.sampled_from(_LINES), max_size=60),
-    st.integers(1, 7000),
-    st.sampled_from([3, 8, 20]),
-)
-def test_text_beyond_the_markdown_limit_is_plain_however_it_arrives(
-    lines: list[str], size: int, most: int
-) -> None:
-    text = "".join(lines)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sections, "READ", most)
-        whole, grown = SectionSplitter(text), SectionSplitter()
-        for at in range(0, len(text), size):
-            grown.feed(text[at : at + size])
-            _ = grown.open
-    assert list(map(_facts, grown.all())) == list(map(_facts, whole.all()))
-    kept = "".join("".join(section.source.split()) for section in whole.all())
-    assert kept.count("x") == text.count("x")
-    assert kept.count("word") == text.count("word")
-
-
 def test_many_pieces_are_listed_up_to_a_number() -> None:
     calls = tuple(ToolCall(f"c{number}", "f", "{}") for number in range(10_000))
     files = tuple(Part("file", name=f"f{number}") for number in range(10_000))
@@ -232,33 +175,11 @@ def test_many_pieces_are_listed_up_to_a_number() -> None:
     assert any("… 2,980,000 more characters" in line for line in shown)
 
 
-def _facts(section: Section) -> tuple[object, ...]:
-    return (
-        *(section.kind, section.source, section.lead, section.gap),
-        *(section.blank, section.opens, section.continues),
-    )
-
-
-def test_a_line_that_is_cut_for_its_length_keeps_its_emphasis() -> None:
-    sections = SectionSplitter("so **bold** words " * 600).all()
-    assert len(sections) > 1
-    for section in sections:
-        text = " ".join(line.text for line in section_lines(section, 40))
-        assert "bold" in text
-        assert "*" not in text[8:-8]  # at its ends a cut may stand between the marks
-
-
 @given(SOURCES)
 def test_sections_lose_no_word(source: str) -> None:
     kept = "".join(f"{s.lead}{s.source}" for s in SectionSplitter(source).all())
     for word in ("word", "中文", "🙂", "x" * 90):
         assert kept.count(word) >= source.count(word)
-
-
-def test_a_long_table_repeats_its_head() -> None:
-    sections = SectionSplitter("|a|b|\n|--|--|\n" + "|1|2|\n" * 400).all()
-    assert len(sections) > 1
-    assert all(section_lines(s, 40)[0].text.split() == ["a", "b"] for s in sections)
 
 
 def test_a_long_list_goes_on_counting() -> None:
@@ -298,30 +219,6 @@ def test_both_ends_of_a_huge_message_are_laid_out_with_little_work(source: str) 
 
     assert count_calls(lay_out_both_ends) < 1_000_000
     assert max(len(section.source) for section in SectionSplitter(source).all()) <= 3 * SIZE
-
-
-UNCLOSED = (
-    "```python\n" + "value = compute(first, second) # why " * 120,
-    "| name | what |\n|--|--|\n" + "| a thing | **two** things " * 150,
-    "- " + "word and `code` and **bold** " * 150,
-    "> > > " + "said and **said** again, " * 150,
-    "`" + "word and another word, " * 150,
-    "**" + "word *and [another $word " * 150,
-)
-
-
-@each_row("text", UNCLOSED)
-@settings(max_examples=2)
-@given(size=st.integers(5, 700))
-def test_unclosed_markup_is_laid_out_the_same_however_it_arrives(text: str, size: int) -> None:
-    done = MessageLayout(assistant(text, model="m"), 50)
-    growing = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(0))
-    reply = Reply()
-    for at in range(0, len(text), size):
-        reply = advance(reply, TextDelta(text[at : at + size]))
-        growing.grow(ReplyProgress(0, reply))
-    # The head says how the reply gets on; the text below it is the same.
-    assert texts(growing)[2:] == texts(done)[2:]
 
 
 @given(SOURCES, SOURCES, st.lists(st.integers(1, 40), max_size=12), st.booleans())
@@ -420,45 +317,6 @@ def test_a_restart_without_text_is_told_too() -> None:
     assert found[2:] == ["  The provider started over", "", "So."]
 
 
-def test_a_narrow_head_is_shortened() -> None:
-    entry = assistant("hi", model="a-model-with-a-long-name", usage=Usage(12, 34), seconds=5)
-    for width in (20, 30, 40, 60):
-        assert all(cell_len(line) <= width for line in texts(MessageLayout(entry, width)))
-
-
-def test_wrapped_text_keeps_its_words() -> None:
-    lines = wrap([safe_run("the quick "), safe_run("brown fox", "strong")], 10)
-    assert [line.text for line in lines] == ["the quick", "brown fox"]
-    assert [line.joint for line in lines] == [None, " "]
-    assert lines[1].runs[0].styles == ("strong",)
-
-
-def test_plain_text_keeps_its_indentation() -> None:
-    assert [line.text for line in plain_lines("  a b c d", 16)] == ["  a b c d"]
-
-
-@each_row(
-    ("text", "lines"),
-    [
-        ("alpha beta gamma", ["alpha ", "beta ", "gamma"]),
-        ("alpha beta", ["alpha ", "beta"]),
-        ("abcdefghij klm", ["abcdefgh", "ij klm"]),
-        ("a bcdefgh", ["a ", "bcdefgh"]),
-        ("a bcdefghijk", ["a bcdefg", "hijk"]),  # the word is longer than a line
-        ("        indented", ["        ", "indented"]),
-        ("你好世界 你好", ["你好世界 ", "你好"]),
-        ("abcdefgh ijk", ["abcdefgh ", "ijk"]),  # the space stands one cell further
-        ("abcdefgh ", ["abcdefgh "]),
-        ("abcdefgh  ij", ["abcdefgh ", " ij"]),
-        ("e\u0301" * 12, ["e\u0301" * 8, "e\u0301" * 4]),
-    ],
-)
-def test_code_breaks_after_a_space_and_loses_nothing(text: str, lines: list[str]) -> None:
-    made = chop([TextRun(text)], 8)
-    assert [line.text for line in made] == lines
-    assert [line.joint for line in made] == [None, *[""] * (len(lines) - 1)]
-
-
 @each_row(
     ("message", "model", "speakers", "name"),
     [
@@ -499,9 +357,3 @@ def test_a_reply_that_broke_off_ends_with_what_regenerates_it(
     assert line.action is not None
     assert line.action.name == "retry"
     assert layout.names_keys
-
-
-def test_a_reply_that_is_complete_or_arriving_names_no_key() -> None:
-    assert not MessageLayout(assistant("So.", status="complete"), 60).names_keys
-    arriving = ReplyProgress(0, advance(Reply(), TextDelta("So.")))
-    assert not MessageLayout(assistant("", status="failed"), 60, progress=arriving).names_keys

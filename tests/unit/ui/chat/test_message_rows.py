@@ -9,7 +9,6 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Timing
 from tui_chat.ui.areas.chat.header_footer import footer_lines, token_rate
-from tui_chat.ui.areas.chat.line_painter import COLUMN_WIDTH, GUTTER, reading_column
 from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
 from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
 
@@ -62,12 +61,3 @@ def test_a_hit_goes_over_the_end_of_a_wrapped_line():
     wanted = word_pattern(["QUICK  brown"])
     assert wanted is not None
     assert find_spans(wanted, lines) == {0: [(6, 11)], 1: [(2, 7)]}
-
-
-@each_row("pane", [20, 60, 112, 113, 114, 160, 239])
-def test_the_column_is_in_the_middle_and_fits_the_view(pane: int):
-    for beside in (1, 7):
-        left, width = column = reading_column(pane, pane - beside)
-        assert left == max(pane - COLUMN_WIDTH, 0) // 2
-        assert left + width <= pane - beside
-        assert column.text_width + GUTTER <= width or width < 11

@@ -1,20 +1,18 @@
-from copy import deepcopy
 from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.inspector_app import chat_tree, composed, history, long_chat, said
+from tests.support.inspector_app import chat_tree, history, long_chat, said
 from tests.support.strategies import sources, trees
 from tests.support.tables import each_row
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import NotePlaces, draft_row, find_rows, origin_rows
+from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
 
 
 def rows_of(layout: PayloadLayout) -> list[tuple[int, str]]:
@@ -66,15 +64,6 @@ def test_reused_rows_equal_measured_rows(a: Tree, b: Tree, width: int) -> None:
     assert taken.size == len(render(shorter).body)
 
 
-@given(random_trees, random_trees, random_trees, widths)
-def test_rows_reported_unchanged_are_unchanged(a: Tree, b: Tree, c: Tree, width: int) -> None:
-    before = PayloadLayout(render(Obj((("x", Arr((a, c))), ("y", b), ("z", c)))), width)
-    for items in ((deepcopy(a), b), (a,), (a, c, b)):
-        again = Obj((("x", Arr(items)), ("y", deepcopy(b)), ("z", c)))
-        after = PayloadLayout(render(again), width, before)
-        assert rows_of(before)[: after.same_rows] == rows_of(after)[: after.same_rows]
-
-
 @each_row(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])
 def test_numbers_that_are_equal_are_not_the_same_text(
     one: float | bool, other: float | bool
@@ -82,82 +71,6 @@ def test_numbers_that_are_equal_are_not_the_same_text(
     before = PayloadLayout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
     after = PayloadLayout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
     assert after.same_rows == 1
-
-
-def test_a_pointer_finds_its_row() -> None:
-    layout = PayloadLayout(composed(Protocol.ANTHROPIC).payload, 50)
-    row = layout.row_at("/messages/1/content")
-    assert row is not None
-    assert layout.spot(row).place.pointer == "/messages/1/content"
-    assert layout.row_at("") == 0
-
-
-@each_row("pointer", ["/nowhere", "/messages/99", "/messages/x", "/model/0"])
-def test_an_unknown_pointer_has_no_row(pointer: str) -> None:
-    assert PayloadLayout(composed().payload, 50).row_at(pointer) is None
-
-
-def test_a_pointer_with_escapes() -> None:
-    tree = Obj((("a/b~c", Obj((("", Str(Text.glue("x"))),))),))
-    layout = PayloadLayout(render(tree), 50)
-    row = layout.row_at("/a~1b~0c/")
-    assert row == 2
-    assert layout.spot(2).place.pointer == "/a~1b~0c/"
-
-
-def test_a_place_is_found_again_after_earlier_messages_go() -> None:
-    messages = long_chat(30)
-    before = PayloadLayout(render(chat_tree(messages)), 50)
-    row = before.row_at("/messages/20/content")
-    assert row is not None
-    place = before.spot(row + 1).place
-    after = PayloadLayout(render(chat_tree(messages[7:])), 50, before)
-    found = after.spot(after.row_of(place))
-    assert found.place.pointer == "/messages/13/content"
-
-
-def test_the_last_row_of_a_kind_is_where_its_last_character_is() -> None:
-    layout = PayloadLayout(composed(draft="word " * 40 + "end").payload, 40)
-    row = layout.last_row(OriginKind.DRAFT)
-    assert row is not None
-    assert rows_of(layout)[row][1].endswith('end"')
-    assert layout.last_row(OriginKind.LORE) is None
-
-
-def test_the_kinds_that_occur() -> None:
-    assert PayloadLayout(composed().payload, 50).kinds() == {
-        OriginKind.SYSTEM,
-        OriginKind.PRESET,
-        OriginKind.MACRO,
-        OriginKind.HISTORY,
-        OriginKind.DRAFT,
-        OriginKind.SETTING,
-        OriginKind.GLUE,
-    }
-
-
-def test_the_newest_message_is_found_before_system_text_and_tools() -> None:
-    newest = said("user", history(1, "The newest"), Origin(OriginKind.HISTORY, "m1"))
-    system = Obj((("type", Str(Text.glue("text"))), ("text", Str(history(0, "Rules")))))
-    tree = Obj((("messages", Arr((newest,))), ("system", Arr((system,)))))
-    layout = PayloadLayout(render(tree), 50)
-    assert "The newest" in rows_of(layout)[draft_row(layout)][1]
-
-
-def test_all_messages_are_folded_or_unfolded_at_once() -> None:
-    tree = chat_tree(long_chat(3))
-    whole, layout = PayloadLayout(render(tree), 60), PayloadLayout(render(tree), 60)
-    layout.fold_all(2)
-    folded = layout.rows
-    assert folded < whole.rows
-    assert layout.row_at("/messages/0/content") == layout.row_at("/messages/0")
-    layout.fold_all(2)
-    assert rows_of(layout) == rows_of(whole)
-    row = layout.row_at("/messages/1")
-    assert row is not None
-    layout.fold(row)
-    layout.fold_all(2)
-    assert rows_of(layout) == rows_of(whole), "one that is folded is unfolded with the others"
 
 
 def test_the_key_of_a_container_is_found() -> None:

@@ -16,38 +16,6 @@ def rows(text: str, first: int, rest: int, head: int = 0) -> list[str]:
     return [text[a:b] for a, b in pairwise(cuts)]
 
 
-@each_row(
-    ("text", "width", "expected"),
-    [
-        ("", 12, [""]),
-        ("short", 12, ["short"]),
-        ("exactly twelve", 14, ["exactly twelve"]),
-        ("one two three four five", 14, ["one two three ", "four five"]),
-        ("unbroken" * 3, 12, ["unbrokenunbr", "okenunbroken"]),
-        (r'"one\ntwo"', 40, [r'"one\n', 'two"']),
-        (r'"one\n\ntwo\n"', 40, [r'"one\n\n', r'two\n"']),
-        (r'"a\\nb"', 40, [r'"a\\nb"']),
-        (r'"C:\\new\\name"', 40, [r'"C:\\new\\name"']),
-        (r"aaaaaaaaaaa\nb", 12, ["aaaaaaaaaaa", r"\nb"]),
-        (r"aaaaaaaaaa\u0007b", 12, ["aaaaaaaaaa", r"\u0007b"]),
-        (r"aaaaaaaaaa\u{e0041}b", 12, ["aaaaaaaaaa", r"\u{e0041}b"]),
-        (r"aaaaaaaaaaa\\b", 12, ["aaaaaaaaaaa", r"\\b"]),
-        (r"aaaaaaaaaa\\b", 12, [r"aaaaaaaaaa\\", "b"]),
-        ("漢字かな交じり文", 12, ["漢字かな交じ", "り文"]),
-        ("a漢字かな交じり文", 12, ["a漢字かな交", "じり文"]),
-        ("🙂" * 7, 12, ["🙂" * 6, "🙂"]),
-        ("e\u0301" * 13, 12, ["e\u0301" * 12, "e\u0301"]),
-    ],
-)
-def test_where_rows_end(text: str, width: int, expected: list[str]) -> None:
-    assert rows(text, width, width) == expected
-
-
-def test_a_key_is_not_left_alone_on_its_row() -> None:
-    text = '"url": "https://example.org/a/long/way/down"'
-    assert rows(text, 20, 30, head=7)[0] == text[:20]
-
-
 def test_a_flood_of_combining_marks_does_not_make_an_endless_row() -> None:
     assert max(map(len, rows("a" + "\u0e31" * 5_000, 20, 20))) <= 8 * 20
 

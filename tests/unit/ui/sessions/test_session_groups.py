@@ -10,13 +10,9 @@ from tests.support.tables import each_row
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions.session_groups import (
-    GroupLayout,
     SessionFilter,
     grouped,
-    usual_facts,
 )
-
-USUAL = ("", "model-x")
 
 
 def sessions(numbers: list[int]) -> list[SessionSummary]:
@@ -27,19 +23,6 @@ def sessions(numbers: list[int]) -> list[SessionSummary]:
 
 
 NUMBERS = st.lists(st.integers(0, 60), unique=True)
-
-
-@given(before=NUMBERS, after=NUMBERS, folded=st.sets(st.sampled_from(["archived", "time:Today"])))
-def test_a_layout_after_another_one_is_the_same(
-    before: list[int], after: list[int], folded: set[str]
-):
-    earlier = GroupLayout(grouped(sessions(before), "time", NOW), {"archived"}, (), USUAL)
-    groups = grouped(sessions(after), "time", NOW)
-    alone = GroupLayout(groups, folded, (), USUAL)
-    following = GroupLayout(groups, folded, (), USUAL, earlier)
-    assert following.line_count == alone.line_count
-    for line in range(alone.line_count):
-        assert following.at_line(line) == alone.at_line(line)
 
 
 def test_each_group_has_its_sessions_newest_first():
@@ -60,12 +43,6 @@ def test_a_filter_finds_the_same_letter_by_letter(numbers: list[int], words: lis
     for length in range(len(typed)):
         filtering(typed[:length])
     assert list(filtering(typed)) == list(SessionFilter(summaries)(typed))
-
-
-def test_what_is_usual_needs_no_model():
-    plain = [summary(n, model="", role_name="Pirate") for n in range(3)]
-    assert usual_facts(plain) == ("Pirate", "")
-    assert usual_facts([*plain, summary(9, model="m", role_name="Pirate")]) == ("Pirate", "m")
 
 
 @each_row(
