@@ -8,10 +8,12 @@ import pytest
 from textual.widgets import Input
 
 from tests.support.app import NOON, make_app, opened, say, settle, until
+from tests.support.screen import Screen
 from tests.support.sidebar_app import NOW, Stage, shown, summary
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
+from tui_chat.models.settings import Settings
 from tui_chat.store import Store
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
@@ -70,6 +72,23 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
             await settle(pilot)
             assert "Esc stop" not in str(activity.render())
             assert app.query_one(Composer).text == "half a thou"
+
+
+async def test_a_model_and_a_setting_of_another_window_hold_here_too(tmp_path: Path, eager: None):
+    async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "hello")
+        screen = Screen(pilot)
+        await screen.sees("echo · loopback", '"model": "echo"')
+        await screen.type("half a thought")
+        async with await Store.open(
+            tmp_path / "chat.db", now=lambda: NOON + 9, new_id=lambda: "other"
+        ) as other:
+            await other.sessions.update(
+                app.workspace.state.session_id, model="lorem", settings=Settings(temperature=0.3)
+            )
+            await screen.sees("lorem · loopback", '"model": "lorem"', '"temperature": 0.3')
+            await screen.sees("half a thought")
 
 
 async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:

@@ -5,9 +5,11 @@
    what came since the last check is read, and published as a reply of our own is.
 3. If nothing more comes, the store checks whether that program still runs. If it does not, its
    replies are marked as interrupted.
-4. The roles and the list of sessions are read again if they may have changed; less often in a store
+4. What another window sets in the active session (model, preset, profile, lorebooks, settings)
+   holds here too.
+5. The roles and the list of sessions are read again if they may have changed; less often in a store
    so large that reading them takes long.
-5. Role files, and the files of the profile and the lorebooks in use, are read again when they
+6. Role files, and the files of the profile and the lorebooks in use, are read again when they
    change.
 """
 
@@ -195,6 +197,10 @@ class ExternalChanges:
         head_id = state.entries[-1].message.id if state.entries else None
         if session.title != stored.title:
             core.update(BranchChanged(), session=replace(session, title=stored.title))
+        if _setup(session) != _setup(stored):
+            core.update(session=stored)
+            await self._settings.apply_session(stored, core.state.role)
+            core.publish(BranchChanged())
         checked_id, updated = self._checked_session
         updated = updated if checked_id == session_id else session.updated
         self._checked_session = session_id, stored.updated
@@ -276,3 +282,9 @@ def _between(old: Message, new: Message) -> list[StreamEvent] | None:
             more = call.arguments[len(before) :]
             events.append(ToolCallDelta(index, call.id, call.name, more))
     return events
+
+
+def _setup(session: Session) -> tuple[object, ...]:
+    """Return what a session sets for its requests."""
+    names = session.endpoint, session.model, session.preset, session.profile, session.lorebooks
+    return *names, session.settings
