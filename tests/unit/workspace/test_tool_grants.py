@@ -110,6 +110,19 @@ async def test_another_command_line_is_not_covered(make_workspace, server):
     assert len(server.calls) == 1
 
 
+async def test_what_is_revoked_asks_again_and_the_rest_stays(make_workspace, server):
+    workspace, heard = await make_workspace(model="toolsmith")
+    await consent(workspace, heard, "server")
+    await workspace.tools.revoke(["time__now", "nowhere"])
+    assert list(await read_grants(workspace.store)) == ["time__zones"]
+    assert (await asked(workspace, heard)).call.name == "time__now"
+    await consent(workspace, heard, "session")
+    await workspace.tools.revoke(["time__zones"])
+    assert await asked(workspace, heard, 4) is None
+    await workspace.tools.revoke(["time__now"])
+    assert await asked(workspace, heard) is not None
+
+
 async def test_a_grant_that_another_program_revokes_ends_at_once(make_workspace, server):
     workspace, heard = await make_workspace(model="toolsmith")
     await consent(workspace, heard, "tool")

@@ -157,7 +157,8 @@ async def test_a_call_is_answered_once(make_workspace):
 async def test_a_tool_without_a_command_is_not_run(make_workspace):
     workspace, heard, waiting = await called(make_workspace, BY_HAND)
     assert not await workspace.tools.run(waiting.entry_id, waiting.index)
-    assert "by hand" in heard.of(Failed)[-1].error.advice
+    advice = "Answer the call by hand, or set `command` in [tools.ask_me]."
+    assert heard.of(Failed)[-1].error.advice == advice
 
 
 async def test_offered_tools_belong_to_the_session(make_workspace):
