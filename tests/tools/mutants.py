@@ -59,6 +59,7 @@ TESTS = {
         "tests/unit/workspace/test_titles.py",
         "tests/unit/workspace/test_unsaved_writes.py",
         "tests/cli/test_usage.py",
+        *(("tests/plugins/maintenance",) if (ROOT / "tests/plugins/maintenance").is_dir() else ()),
     ),
     "tui_chat/models/": ("tests/unit/models", "tests/unit/context"),
     "tui_chat/library/": ("tests/unit/library",),

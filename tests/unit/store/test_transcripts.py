@@ -68,6 +68,27 @@ async def test_importing_twice_adds_nothing(store: Store) -> None:
     assert await listed(store) == ["s"], "it is restored from the trash"
 
 
+async def test_longer_messages_of_the_file_are_completed_and_others_stay(store: Store) -> None:
+    first = (
+        Entry(Message("user", "Why?", id="q")),
+        Entry(Message("assistant", "Because", id="r"), "q"),
+    )
+    await store.transcripts.add(SessionTranscript(Session("t", "T"), first))
+    question, reply = first
+    for word, text, counts, stored in (
+        ("Why?", "Because of that", (1, 0), "Because of that"),
+        ("What?", "Otherwise", (0, 2), "Because of that"),
+    ):
+        again = (
+            replace(question, message=replace(question.message, content=word)),
+            replace(reply, message=replace(reply.message, content=text)),
+        )
+        done = await store.transcripts.add(SessionTranscript(Session("t", "T"), again))
+        assert (done.completed, done.different) == counts
+        [_, entry] = await store.branches.load("t")
+        assert entry.message.content == stored
+
+
 async def test_new_messages_of_a_grown_transcript_extend_the_active_branch(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     grown = (
