@@ -111,7 +111,7 @@ class Activation(KeySearch):
 
     def run(self) -> None:
         """Activate entries, round by round."""
-        levels = sorted(self.index.levels) if self.dialect.has_recursion_levels else []
+        levels = list(self.index.levels) if self.dialect.has_recursion_levels else []
         level, state, searched = levels.pop(0) if levels else 0, "first", 0
         rounds = self.index.rounds
         if self.dialect.has_recursion_levels:
@@ -152,7 +152,7 @@ class Activation(KeySearch):
 
     def _steps_to_next_key(self) -> int:
         """Return how many messages more are to be searched for the next key that occurs."""
-        if self.index.in_all_texts:  # their keys may end with any message
+        if any(each.keyed.in_all_texts for each in self.index.candidates):
             return 1
         books = self._inputs.searched_lorebooks
         steps = (
@@ -165,7 +165,9 @@ class Activation(KeySearch):
     def _round(self, step: int, state: str, level: int) -> None:
         """Activate the entries that one round finds."""
         found: dict[int, Cause] = {}
-        for rank in sorted(self.possible() - self._done):
+        for rank in self.possible():
+            if rank in self._done:
+                continue
             if self._may_activate(rank, step, state, level) and (cause := self.cause(rank, state)):
                 found[rank] = cause
         if not found:

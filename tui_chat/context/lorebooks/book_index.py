@@ -47,34 +47,20 @@ class RankedEntry:
         return max(self.book.scan_depth if own is None else own, 0)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class BookIndex:
-    """Several books, indexed so that a search costs what matches, not what there is."""
+    """Several books, and their entries in the order of their importance."""
 
     books: list[IndexedBook]
     candidates: list[RankedEntry]
-    """The most important first."""
-    constants: list[int] = field(default_factory=list[int])
-    """Ranks (indices into `candidates`) of the entries that need no key."""
-    by_key: dict[tuple[int, int], list[int]] = field(
-        default_factory=dict[tuple[int, int], list[int]]
-    )
-    """Ranks by book and key."""
-    scan_depths: list[int] = field(default_factory=list[int])
+    """The most important first; the index of an entry is its rank."""
+    scan_depths: list[int]
     """For each book, the largest scan depth of its entries."""
-    rounds: int = 1
-    recursive: bool = False
+    rounds: int
+    recursive: bool
     """True if the content of active entries is searched."""
-    with_sources: list[int] = field(default_factory=list[int])
-    """Ranks of the entries that may be active without a key of theirs in the conversation."""
-    in_all_texts: list[int] = field(default_factory=list[int])
-    """Ranks of the entries with keys that are searched for in all texts together."""
-    levels: set[int] = field(default_factory=set[int])
+    levels: list[int]
     """The levels of `delay_until_recursion`; those of disabled entries count."""
-    timed: dict[tuple[str, str], list[int]] = field(
-        default_factory=dict[tuple[str, str], list[int]]
-    )
-    """Ranks of the entries with timers, by book and entry as timers name them."""
 
 
 def book_index(inputs: Inputs) -> BookIndex:
@@ -102,28 +88,19 @@ def _rank_entries(
         return tier, -candidate.keyed.entry.order
 
     candidates.sort(key=importance)
-    index_ = BookIndex(indexed, candidates, scan_depths=[0] * len(books))
-    for rank, candidate in enumerate(candidates):
-        if candidate.keyed.entry.constant:
-            index_.constants.append(rank)
-        entry = candidate.keyed.entry
-        if entry.sources or any(key and not key.strip() for key in entry.keys):
-            index_.with_sources.append(rank)
-        if candidate.keyed.in_all_texts:
-            index_.in_all_texts.append(rank)
-        if entry.sticky or entry.cooldown:
-            index_.timed.setdefault((candidate.book.name, entry.id), []).append(rank)
-        for key in set(candidate.keyed.keys):
-            index_.by_key.setdefault((candidate.number, key), []).append(rank)
-        index_.scan_depths[candidate.number] = max(
-            index_.scan_depths[candidate.number], candidate.depth
-        )
-    index_.rounds += max((book.max_recursion for book in books if book.recursive), default=0)
-    index_.rounds = max(index_.rounds, 1)
+    depths = [0] * len(books)
+    for candidate in candidates:
+        depths[candidate.number] = max(depths[candidate.number], candidate.depth)
+    recursions = [book.max_recursion for book in books if book.recursive]
     levels = {int(entry.delay_until_recursion) for book in books for entry in book.entries}
-    index_.levels = levels - {0}
-    index_.recursive = any(book.recursive for book in books)
-    return index_
+    return BookIndex(
+        indexed,
+        candidates,
+        depths,
+        rounds=max(1 + max(recursions, default=0), 1),
+        recursive=bool(recursions),
+        levels=sorted(levels - {0}),
+    )
 
 
 @Memo

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.lorebooks.book_index import (
-    BookIndex,
     RankedEntry,
     entry_name,
     entry_origin,
@@ -35,8 +34,6 @@ _BYTES = 4
 """Maximum bytes of a character."""
 _SPECIAL = 8
 """More than the tokens that a vocabulary puts around two texts."""
-_AT_BORDER = 8
-"""More than the tokens that a line break between two texts adds to those of each."""
 
 
 def is_drawn(candidate: RankedEntry, seed: str) -> bool:
@@ -95,13 +92,6 @@ class Conditions:
     def end_of_sticky(self, candidate: RankedEntry) -> int:
         """Return the number of messages until which a sticky entry stays active."""
         return self._sticky[candidate.book.name, candidate.keyed.entry.id].end
-
-    def sticky_ranks(self, index: BookIndex) -> Iterator[int]:
-        """Yield the ranks of the entries that stay active."""
-        for key in self._sticky:
-            for rank in index.timed.get(key, ()):
-                if self.is_sticky(index.candidates[rank]):
-                    yield rank
 
     def _is_running(self, timer: LoreTimer) -> bool:
         return self._length < timer.end and (timer.start < self._length or timer.protected)
@@ -206,7 +196,7 @@ def _winner(
     return ranks[-1]
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=256)
 def _tokens(count: Counter, text: str) -> int:
     return count.count(text)
 
@@ -219,15 +209,11 @@ class LoreBudget:
         self._books = books
         self._count = count
         self._limit = limit
-        self._round: list[str] = []
+        self._round = ""
         """The contents of this round."""
-        self._searched: list[str] = []
+        self._searched = ""
         """The contents of earlier rounds that are searched, those of the latest round first."""
-        self._next_searched: list[str] = []
-        self._characters = 0
-        """The length of this round's contents and of those that are searched."""
-        self._parts: list[int] | None = None
-        """The tokens of each of these contents, once they matter."""
+        self._next_searched = ""
         self._spent: dict[int, int] = {}
         """Tokens, by book."""
         self._left_out: dict[int, list[RankedEntry]] = {}
@@ -243,13 +229,12 @@ class LoreBudget:
     def begin_round(self) -> None:
         """Begin a round of activation."""
         self._searched = self._next_searched + self._searched
-        self._round, self._next_searched = [], []
-        self._characters, self._parts = sum(map(len, self._searched)), None
+        self._round = self._next_searched = ""
 
     def charge(self, candidate: RankedEntry, content: str) -> bool:
         """Charge an entry with its expanded content; return False if it does not fit."""
         entry = candidate.keyed.entry
-        if not self._charge_session(candidate, content):
+        if self._limit is not None and not self._charge_session(candidate, content, self._limit):
             return False
         budget, number = candidate.book.token_budget, candidate.number
         if budget is None or entry.ignore_budget:
@@ -270,57 +255,43 @@ class LoreBudget:
         """Return the tokens that the entries of a book were charged."""
         return self._spent.get(number, 0)
 
-    def _charge_session(self, candidate: RankedEntry, content: str) -> bool:
-        if self._limit is None:
-            return True
+    def _charge_session(self, candidate: RankedEntry, content: str, limit: int) -> bool:
         entry = candidate.keyed.entry
         if self._beyond and not entry.ignore_budget:
             self._beyond[id(entry)] = candidate
             return False
-        self._round.append(content)
-        self._characters += len(content)
-        if not entry.ignore_budget and self._reaches(self._limit):
+        self._round += content + "\n"
+        if not entry.ignore_budget and self._reaches(limit):
             self._beyond[id(entry)] = candidate
             return False
         if not entry.prevent_recursion:
-            self._next_searched.append(content)
+            self._next_searched += content + "\n"
         return True
 
     def _reaches(self, limit: int) -> bool:
-        """True if the texts reach a limit: counted together only if their parts come near it."""
-        texts = len(self._searched) + len(self._round)
-        most = self._count.scaled(_BYTES * (self._characters + texts)) + _SPECIAL + 2 * _FRAMING
-        if most < limit:
-            return False  # a token has a byte or more
-        if self._parts is None:
-            self._parts = [_tokens(self._count, text) for text in self._searched]
-        counted = len(self._parts) - len(self._searched)
-        self._parts += [_tokens(self._count, text) for text in self._round[counted:]]
-        if sum(self._parts) + _AT_BORDER * texts + 2 * _FRAMING < limit:
-            return False
-        return self._together(self._searched) + self._together(self._round) >= limit
-
-    def _together(self, texts: Sequence[str]) -> int:
-        return self._count.count("\n".join((*texts, ""))) + _FRAMING if texts else 0
+        """True if the texts reach a limit: counted only if their bytes do, of which a token has one
+        or more.
+        """
+        texts = [text for text in (self._searched, self._round) if text]
+        most = self._count.scaled(_BYTES * sum(map(len, texts))) + _SPECIAL + 2 * _FRAMING
+        return most >= limit <= sum(_tokens(self._count, text) + _FRAMING for text in texts)
 
     def notes(self) -> Iterator[Note]:
         """Yield notes about the entries that were left out."""
         for number, candidates in self._left_out.items():
             book = self._books[number]
-            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in candidates)
-            sentence = (
-                f"The lorebook “{book.name}” uses {self.spent(number):,} of its "
-                f"{book.token_budget:,} tokens; left out: {names}."
-            )
-            origin = entry_origin(book.name, candidates[0].keyed.entry)
-            yield Note(Level.WARNING, "lore-left-out", sentence, origin)
+            words = f"The lorebook “{book.name}” uses {self.spent(number):,} of its "
+            yield _left_out(f"{words}{book.token_budget:,} tokens", candidates)
         if self._beyond:
-            beyond = tuple(self._beyond.values())
-            first = beyond[0]
-            names = ", ".join(f"“{entry_name(c.keyed.entry)}”" for c in beyond)
-            sentence = f"Lore entries may use {self._limit:,} tokens; left out: {names}."
-            origin = entry_origin(first.book.name, first.keyed.entry)
-            yield Note(Level.WARNING, "lore-left-out", sentence, origin)
+            yield _left_out(
+                f"Lore entries may use {self._limit:,} tokens", [*self._beyond.values()]
+            )
+
+
+def _left_out(words: str, candidates: Sequence[RankedEntry]) -> Note:
+    names = ", ".join(f"“{entry_name(candidate.keyed.entry)}”" for candidate in candidates)
+    origin = entry_origin(candidates[0].book.name, candidates[0].keyed.entry)
+    return Note(Level.WARNING, "lore-left-out", f"{words}; left out: {names}.", origin)
 
 
 def session_limit(inputs: Inputs) -> int | None:

@@ -77,7 +77,7 @@ class LoreExplanation:
     @cached_property
     def states(self) -> bytes:
         """The `EntryState` of each entry."""
-        search, possible = self._search, self._search.possible()
+        search, possible = self._search, set(self._search.possible())
         found: dict[int, EntryState] = {}
         for rank in possible | search.lost | search.activated.keys():
             entry = self._index.candidates[rank].keyed.entry

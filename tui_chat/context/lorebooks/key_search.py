@@ -161,19 +161,31 @@ class KeySearch:
         most = self.dialect.max_depth
         return depth if most is None else min(depth, most)
 
-    def possible(self) -> set[int]:
-        """Return the ranks that have a matching key or need none."""
-        books_index = self.index
-        ranks = {*books_index.constants, *self.conditions.sticky_ranks(books_index)}
-        ranks.update(books_index.in_all_texts)
-        if self.dialect.searches_sources or self.dialect.takes_blank_keys:
-            ranks.update(books_index.with_sources)
-        for number, depth in enumerate(books_index.scan_depths):
-            depth += self._wider
-            near = (key for key, place in self.first_in_texts[number].items() if place < depth)
-            for key in {*near, *self.first_in_entries[number], *self._in_others[number]}:
-                ranks.update(books_index.by_key.get((number, key), ()))
-        return ranks
+    def possible(self) -> Iterator[int]:
+        """Yield the ranks that have a matching key or need none."""
+        found = [
+            {
+                *(key for key, place in first.items() if place < depth + self._wider),
+                *entries,
+                *others,
+            }
+            for depth, first, entries, others in zip(
+                self.index.scan_depths,
+                *(self.first_in_texts, self.first_in_entries, self._in_others),
+                strict=True,
+            )
+        ]
+        for rank, candidate in enumerate(self.index.candidates):
+            keyed = candidate.keyed
+            if (
+                not found[candidate.number].isdisjoint(keyed.keys)
+                or keyed.entry.constant
+                or keyed.in_all_texts
+                or (keyed.entry.sources and self.dialect.searches_sources)
+                or self.has_blank_key(keyed.entry)
+                or self.conditions.is_sticky(candidate)
+            ):
+                yield rank
 
     def places(self, candidate: RankedEntry, state: str) -> dict[int, tuple[int, KeyPlace]]:
         """Return the keys of an entry that occur, each with where: the newest text first."""

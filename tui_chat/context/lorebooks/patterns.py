@@ -395,7 +395,7 @@ def _ways_of(op: Any, value: Any, length: int) -> float:
         case "SUBPATTERN":
             return _ways(value[3], length)
         case "BRANCH":
-            return 1 if _is_any(value[1]) else sum(_ways(way, length) for way in value[1])
+            return sum(_ways(way, length) for way in value[1])
         case "MAX_REPEAT" | "MIN_REPEAT":
             least, most, inner = value
             inside = _ways(inner, length)
@@ -404,18 +404,6 @@ def _ways_of(op: Any, value: Any, length: int) -> float:
             return max(min(most, length) - least, 0) + 1
         case _:
             return 1
-
-
-def _is_any(ways: Any) -> bool:
-    r"""True for a class like `.` and literals that it excludes: `(.|\n)`."""
-    excluded, others = list[Any](), list[Any]()
-    for way in ways:
-        item: Any = way[0] if len(way) == 1 else ("", None)
-        if str(item[0]) == "IN" and str(item[1][0][0]) == "NEGATE" and not excluded:
-            excluded = item[1][1:]
-        else:
-            others.append(item)
-    return bool(excluded) and all(other in excluded for other in others)
 
 
 def _required(items: Iterable[Any]) -> tuple[str, ...]:

@@ -36,11 +36,15 @@ def timers_after(inputs: Inputs, search: Activation) -> tuple[LoreTimer, ...]:
         for timer in inputs.chat.timers
         if length < timer.end and (timer.start < length or timer.protected)
     }
-    ended = {
-        rank
+    past = {
+        (timer.book, timer.entry)
         for timer in inputs.chat.timers
         if timer.kind == "sticky" and timer.start < length and timer.end <= length
-        for rank in index.timed.get((timer.book, timer.entry), ())
+    }
+    ended = {
+        rank
+        for rank, candidate in enumerate(index.candidates if past else ())
+        if (candidate.book.name, candidate.keyed.entry.id) in past
     }
     for rank in sorted(ended | search.activated.keys()):
         entry, book = index.candidates[rank].keyed.entry, index.candidates[rank].book.name
