@@ -104,6 +104,8 @@ class Activation(KeySearch):
         """Ranks whose keys matched, whether or not they were drawn and fit the budget."""
         self._searched_entries: list[LorebookEntry] = []
         """The activated entries whose content is searched."""
+        self._searched_ids: set[int] = set()
+        """The identities of these and of the entries that `_unsearched` counts."""
         self._unsearched = 0
         """Number of further activated entries, whose content is not searched."""
         self._hit_round_limit = False
@@ -208,8 +210,9 @@ class Activation(KeySearch):
         """Have the content of an entry searched in the following rounds."""
         entry = candidate.keyed.entry
         is_recursive = candidate.book.recursive or self.dialect.has_recursion_levels
-        if not is_recursive or entry.prevent_recursion or entry in self._searched_entries:
+        if not is_recursive or entry.prevent_recursion or id(entry) in self._searched_ids:
             return
+        self._searched_ids.add(id(entry))
         if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
             self._searched_entries.append(entry)
         else:
@@ -245,7 +248,7 @@ class Activation(KeySearch):
         if not _secondary_hold(keyed, places.keys()):
             return None
         newest = self.newest_key(candidate, places)
-        is_blank = self.has_blank_key(keyed.entry)
+        is_blank = keyed.has_blank_key and self.dialect.takes_blank_keys
         if is_blank and (newest is None or places[newest.key][0] >= OTHERS):
             return Cause("blank key")
         return newest

@@ -118,7 +118,7 @@ def _key_notes(book: Lorebook, index: KeyIndex, takes_blank: bool) -> Iterator[N
         )
         yield Note(Level.WARNING, "lore-key", sentence, entry_origin(book.name, entry))
     for keyed in index.entries:
-        is_blank = takes_blank and any(key and not key.strip() for key in keyed.entry.keys)
+        is_blank = takes_blank and keyed.has_blank_key
         if not keyed.keys and not keyed.entry.constant and not is_blank:
             sentence = (
                 f"The lore entry “{entry_name(keyed.entry)}” has no keys, so it is never active."

@@ -182,7 +182,7 @@ class KeySearch:
                 or keyed.entry.constant
                 or keyed.in_all_texts
                 or (keyed.entry.sources and self.dialect.searches_sources)
-                or self.has_blank_key(keyed.entry)
+                or (keyed.has_blank_key and self.dialect.takes_blank_keys)
                 or self.conditions.is_sticky(candidate)
             ):
                 yield rank
@@ -244,7 +244,3 @@ class KeySearch:
             marked = (MARK + text for text in (*others, *rounds) if text)
             self._joined[key] = "\n".join((*(text for _, text in self.texts[:depth]), *marked))
         return self._joined[key]
-
-    def has_blank_key(self, entry: LorebookEntry) -> bool:
-        """True if a key is only white space, and occurs therefore in every text."""
-        return self.dialect.takes_blank_keys and any(key and not key.strip() for key in entry.keys)

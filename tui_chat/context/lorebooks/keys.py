@@ -86,6 +86,8 @@ class NumberedEntry:
     being white space, or in none."""
     in_all_texts: tuple[int, ...]
     """The keys of both kinds that are searched for in all texts together."""
+    has_blank_key: bool
+    """True if a key is only white space; a dialect may take it to occur in every text."""
 
 
 @lru_cache(maxsize=256)
@@ -201,7 +203,8 @@ class KeyIndex:
         both = (*keys, *secondary)
         in_all = (n for n in both if n in self._spanning or n in self.with_macros)
         blanks = (bool(key) for key in entry.secondary_keys if self._joined and not key.strip())
-        return NumberedEntry(entry, keys, secondary, tuple(blanks), tuple(in_all))
+        is_blank = any(key and not key.strip() for key in entry.keys)
+        return NumberedEntry(entry, keys, secondary, tuple(blanks), tuple(in_all), is_blank)
 
     def _number(self, key: LoreKey, entry: LorebookEntry) -> int:
         if key not in self._numbers:
