@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from tui_chat.extensions import plugins
+from tui_chat.extensions import MacroPath, plugins
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import Text
 
@@ -73,27 +73,12 @@ def macro(
     return declare
 
 
-@dataclass(frozen=True, slots=True)
-class MacroHelp:
-    """A macro offered for completion."""
-
-    name: str
-    """In lower case."""
-    written: str
-    """The inserted text."""
-    words: str
-
-
-def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[MacroHelp, ...]:
+def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[MacroPath, ...]:
     """Return the macros that begin with `typed`, the text after `{{`; variables go last."""
-    own = (MacroHelp(each.name, each.written, each.summary) for each in MACROS.values())
-    added = (
-        MacroHelp(each.name, each.written, each.summary)
-        for plugin in plugins()
-        for each in plugin.macros
-    )
+    own = (MacroPath(each.name, "", each.written, each.summary) for each in MACROS.values())
+    added = (each for plugin in plugins() for each in plugin.macros)
     given = (
-        MacroHelp(name.casefold(), f"{{{{getvar::{name}}}}}", "a variable of this preset")
+        MacroPath(name.casefold(), "", f"{{{{getvar::{name}}}}}", "a variable of this preset")
         for name in variables
     )
     begin = typed.casefold()

@@ -15,7 +15,8 @@
    `MACRO`: the macro as written, within the text it stood in.
 6. Random numbers depend on the seed, the text, and the offset of the macro in it. A value is a text
    of its own: it expands to the same wherever it is inserted.
-7. A message that expands to nothing, or to nothing but the white space around its macros, is not
+7. A text is expanded again only when something that it read has changed.
+8. A message that expands to nothing, or to nothing but the white space around its macros, is not
    sent, with a note unless it sets variables; nor is one that requires a value that is empty.
 """
 
@@ -25,11 +26,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from types import MappingProxyType
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.declarations import MACROS, MacroFunction, NotExpanded, UnknownMacro
-from tui_chat.context.macros.functions import CARD_ALIASES, GLOBAL, card_value, is_card_word
+from tui_chat.context.macros.functions import (
+    CARD_ALIASES,
+    GLOBAL,
+    card_value,
+    is_card_word,
+    profile_text,
+)
 from tui_chat.context.macros.syntax import Literal, Macro, Node, Parsed, has_macros, parse
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
 from tui_chat.context.scan import MessageGroups
@@ -42,6 +49,8 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 _NOTHING = Text()
 _STORED = Origin(OriginKind.DRAFT, "draft")
 LoreChange: TypeAlias = "Callable[[Expander, ResolvedMessage, Text], Text]"
@@ -63,19 +72,35 @@ EXAMPLES = "example_dialogues"
 
 
 @dataclass(slots=True)
+class _Expansion:
+    """An expanded text, and what it depends on besides the source."""
+
+    text: Text
+    notes: tuple[Note, ...]
+    lacks: str
+    """What it requires, if that has no value; else empty."""
+    reads: Mapping[tuple[Callable[[Expander, Any], object], Any], object]
+    """What it looked up, by the method of `Expander` and the key; and the results."""
+    sets: Mapping[str, str | None]
+    """The variables that it set, and their values."""
+    size: int
+    """How much of the room of the request it took."""
+    original: Text | None
+
+
+@dataclass(slots=True)
 class _Program:
-    """A parsed text with macros."""
+    """A parsed text with macros, and its latest expansion if that had room enough."""
 
     parsed: Parsed
-    latest: Text
-    """Its latest expansion: an equal one is the same object, so that its encoding is found."""
+    latest: _Expansion | None = None
 
 
 @Memo
 def _program(line: ResolvedMessage) -> _Program | None:
     content = line.message.content
     if has_macros(content, is_card=line.is_card) or line.message.requires:
-        return _Program(parse(content, is_card=line.is_card), _NOTHING)
+        return _Program(parse(content, is_card=line.is_card))
     return None
 
 
@@ -93,7 +118,7 @@ class Expander:
         self._change_lore = change_lore
         self._set: dict[str, str | None] = {}
         """The variables that macros set; None for a deleted one."""
-        self._read: set[str] = set()
+        self._read: set[object] = set()
         self._lore: dict[str, Text] = {}
         self.room = MAX_EXPANSION
         """Characters that macros may still expand to."""
@@ -128,10 +153,10 @@ class Expander:
         value = given or card_value(self.inputs, name)
         return given if value is None else value, False
 
-    def profile(self) -> str:
-        """Return the profile's text."""
-        self._read.add("persona")
-        return self.inputs.profile.content if self.inputs.profile else ""
+    def read(self, read: Callable[[Inputs], T]) -> T:
+        """Return what a function reads from the inputs."""
+        self._read.add(read)
+        return read(self.inputs)
 
     def lore(self, name: str) -> Text:
         """Return the lore that a macro stands for."""
@@ -140,7 +165,8 @@ class Expander:
     @property
     def read_fields(self) -> frozenset[str]:
         """The names that were read, `persona` for the profile."""
-        return frozenset(CARD_ALIASES.get(name, name) for name in self._read)
+        names = {CARD_ALIASES.get(name, name) for name in self._read if isinstance(name, str)}
+        return frozenset(names | {"persona"} if profile_text in self._read else names)
 
     def set_lore(self, name: str, text: Text) -> None:
         """Give a macro for lore its value."""
@@ -190,29 +216,50 @@ class Expander:
         return text
 
     def _expanded(self, line: ResolvedMessage, program: _Program, original: Text | None) -> Text:
-        content, requires = line.message.content, line.message.requires
+        last = program.latest
+        if (
+            last is not None
+            and last.original == original
+            and last.size <= self.room
+            and all(look_up(self, key) == value for (look_up, key), value in last.reads.items())
+        ):
+            self.room -= last.size
+            self._set.update(last.sets)
+        else:
+            last = self._expansion(line, program, original)
+        self._notes += last.notes
+        if last.lacks:
+            self.without_value.add(line.origin.id)
+        if last.sets and not last.text.plain and line.origin.kind is OriginKind.PRESET:
+            names = dict.fromkeys(name.removeprefix(GLOBAL) for name in last.sets)
+            self.set_variables[line.origin.id] = tuple(names)
+        return last.text
+
+    def _expansion(
+        self, line: ResolvedMessage, program: _Program, original: Text | None
+    ) -> _Expansion:
+        content, requires, room = line.message.content, line.message.requires, self.room
         run = TextExpansion(self, content, line.origin, original, is_card=line.is_card)
         lacks = requires if requires and not run.has_value(requires) else ""
         text = _NOTHING if lacks else run.expanded(program.parsed.nodes)
         note = None
         if not text.plain.strip():
-            text, note = _blank(line, text, lacks, has_set=bool(run.names_set))
+            text, note = _blank(line, text, lacks, has_set=bool(run.sets))
         if program.parsed.unclosed is not None:
             run.tell_unclosed(content, program.parsed.unclosed, line.called)
-        self._notes += (*run.notes(), *(() if note is None else (note,)))
-        if lacks:
-            self.without_value.add(line.origin.id)
-        if run.names_set and not text.plain and line.origin.kind is OriginKind.PRESET:
-            names = dict.fromkeys(name.removeprefix(GLOBAL) for name in run.names_set)
-            self.set_variables[line.origin.id] = tuple(names)
-        if text == program.latest:
-            return program.latest
-        program.latest = text
-        return text
+        notes = (*run.notes(), *(() if note is None else (note,)))
+        size = room - self.room
+        expansion = _Expansion(text, notes, lacks, run.reads, run.sets, size, original)
+        program.latest = None if run.is_cramped else expansion
+        return expansion
 
 
 def _folded(variables: Mapping[str, str]) -> dict[str, str]:
     return {name.casefold(): value for name, value in variables.items()}
+
+
+def _has_placed_profile(inputs: Inputs) -> bool:
+    return inputs.profile is not None and inputs.profile.placement == "anchor"
 
 
 def draw_number(seed: object, *where: object) -> int:
@@ -297,7 +344,7 @@ class MacroCall:
 
     def read(self, read: Callable[[Inputs], T]) -> T:
         """Return what a function reads from the inputs."""
-        return read(self.text.expander.inputs)
+        return self.text.look_up(Expander.read, read)
 
     def draw(self, seed: Callable[[Inputs], int], below: int, *more: object) -> int:
         """Draw a number from 0 up to, but not including, `below`."""
@@ -333,8 +380,10 @@ class TextExpansion:
         """`original` is the value of the first `{{original}}`; others are empty."""
         self.expander = expander
         self.source = _Source(source, _CARD if is_card else origin.kind, origin.id)
-        self.names_set: list[str] = []
-        """The variables that it set."""
+        self.reads: dict[tuple[Callable[[Expander, Any], object], Any], object] = {}
+        self.sets: dict[str, str | None] = {}
+        self.is_cramped = False
+        """True if there was too little room for a macro."""
         self._origin = origin
         self._original = original
         self._notes: dict[tuple[str, str, str], Note] = {}
@@ -447,7 +496,7 @@ class TextExpansion:
                 what = "has too many arguments" if declared.most else "takes no arguments"
                 raise NotExpanded(what)
             return declared.run(MacroCall(self, macro))
-        value = self.expander.variable(name)[0] if name else None
+        value = self.look_up(Expander.variable, name)[0] if name else None
         if value is not None and count:
             raise NotExpanded("takes no arguments")
         if value is not None:
@@ -464,6 +513,7 @@ class TextExpansion:
     def _take(self, size: int) -> None:
         """Reserve room for an expansion. Raises _TooLarge if there is not enough."""
         if size > self.expander.room:
+            self.is_cramped = True
             raise _TooLarge(
                 f"would exceed the {MAX_EXPANSION:,} characters that macros may expand to"
             )
@@ -471,20 +521,27 @@ class TextExpansion:
 
     # --- values ---
 
+    def look_up(self, look_up: Callable[[Expander, K], V], key: K) -> V:
+        """Return what a method of the expander returns, and record it unless this text set it."""
+        value = look_up(self.expander, key)
+        if look_up is not Expander.variable or key not in self.sets:
+            self.reads.setdefault((look_up, key), value)
+        return value
+
     def lore(self, name: str) -> Text:
         """Return the lore that a macro stands for."""
-        return self.expander.lore(name)
+        return self.look_up(Expander.lore, name)
 
     def set(self, name: str, value: str | None) -> None:
         """Set a variable; None deletes it."""
         self._take(len(value or ""))
         self.expander.set(name, value)
-        self.names_set.append(name)
+        self.sets[name.casefold()] = value
 
     def variable(self, name: str) -> str | None:
         """Return a variable's value, expanded; None if it is not set."""
         name = name.casefold()
-        value, was_set = self.expander.variable(name)
+        value, was_set = self.look_up(Expander.variable, name)
         if value is None or was_set:
             return value
         kind = _CARD if is_card_word(name) else "variable"
@@ -492,7 +549,7 @@ class TextExpansion:
 
     def profile(self) -> str:
         """Return the profile's text, its own macros expanded."""
-        content = self.expander.profile()
+        content = self.look_up(Expander.read, profile_text)
         return self._inside(_Source(content, OriginKind.PROFILE, "profile", "the profile"))
 
     def _inside(self, value: _Source) -> str:
@@ -552,8 +609,8 @@ class TextExpansion:
         """True if a macro has a value, or a variable one that is not blank; the profile if it goes
         where the preset places it.
         """
-        profile, word = self.expander.inputs.profile, name.strip().casefold()
-        if word == "persona" and profile is not None and profile.placement != "anchor":
+        word = name.strip().casefold()
+        if word == "persona" and not self.look_up(Expander.read, _has_placed_profile):
             return False
         try:
             value = self._named(word) or ""

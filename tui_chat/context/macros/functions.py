@@ -64,6 +64,11 @@ _value("{{user}}", "the profile's name", lambda inputs: inputs.user_name)
 _value("{{char}}", "the role's name", lambda inputs: inputs.char_name)
 
 
+def profile_text(inputs: Inputs) -> str:
+    """Return the profile's text."""
+    return inputs.profile.content if inputs.profile else ""
+
+
 @macro("{{persona}}", "the profile's text")
 def _persona(call: MacroCall) -> str:
     return call.text.profile()

@@ -514,3 +514,15 @@ def _closes_what_it_opens(text: str) -> bool:
         if depth < 0:
             return False
     return depth == 0 and not re.search(r"^[{}\\]|[{}\\]$|\{\{\{|\}\}\}", text)
+
+
+def test_a_keystroke_leaves_texts_that_do_not_read_the_draft_as_they_are():
+    lines = said("{{user}} {{setvar::x::1}}{{x}}"), said("{{getvar::x}} {{lastMessage}}")
+    preset = Preset("p", lines)
+    first, second = (
+        build_context(Inputs(ENDPOINT, preset, TALK, draft, now=NOW), lambda _: LETTERS).turns
+        for draft in ("a", "ab")
+    )
+    assert first[0].text.plain == "User 1"
+    assert first[0] is second[0]
+    assert [turns[1].text.plain for turns in (first, second)] == ["1 a", "1 ab"]

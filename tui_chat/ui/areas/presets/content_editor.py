@@ -9,7 +9,8 @@ from textual import events, on
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from tui_chat.context.macros.declarations import MacroHelp, complete_macro
+from tui_chat.context.macros.declarations import complete_macro
+from tui_chat.extensions import MacroPath
 from tui_chat.models.text import clean
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
@@ -34,15 +35,15 @@ class MacroList(OptionList, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._offered: tuple[MacroHelp, ...] = ()
+        self._offered: tuple[MacroPath, ...] = ()
 
     @property
-    def chosen(self) -> MacroHelp | None:
+    def chosen(self) -> MacroPath | None:
         """The highlighted macro; None if nothing is offered."""
         at = self.highlighted
         return self._offered[at] if self.display and at is not None else None
 
-    def offer(self, macros: tuple[MacroHelp, ...]) -> None:
+    def offer(self, macros: tuple[MacroPath, ...]) -> None:
         """Offer exactly these macros; hide the list if there are none."""
         if macros != self._offered:
             self._offered = macros
@@ -50,7 +51,7 @@ class MacroList(OptionList, can_focus=False):
             wide = max((len(macro.written) for macro in macros), default=0)
             for macro in macros:
                 line = Text(macro.written.ljust(wide + 2), no_wrap=True)
-                line.append(macro.words, style="dim")
+                line.append(macro.summary, style="dim")
                 self.add_option(Option(line))
             self.highlighted = 0 if macros else None
         self.display = bool(macros)
