@@ -8,13 +8,12 @@ from tests.support.app import (
     composer_facts,
     make_app,
     opened,
-    press,
     say,
     screen_text,
     settle,
     until,
 )
-from tests.support.pictures import NARROW, SIZES, WIDE
+from tests.support.pictures import NARROW, WIDE
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
@@ -46,36 +45,3 @@ async def test_a_click_on_the_model_switches_it(tmp_path: Path) -> None:
             await pilot.press("escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)
             assert app.chat.pane.composer.text == "draft"
-
-
-async def test_the_row_of_hints_is_blank_when_it_has_none_and_moves_nothing(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        activity, transcript = app.chat.pane.activity, app.chat.pane.transcript
-        for size in SIZES:
-            await pilot.resize_terminal(*size)
-            await press(pilot, "x")
-            assert not activity.render().plain
-            rows = transcript.size.height
-            activity.show_status("Loading 4 messages.")
-            await settle(pilot)
-            assert activity.render().plain == "Loading 4 messages."
-            assert transcript.size.height == rows, "the text does not jump"
-            activity.show_status("")
-            await settle(pilot)
-            assert not activity.render().plain
-
-
-async def test_the_row_of_keys_says_what_enter_does_while_there_are_suggestions(tmp_path: Path):
-    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        footer, composer = app.panes.keys, app.chat.pane.composer
-        assert "Enter send" in " ".join(footer.render().plain.split())
-        await pilot.press("/")
-        await until(pilot, lambda: composer.suggestions.is_open)
-        await settle(pilot)
-        words = " ".join(footer.render().plain.split())
-        assert "Enter choose" in words
-        assert "send" not in words
-        await press(pilot, "escape")
-        assert "Enter send" in " ".join(footer.render().plain.split())

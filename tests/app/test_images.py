@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tests.support.app import make_app, opened, replied, say, settle, until
+from tests.support.app import make_app, opened, replied, rows_shown, say, settle, until
 from tests.support.drawings import drawing
 from tests.support.pictures import Album
 from tui_chat.ui.app import TuiChat
@@ -42,7 +42,7 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
         assert app.screen.query_one("#picture", Static).size.height > 10
         await pilot.press("escape")
         await say(pilot, "Draw one.")
-        rows = [line.text for _, line in app.query_one(Transcript)._viewport.rows]
+        rows = rows_shown(app.query_one(Transcript))
         assert any("▣ image  flag.png" in row and "64 × 48" in row for row in rows)
         assert sum("~765 tokens" in row for row in rows) == 2, "that of the model, too"
         app.query_one(Transcript).focus()

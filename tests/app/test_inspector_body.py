@@ -17,7 +17,6 @@ from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
 from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesList
 from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, origin_phrase
 from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
@@ -155,29 +154,6 @@ async def test_a_hidden_character_is_named() -> None:
         app.view.go_to("/messages/4/content")
         await pilot.pause()
         assert "U+202E RIGHT-TO-LEFT OVERRIDE" in app.query_one(OriginStatus).render().plain
-
-
-async def test_hovering_previews_an_origin_and_clicking_keeps_it() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(80, 45)) as pilot:
-        await pilot.pause()
-        layout = app.view.layout_now
-        assert layout is not None
-        row = layout.row_at("/messages/1/content")
-        assert row is not None
-        y = row - app.view.scroll_offset.y
-        await pilot.hover(app.view, offset=(40, y))
-        await pilot.pause()
-        assert isinstance(app.view.under, CursorTarget)
-        assert app.view.under.origin == DATE
-        await pilot.hover(ProtocolTabs)
-        await pilot.pause()
-        assert app.view.under.origin == DRAFT
-        await pilot.click(app.view, offset=(40, y))
-        await pilot.hover(ProtocolTabs)
-        await pilot.pause()
-        assert app.view.under.origin == DATE
-        assert app.view.cursor.row == row
 
 
 async def test_another_protocol_keeps_the_origin_under_the_cursor() -> None:

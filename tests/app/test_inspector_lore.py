@@ -4,8 +4,6 @@ leads to.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -14,7 +12,7 @@ from tests.support.inspector_app import InspectorApp
 from tests.unit.analysis.test_lore_table import BOOK, TEXTS, inputs
 from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.areas.inspector.origins import OriginStatus
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
@@ -74,20 +72,6 @@ async def test_entries_are_listed_by_what_became_of_them() -> None:
         ]
 
 
-async def test_places_tokens_budgets_and_books_are_shown() -> None:
-    budget = replace(BOOK, token_budget=50)
-    other = Lorebook("other", (LorebookEntry("owl", "O.", ("fox",), insertion_point=-2),))
-    app = LoreApp("a fox", books=(budget, other))
-    async with app.run_test(size=(140, 30)) as pilot:
-        rows = await shown(pilot, app)
-        assert " ".join(rows[2].split()) == "Active b 5 of 50 tokens · 2"
-        assert " ".join(rows[3].split()).endswith(
-            "draft. “b” · with the system messages · 5 tokens"
-        )
-        status = app.query_one(OriginStatus).rule
-        assert status.endswith("Of the lorebook “b”. Place: with the system messages; 5 tokens.")
-
-
 async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry() -> None:
     app = LoreApp(*TEXTS)
     async with app.run_test(size=(80, 30)) as pilot:
@@ -117,19 +101,6 @@ async def test_enter_leads_to_the_message_with_the_key_and_w_to_the_entry() -> N
             (OriginKind.HISTORY, "0"),
             (OriginKind.LORE, "b/fox"),
         ]
-
-
-async def test_a_click_on_a_mark_chooses_the_turn() -> None:
-    app = LoreApp(*TEXTS)
-    async with app.run_test(size=(80, 30)) as pilot:
-        rows = await shown(pilot, app)
-        screen = rows_shown(app.lore)
-        y = next(n for n, row in enumerate(screen) if row.startswith("● late"))
-        await pilot.click(app.lore, offset=(rows[4].index("○··●"), y))
-        rows = await shown(pilot, app)
-        assert rows[0].startswith("Turn 1")
-        assert app.lore.row_here is not None
-        assert app.lore.row_here.text.startswith("○ late")
 
 
 async def test_finding_shows_the_entries_that_contain_the_words() -> None:
@@ -164,11 +135,3 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
         view = app.pane.views.current
         assert isinstance(view, LoreView)
         assert rows_shown(view)[0].startswith("No lorebook is searched")
-
-
-async def test_turns_that_are_not_searched_yet_are_blank() -> None:
-    app = LoreApp(*TEXTS, computed=False)
-    async with app.run_test(size=(80, 30)) as pilot:
-        rows = await shown(pilot, app)
-        assert rows[1] == "3 turns not searched yet"
-        assert rows[3].startswith("● fox                    ● “fox” occurs in the draft.")

@@ -9,7 +9,6 @@ from textual.pilot import Pilot
 from tests.support.app import rows_shown, until
 from tests.support.inspector_app import (
     DRAFT,
-    STYLE,
     InspectorApp,
     chat_tree,
     composed,
@@ -18,7 +17,6 @@ from tests.support.inspector_app import (
 )
 from tests.support.tables import each_row
 from tui_chat.models.text import Text
-from tui_chat.ui.areas.inspector.origins import OriginStatus
 
 CHAT = long_chat(60)
 
@@ -120,15 +118,6 @@ async def test_what_is_typed_ends_a_selection_only_where_it_changes_it() -> None
         assert lit(app) == "model"
         app.pane.forget()
         assert app.screen.get_selected_text() is None
-
-
-async def test_a_click_on_the_line_of_the_origin_goes_to_the_source() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(80, 45)) as pilot:
-        app.view.go_to("/messages/1/content")
-        await pilot.pause()
-        await pilot.click(OriginStatus)
-        assert app.origins == [STYLE]
 
 
 async def test_text_of_the_other_views_is_selected_too_and_a_click_acts_as_before(

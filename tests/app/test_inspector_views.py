@@ -136,20 +136,6 @@ async def test_the_context_view_shows_placement_and_unfolds_a_turn() -> None:
         assert "System messages go first" not in rows_of(app)
 
 
-async def test_the_omitted_history_unfolds_with_its_cost() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(80, 40)) as pilot:
-        await press(pilot, "c")
-        view = app.pane.views.current
-        assert isinstance(view, RowsView)
-        at = next(i for i, row in enumerate(view.rows) if "left out" in row.text)
-        await pilot.click(view, offset=(4, at))
-        await pilot.pause()
-        assert "Hello" in view.rows[at + 1].text
-        view.set_cursor(at + 1)
-        assert "3 tokens" in view.rows[at + 1].hint
-
-
 def with_muted(*, is_history_sent: bool = True) -> Composed:
     """A request of which a message is muted; perhaps nothing else of the history is sent."""
     request = composed(limit=None)

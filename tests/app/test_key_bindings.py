@@ -6,16 +6,13 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
-from textual.widgets import Static
 
-from tests.support.app import make_app, opened, press, rows_shown, say, settle, told, until
-from tests.support.pictures import MEDIUM, SIZES, WIDE
+from tests.support.app import make_app, opened, rows_shown, settle, told, until
+from tests.support.pictures import MEDIUM, WIDE
 from tests.support.tables import each_row
-from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.key_bar import KeyBar
 
 
@@ -93,32 +90,6 @@ async def test_nothing_is_bound_to_tab_or_enter_by_another_name(tmp_path: Path) 
         assert not keys & {"ctrl+i", "ctrl+m"}
 
 
-async def test_the_footer_has_the_keys_of_the_app_and_a_click_presses_them(tmp_path: Path) -> None:
-    """At every size, in every pane; words that do not fit are left out as a whole."""
-    everywhere = {action.label for action in ACTIONS if action.in_footer}
-    async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "hello")
-        bar = app.query_one(KeyBar)
-        for size in (*SIZES, (60, 15)):
-            await pilot.resize_terminal(*size)
-            for keys in ((), ("shift+tab",), ("f2",), ("f3",), ("f4",)):
-                app.chat.focus()
-                await press(pilot, *keys)
-                line = bar.render().plain
-                assert len(line) <= size[0], (size, keys)
-                assert {"F1", "Help", "Ctrl+P", "Commands"} <= set(line.split()), (size, keys)
-                entries = [each.strip().split(" ", 1) for each in line.split("  ") if each.strip()]
-                words = {each[1] for each in entries if len(each) == 2}
-                assert words <= everywhere, (size, keys)
-            app.chat.focus()
-            await settle(pilot)
-            await pilot.click(bar, offset=(bar.render().plain.index("F1 Help") + 1, 0))
-            await dialog(pilot, app)
-            assert str(app.screen.query(Static).first().render()).startswith("Composer")
-            await press(pilot, "escape")
-
-
 async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,19 +124,6 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
         await pilot.press("y")
         await until(pilot, lambda: "No browser" in told(app))
         assert app.clipboard == "https://example.org/"
-
-
-async def test_help_starts_with_the_focused_pane(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        for pane, title in ((SessionList, "Sessions"), (Transcript, "Conversation")):
-            app.query_one(pane).focus()
-            await settle(pilot)
-            await pilot.press("f1")
-            await dialog(pilot, app)
-            assert str(app.screen.query(Static).first().render()).startswith(title)
-            await pilot.press("escape")
-            await dialog(pilot, app, is_open=False)
 
 
 @each_row("key", ["ctrl+q", "f10", None])

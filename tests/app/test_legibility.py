@@ -5,7 +5,7 @@ from pathlib import Path
 
 from textual.strip import Strip
 
-from tests.support.app import make_app, opened, say, settle, until
+from tests.support.app import make_app, opened, say, screen_strips, settle, until
 from tests.support.contrast import contrast
 from tests.support.inspector_app import (
     DATE,
@@ -81,5 +81,4 @@ async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path
             app.theme = name
             app.query_one(pane).focus()
             await settle(pilot)
-            strips = app.screen._compositor.render_strips()
-            assert hardly_read(strips) == [], (name, pane)
+            assert hardly_read(screen_strips(app)) == [], (name, pane)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from textual.notifications import SeverityLevel
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -18,57 +17,16 @@ from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.notification_log import NotificationLog
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.notifications import (
-    MAX_SECONDS,
     MAX_WAITING,
-    MOST_LINES,
     NotificationLine,
-    reading_seconds,
     show_error,
 )
-
-
-@each_row(
-    ("length", "severity", "seconds"),
-    [
-        (10, "information", 4),
-        (10, "warning", 6),
-        (10, "error", 12),
-        (180, "information", 10),
-        (100_000, "error", MAX_SECONDS),
-    ],
-)
-def test_a_notification_is_shown_as_long_as_it_takes_to_read(
-    length: int, severity: SeverityLevel, seconds: float
-) -> None:
-    assert reading_seconds("x" * length, severity) == seconds
 
 
 def line(app: TuiChat) -> str:
     """Return what the line at the bottom of the top screen says."""
     found = [each for each in app.screen.query(NotificationLine) if each.display]
     return found[0].render().plain.strip() if found else ""
-
-
-@each_row("size", [(160, 45), (80, 24)])
-async def test_a_notification_covers_nothing(size: tuple[int, int], tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=size) as pilot:
-        app = await opened(pilot)
-        bar, composer = app.query_one(KeyBar), app.query_one(Composer)
-        app.notify("Something was done.", markup=False)
-        await settle(pilot)
-        assert line(app).startswith("Something was done.")
-        assert "F1 Help" in line(app), "there is room for keys"
-        assert bar.region.height == 1
-        assert not bar.region.overlaps(composer.region)
-        show_error(app, InputError("word " * 200, advice="Try."))
-        await settle(pilot)
-        assert 1 < bar.region.height <= MOST_LINES
-        assert not bar.region.overlaps(composer.region), "what stands above gives way"
-        assert "notifications has all of it" in line(app)
-        app.notifications.clear()
-        await settle(pilot)
-        assert bar.region.height == 1
-        assert line(app).split()[:2] == ["F1", "Help"]
 
 
 async def test_a_replaced_error_is_shown_again(tmp_path: Path) -> None:

@@ -469,35 +469,6 @@ async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
         assert pane.rows.drop is None
         assert pane.edits is not None
         assert not pane.edits.is_changed
-        await begin_again(pilot, pane)
-
-        # Two clicks open the form.
-        await pilot.double_click(PresetRows, offset=(20, line_of(pane, "lore")))
-        await settle(pilot)
-        assert pane.form.content.has_focus
-        assert pane.form.content.text == "It rains."
-        await begin_again(pilot, pane)
-
-        # The parts of the request fold.
-        await press(pilot, "down", "down", "z")
-        assert "▸ Before the chat ─" in lines(pane)[line_of(pane, "Before")]
-        assert lines(pane)[line_of(pane, "Before")].split()[-3:-1] == ["1", "message"]
-        assert not any("lore" in line for line in lines(pane))
-        await press(pilot, "x", "space", "r")
-        assert preset_of(pane) is pane.edits.saved, "no key changes what is not seen"  # type: ignore[union-attr]
-        await press(pilot, "enter", "end", "left")
-        assert "▸ Chat history ─" in lines(pane)[line_of(pane, "history")]
-        assert not any("Note" in line for line in lines(pane))
-        await press(pilot, "right")
-        assert any("Note" in line for line in lines(pane))
-        await press(pilot, "Z")
-        assert len([line for line in lines(pane) if line]) == 3
-        pane.rows.light(4)
-        await settle(pilot)
-        assert any("Note" in line for line in lines(pane))
-        await pilot.click(pane.rows, offset=(3, line_of(pane, "Before")))
-        await settle(pilot)
-        assert any("lore" in line for line in lines(pane))
 
 
 async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:

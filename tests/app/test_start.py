@@ -55,19 +55,6 @@ def slow_store(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return is_free
 
 
-async def test_early_words_go_to_the_last_session_which_the_first_frame_names(tmp_path: Path):
-    with Provider(chat_text("Fine.")) as provider:
-        await begin_session(tmp_path, provider)
-        async with start(tmp_path) as screen:
-            assert "the first words" in title_of(screen)
-            assert "New chat" not in screen.text
-            await screen.type("typed early")
-            await screen.press("enter")
-            await screen.sees("4 messages")
-            assert "the first words" in title_of(screen)
-            assert await sent(screen, provider) == ["the first words", "typed early"]
-
-
 async def test_the_last_session_is_named_while_the_store_opens(
     tmp_path: Path, slow_store: asyncio.Event
 ):
@@ -160,16 +147,3 @@ async def test_an_early_command_and_file_belong_to_the_named_session(
             await sent(screen, provider)
         assert "the note's text" in str(provider.bodies[-1]["messages"][-1])
         assert "the first words" in str(provider.bodies[-1])
-
-
-async def test_the_first_preset_editor_has_its_place_at_once(
-    tmp_path: Path, slow_store: asyncio.Event
-):
-    async with start(tmp_path) as screen:
-        await screen.press("f3")
-        try:
-            await screen.sees("Opening the preset editor")
-        finally:
-            slow_store.set()
-        await screen.loses("Opening the preset editor")
-        await screen.sees("Chat history")

@@ -12,6 +12,7 @@ from tests.support.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.areas.inspector.origins import OriginStatus
 from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.presets.pane import PresetPane
 
@@ -51,7 +52,7 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
             inspector.view_shown = "payload"
             await walk_to(pilot, pane, name)
             assert inspector.view_shown == "payload"
-            under = inspector._status.under
+            under = inspector.query_one(OriginStatus).under
             assert under.origin.kind is kind, name
             await settle(pilot)
         assert told(app) == []

@@ -16,6 +16,7 @@ from textual.app import App
 from textual.content import Content
 from textual.pilot import Pilot
 from textual.scroll_view import ScrollView
+from textual.strip import Strip
 from textual.widgets import Input
 
 from tests.support.databases import provide_database
@@ -249,9 +250,14 @@ def told(app: TuiChat) -> str:
 def screen_text(app: App[None]) -> str:
     """Return the screen's rows as text."""
     width, height = app.size
-    strips = app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
+    strips = screen_strips(app)
     assert len(strips) == height
     return "\n".join(strip.text[:width] for strip in strips)
+
+
+def screen_strips(app: App[None]) -> list[Strip]:
+    """Return the screen's rows as they are drawn; Textual has no public way to them."""
+    return app.screen._compositor.render_strips(app.size)  # pyright: ignore[reportPrivateUsage]
 
 
 def rows_shown(view: ScrollView) -> list[str]:

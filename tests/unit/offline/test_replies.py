@@ -100,12 +100,6 @@ async def test_a_stop_sequence_is_never_sent(client, protocol, stream):
         assert b'"stop_sequence":"STOP-HERE"' in response.content
 
 
-@each_row("protocol", ["openai_chat", "anthropic", "gemini", "ollama"])
-async def test_text_that_only_begins_like_a_stop_is_sent(client, protocol):
-    reply = read_reply(protocol, await ask(client, protocol, "echo", "so it ST", stop="STOP"))
-    assert reply.text == "so it ST"
-
-
 @each_row(
     ("model", "seconds"),
     [("lorem:60:600", 10.0), ("lorem:600:600", 1.0), ("lorem", 15.0), ("echo:10", 0.1)],

@@ -62,17 +62,6 @@ def test_high_contrast_has_high_contrast(kind: str, ground: str) -> None:
     assert contrast(ink, value(theme, ground)) >= 7
 
 
-@each_row(("name", "kind", "ground"), list(product(THEMES, KINDS, GROUNDS)), ids=str)
-def test_origin_colors_are_legible(name: str, kind: str, ground: str) -> None:
-    theme = THEMES[name]
-    assert contrast(theme.variables[f"origin-{kind}"], value(theme, ground)) >= 4.5
-
-
-@each_row(("name", "text", "ground"), list(product(THEMES, TEXTS, GROUNDS)))
-def test_text_colors_are_legible(name: str, text: str, ground: str) -> None:
-    assert contrast(value(THEMES[name], text), value(THEMES[name], ground)) >= 4.5
-
-
 @each_row(
     ("text", "fault"),
     [

@@ -8,9 +8,7 @@ from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.lorebooks.book_index import entry_origin
 from tui_chat.models.endpoint import ModelFacts, Protocol
-from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
@@ -69,28 +67,6 @@ def test_a_note_marks_the_row_of_its_subject(protocol: Protocol) -> None:
     else:
         assert len(found) == 1
         assert "Later:" in found[0]
-
-
-def test_a_folded_message_carries_the_marks_of_its_content() -> None:
-    one = composed(Protocol.ANTHROPIC)
-    layout, marks = laid_out(one), NotePlaces(one.notes)
-    row = layout.row_at("/system/1/text")
-    assert row is not None
-    layout.fold(row)
-    spots = [layout.spot(row) for row in range(layout.rows)]
-    [folded] = [spot for spot in spots if spot.folded]
-    note = marks.at(layout, folded)
-    assert note is not None
-    assert note.code == "system-moved"
-
-
-def test_a_lore_entry_is_one_of_its_lorebook() -> None:
-    entry = entry_origin("Team facts", LorebookEntry("pool", name="Pool"))
-    macro = Origin(OriginKind.MACRO, "{{user}}", "user", entry)
-    assert macro.outermost == entry
-    assert origin_phrase(CursorTarget(macro, macro, "", 0)) == (
-        "macro “user” in lore entry “Pool” of the lorebook “Team facts”"
-    )
 
 
 def test_a_field_of_a_message_is_called_one_of_the_message() -> None:

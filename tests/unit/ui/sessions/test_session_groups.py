@@ -11,7 +11,6 @@ from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.sessions.session_groups import (
     SessionFilter,
-    grouped,
 )
 
 
@@ -23,13 +22,6 @@ def sessions(numbers: list[int]) -> list[SessionSummary]:
 
 
 NUMBERS = st.lists(st.integers(0, 60), unique=True)
-
-
-def test_each_group_has_its_sessions_newest_first():
-    groups = grouped(sessions([0, 5, 1, 40, 2]), "time", NOW)
-    assert [[s.session_id for s in group.sessions] for group in groups] == [
-        *(["s1"], ["s2"], ["s5"], ["s40"], ["s0"])
-    ]
 
 
 @given(
