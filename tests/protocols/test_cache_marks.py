@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.regions import regions
 from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
@@ -94,8 +95,8 @@ def test_the_mark_moves_on_and_the_turns_stay_the_same() -> None:
 
 
 def test_a_mark_names_the_line_that_placed_it() -> None:
-    regions = composed(history()).payload.regions()
-    sent_marks = [r for r in regions if r.piece.text == "ephemeral"]
+    found = regions(composed(history()).payload)
+    sent_marks = [r for r in found if r.piece.text == "ephemeral"]
     assert [r.piece.origin.within.id for r in sent_marks if r.piece.origin.within] == ["history"]
     assert sent_marks[0].piece.origin.kind is OriginKind.PRESET
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.regions import regions
 from tests.support.requests import (
     CHAT,
     GEMINI,
@@ -83,7 +84,7 @@ def test_every_character_of_a_message_keeps_its_origin(target: Protocol) -> None
     parts = [{"type": "text", "text": "first"}, PICTURE, {"type": "text", "text": "second"}]
     tree = encoded(decoded(chat(user(parts))), target).tree
     assert isinstance(tree, Obj)
-    pieces = [r.piece for r in render(tree).regions() if r.piece.origin.kind is OriginKind.HISTORY]
+    pieces = [r.piece for r in regions(render(tree)) if r.piece.origin.kind is OriginKind.HISTORY]
     texts = {p.text: p.start for p in pieces if p.start is not None and p.origin.within is None}
     assert texts == {"first": 0, "second": 5}
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.regions import regions
 from tests.support.requests import (
     OLLAMA,
     RESPONSES,
@@ -45,7 +46,7 @@ def test_the_context_limit_of_the_request_is_sent() -> None:
     assert json.loads(limited.payload.body)["options"] == {"num_ctx": 4096}
     origins = {
         region.piece.origin.name
-        for region in limited.payload.regions()
+        for region in regions(limited.payload)
         if region.piece.origin.kind is OriginKind.SETTING and region.piece.origin.id == "num_ctx"
     }
     assert origins == {"num_ctx: the context limit that this request was built for"}

@@ -11,6 +11,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.regions import regions
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
 from tui_chat.compose import compose
@@ -84,7 +85,7 @@ def test_every_fragment_names_its_source_and_every_source_its_places(
     }
     quoted: dict[tuple[OriginKind, str], str] = defaultdict(str)
     at = 0
-    for region in composed.payload.regions():
+    for region in regions(composed.payload):
         piece = region.piece
         is_colon = piece.text == ": " and piece.start is None and not piece.is_key
         raw = ":" if is_colon else piece.text

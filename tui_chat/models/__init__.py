@@ -12,7 +12,7 @@ prices         Prices, PriceTable: what providers charge for their models
 envelope       Turn, ChatEnvelope, Note: what the model will see, protocol-free
 semantics      what only some protocols can express
 json_tree      Tree: the request body, whose characters know their origin, and its bytes
-payload        Payload, Region, render: the body's bytes, its lines for reading, its origins
+payload        Payload, render: the body's bytes, its lines for reading, its origins
 stream_events  StreamEvent: what a streamed reply consists of
 reply          Reply, advance: a reply while it arrives
 token_probabilities  TokenProbability: how likely a token of a reply was

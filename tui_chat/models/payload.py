@@ -6,7 +6,6 @@
 3. A line is made of pieces, each of one origin. A quoted piece's characters, unescaped, are a
    verbatim part of that origin's text; the others (keys, punctuation, numbers) carry the origin of
    what they stand for.
-4. A region maps a piece to its place on a line and in the body.
 """
 
 from __future__ import annotations
@@ -170,19 +169,6 @@ def _string_pieces(text: Text) -> Iterator[LinePiece]:
     yield _QUOTE
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A run of characters of one origin, in both forms of the payload."""
-
-    line: int
-    """From 0."""
-    column: int
-    """From 0, in characters, indent included."""
-    byte: int
-    """Offset of the same characters in the body."""
-    piece: LinePiece
-
-
 class Payload:
     """A rendered request body. Made by `render`; compare by `body`."""
 
@@ -208,17 +194,6 @@ class Payload:
     def text(self) -> str:
         """The whole pretty text. Costs its length; the screen uses `lines`."""
         return "\n".join(line.text for line in self.lines)
-
-    def regions(self) -> Iterator[Region]:
-        """Walk all regions in reading order. Costs the payload's length."""
-        byte = 0
-        for number, line in enumerate(self.lines):
-            column = 2 * line.indent
-            for piece in line.pieces:
-                blank = 1 if piece is COLON else 0
-                yield Region(number, column, byte, piece)
-                column += len(piece.text)
-                byte += len(piece.text.encode()) - blank
 
 
 def render(tree: Tree) -> Payload:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from tests.support.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESULT, agent_body
+from tests.support.regions import regions
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.history_parts import HistoryPart, parts_of
@@ -61,7 +62,7 @@ def test_a_captured_request_is_divided_into_tools_and_parts(protocol: Protocol) 
 @each_row("user", ["kim", "\ud800"], ids=["", "half a character, which cannot be sent again"])
 def test_each_character_of_a_captured_tool_has_its_origin(protocol: Protocol, user: str) -> None:
     composed = captured({**agent_body(protocol), "metadata": {"user_id": user}}, protocol)
-    pieces = [region.piece for region in composed.payload.regions()]
+    pieces = [region.piece for region in regions(composed.payload)]
     kinds = {piece.origin.kind for piece in pieces}
     assert {piece.origin.id for piece in pieces if piece.origin.kind is OriginKind.TOOL} == set(
         NAMES
@@ -87,7 +88,7 @@ def test_an_own_tool_has_its_origin_and_its_tokens(protocol: Protocol) -> None:
     assert [item.name for item in tools.items] == ["look"]
     origin = Origin(OriginKind.TOOL, "look")
     assert origin.label == "tool “look”"
-    of_tool = [r.piece for r in composed.payload.regions() if r.piece.origin == origin]
+    of_tool = [r.piece for r in regions(composed.payload) if r.piece.origin == origin]
     assert any(piece.text == "Looks at a file." for piece in of_tool)
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.regions import regions
 from tests.support.strategies import sources, trees
 from tests.support.tables import each_row
 from tui_chat.models.json_tree import Obj, Str, plain, tree_of
@@ -31,7 +32,7 @@ def test_the_characters_of_a_region_come_from_its_origin(data: st.DataObject):
     source = data.draw(sources)
     payload = render(data.draw(trees(source)))
     lines = payload.text.split("\n")
-    for region in payload.regions():
+    for region in regions(payload):
         shown = region.piece.text
         assert lines[region.line][region.column : region.column + len(shown)] == shown
         if region.piece.start is not None:
@@ -45,7 +46,7 @@ def test_the_characters_of_a_region_come_from_its_origin(data: st.DataObject):
 def test_regions_cover_the_body_without_a_gap(data: st.DataObject):
     payload = render(data.draw(trees(data.draw(sources))))
     at = 0
-    for region in payload.regions():
+    for region in regions(payload):
         is_colon = region.piece.text == ": " and region.piece.start is None
         shown = ":" if is_colon and not region.piece.is_key else region.piece.text
         assert region.byte == at
@@ -82,5 +83,5 @@ def test_a_written_colon_keeps_its_space() -> None:
         ": ", Origin(OriginKind.DRAFT)
     )
     payload = render(Obj((("content", Str(text + Text.glue("!"))),)))
-    last = next(region for region in payload.regions() if region.piece.text == "!")
+    last = next(region for region in regions(payload) if region.piece.text == "!")
     assert payload.body[last.byte :] == b'!"}'
