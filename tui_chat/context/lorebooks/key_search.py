@@ -38,26 +38,6 @@ KeyPlace: TypeAlias = Message | LorebookEntry | str | None
 the typed draft."""
 
 
-class SearchedTexts:
-    """The texts of one request as they are searched."""
-
-    def __init__(self, inputs: Inputs) -> None:
-        self._inputs = inputs
-        self._expander = Expander(inputs)
-        self._contents: dict[int, str] = {}
-        """The expanded content of entries, by their identity."""
-
-    def expanded(self, text: str, *, is_card: bool = False) -> str:
-        """Return a text with its macros expanded; what it sets holds for later ones."""
-        return self._expander.expand_text(text, _LORE, is_card=is_card)
-
-    def content(self, entry: LorebookEntry) -> str:
-        """Return the content of an entry, expanded once for a request."""
-        if id(entry) not in self._contents:
-            self._contents[id(entry)] = self.expanded(entry.content)
-        return self._contents[id(entry)]
-
-
 class KeySearch:
     """The keys that occur in the conversation, in active entries and in other texts."""
 
@@ -68,7 +48,9 @@ class KeySearch:
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
-        self._sent = SearchedTexts(inputs)
+        self._expander = Expander(inputs)
+        self._contents: dict[int, str] = {}
+        """The expanded content of entries, by their identity."""
         self._changes = self.dialect.changes(inputs)
         self._round_texts: list[str] = []
         """The contents of the entries of each earlier round."""
@@ -122,7 +104,7 @@ class KeySearch:
         for line in searched_texts(self._inputs):
             text, name = line.message.content, line.message.name
             if self.dialect.searches_sent_texts:
-                text = self._sent.expanded(text, is_card=line.message.id == "depth_prompt")
+                text = self._expanded(text, is_card=line.message.id == "depth_prompt")
             yield name, text
 
     def _first_texts(self, number: int, depth: int) -> dict[int, int]:
@@ -133,9 +115,17 @@ class KeySearch:
                 first.setdefault(key, place)
         return first
 
+    def _expanded(self, text: str, *, is_card: bool = False) -> str:
+        """Return a text with its macros expanded; what it sets holds for later ones."""
+        return self._expander.expand_text(text, _LORE, is_card=is_card)
+
     def content(self, entry: LorebookEntry) -> str:
-        """Return the content of an entry as it is searched and charged."""
-        return self._sent.content(entry) if self.dialect.searches_sent_texts else entry.content
+        """Return the content of an entry as it is searched and charged, expanded once."""
+        if not self.dialect.searches_sent_texts:
+            return entry.content
+        if id(entry) not in self._contents:
+            self._contents[id(entry)] = self._expanded(entry.content)
+        return self._contents[id(entry)]
 
     def search_content(self, entries: list[LorebookEntry], at: int) -> None:
         """Search the content of a round's entries; `at` have been searched before."""
@@ -219,7 +209,7 @@ class KeySearch:
         index = candidate.indexed.index
         wanted = index.with_names(index.keys[key].text)
         if key in index.with_macros:
-            wanted = self._sent.expanded(index.keys[key].text)
+            wanted = self._expanded(index.keys[key].text)
         if not index.occurs_in_all(key, wanted, self._all_texts(candidate, state)):
             return None
         for place, (message, text) in enumerate(self.texts[: self.depth(candidate)]):
@@ -231,7 +221,7 @@ class KeySearch:
         """Yield names and content of the other texts that are searched for an entry."""
         for words, text in self.conditions.source_texts(entry):
             if self.dialect.searches_sent_texts:
-                text = self._sent.expanded(text, is_card=words != "persona")
+                text = self._expanded(text, is_card=words != "persona")
             yield words, text
 
     def _all_texts(self, candidate: RankedEntry, state: str) -> str:

@@ -46,7 +46,7 @@ _CLASSES = {
 _TOKEN = re.compile(
     r"\\u\{0*(?P<long>[0-9a-fA-F]{1,6})\}"
     r"|\\u(?P<high>[dD][89abAB][0-9a-fA-F]{2})\\u(?P<low>[dD][c-fC-F][0-9a-fA-F]{2})"
-    r"|\\(?P<escaped>.?)|(?P<group>\((?:\?(?:<[^\W\d]\w*>|<?.?))?)|(?P<other>\[\^?\]?|[\].){])",
+    r"|\\(?P<escaped>.?)|(?P<group>\((?:\?(?:<[^\W\d]\w*>|<?.?))?)|(?P<other>\[\^?\]?|[\].){^$])",
     re.DOTALL,
 )
 
@@ -93,6 +93,8 @@ def _translated(source: str, flags: str) -> str:
                 return r"[\s\S]"
             case "." if "s" not in flags:
                 return r"[^\n\r\u2028\u2029]"
+            case "^" | "$" if "m" not in flags:
+                return r"\A" if token[0] == "^" else r"\Z"
             case "{" if following == ",":
                 return r"\{"
             case "[" | "[^":
@@ -181,8 +183,6 @@ class Pattern:
         if source.isascii() or "i" not in flags:  # else case is ignored in ASCII only
             options |= re.ASCII
         translated = _translated(source, flags)
-        if "m" not in flags:
-            translated = _ENDS.sub(lambda end: _WHOLE.get(end[0], end[0]), translated)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # of sets in classes
@@ -352,8 +352,6 @@ class Pattern:
         return first
 
 
-_ENDS = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|[\^$]", re.DOTALL)
-_WHOLE = {"^": r"\A", "$": r"\Z"}
 _tests: dict[tuple[str, int], Test] = {}
 
 

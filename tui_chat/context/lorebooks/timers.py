@@ -68,7 +68,7 @@ def _begun(book: str, entry: LorebookEntry, length: int) -> Iterator[LoreTimer]:
 
 def with_lore_timers(inputs: Inputs) -> Inputs:
     """Return the inputs with the timers that hold after the replies of their history."""
-    if not _are_timed(inputs.searched_lorebooks):
+    if not any(map(_is_timed, inputs.searched_lorebooks)):
         return inputs
     history = inputs.history
     timers = _timeline(history, conversation_setup(inputs)).at(len(history))
@@ -83,7 +83,7 @@ class TurnInputs(Sequence[Inputs]):
         self._setup = conversation_setup(inputs)
         self._history = inputs.history
         self._lengths = reply_places(inputs.history)
-        timed = _are_timed(inputs.searched_lorebooks)
+        timed = any(map(_is_timed, inputs.searched_lorebooks))
         self._timeline = _timeline(self._history, self._setup) if timed else None
 
     def __len__(self) -> int:
@@ -158,10 +158,6 @@ def conversation_setup(inputs: Inputs) -> Inputs:
 
 def _at(setup: Inputs, history: tuple[Message, ...], timers: tuple[LoreTimer, ...]) -> Inputs:
     return replace(setup, history=history, chat=replace(setup.chat, timers=timers))
-
-
-def _are_timed(books: tuple[Lorebook, ...]) -> bool:
-    return any(map(_is_timed, books))
 
 
 @Memo
