@@ -8,7 +8,8 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
 5. `{{// ...}}` is a comment. The macros in it are expanded, since they may set variables.
 6. `{{if ...}}...{{/if}}`: what stands between a macro and its end is its last argument, if it lacks
    that or has none. `{{#if ...}}` keeps the white space of it.
-7. In a text of a character card `<user>`, `<char>` and `<bot>` are macros, too.
+7. With `is_card`, for texts of a character card and conversations that a builder expands, `<user>`,
+   `<char>` and `<bot>` are macros, too.
 8. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
    depth of expansion.
 """
