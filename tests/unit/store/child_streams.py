@@ -24,7 +24,7 @@ from tui_chat.store import Store
 
 async def main(path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    store = await Store.open(path, now=time.time, new_id=lambda: uuid.uuid4().hex)
+    store = await Store.open(path, now=time.time, new_id=lambda: uuid.uuid4().hex, busy_timeout=60)
     session = await store.sessions.create(title=str(seed))
     record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}")
     exchange = await store.replies.begin(
