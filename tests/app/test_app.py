@@ -121,30 +121,6 @@ async def test_a_rate_limit_is_counted_down_and_a_click_tries_again(tmp_path: Pa
         assert workspace.state.entries[-1].siblings == 1, "the failed attempt is no version"
 
 
-async def test_no_editing_key_can_break_the_composer(tmp_path: Path):
-    """Each key is pressed in no text, and at the start and the end of two lines."""
-    line_deleted = ("x", "xlines", "two\nx")
-    expected = {
-        "ctrl+x": line_deleted,
-        "ctrl+shift+k": line_deleted,
-        "ctrl+k": ("x", "x\nlines", "two\nlinesx"),
-        "ctrl+u": ("x", "xtwo\nlines", "two\nx"),
-    }
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        composer = app.query_one(Composer)
-        found: dict[str, tuple[str, ...]] = {}
-        for key in expected:
-            texts: list[str] = []
-            for text, cursor in (("", (0, 0)), ("two\nlines", (0, 0)), ("two\nlines", (1, 5))):
-                composer.text = text
-                composer.move_cursor(cursor)
-                await pilot.press(key, "x")
-                texts.append(composer.text)
-            found[key] = tuple(texts)
-        assert found == expected
-
-
 async def test_enter_twice_sends_once(tmp_path: Path):
     received: list[HttpRequest] = []
     async with make_app(tmp_path, model="echo", on_request=received.append).run_test(

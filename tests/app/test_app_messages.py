@@ -23,7 +23,6 @@ from tests.support.app import (
 )
 from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
@@ -211,18 +210,3 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         await until(pilot, lambda: line.title == "Another way")
         await until(pilot, lambda: line.subtitle == "fork of Hello")
         assert composer_facts(app).startswith("mirror · loopback · ")
-
-
-@each_row("size", [(160, 45), (80, 24)], ids=str)
-async def test_the_request_that_produced_a_reply_is_shown(size: tuple[int, int], tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=size) as pilot:
-        app = await at_transcript(pilot, "Hello")
-        app.query_one(Composer).text = "and more"
-        await settle(pilot)
-        inspector = app.query_one(Inspector)
-        before = inspector.composed
-        await pilot.press("i")
-        await until(pilot, lambda: inspector.composed is not before)
-        assert b"Hello" in inspector.composed.payload.body
-        assert b"and more" not in inspector.composed.payload.body
-        assert inspector.is_on_screen

@@ -65,21 +65,6 @@ async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:
         assert "No matches" in app.screen.query_one(OptionList).render_line(0).text
 
 
-async def test_help_lists_first_what_one_does_with_a_message(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        app.chat.pane.transcript.focus()
-        await settle(pilot)
-        title, keys = app.action_index.help_sections()[0]
-        assert title == "Conversation"
-        assert keys[0][:2] == ("←", "Previous version")
-        titles = [each.title for each in keys]
-        assert titles.index("Regenerate this reply") < titles.index("Up")
-        app.chat.pane.composer.focus()
-        await settle(pilot)
-        assert app.action_index.help_sections()[0][1][0][:2] == ("Enter", "Send")
-
-
 async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)

@@ -65,7 +65,8 @@ async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
     with pytest.raises(ZeroDivisionError):  # noqa: PT012  it comes out of the app's context
         async with app.run_test(size=(120, 40)) as pilot:
             await until(pilot, lambda: app.is_workspace_open)
-            app._handle_exception(ZeroDivisionError("while it was drawn"))
+            app.call_later(fail)
+            await until(pilot, lambda: not app.is_running)
     app = make_app(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_workspace_open)

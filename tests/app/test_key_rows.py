@@ -5,13 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from textual.widgets import TextArea
-
 from tests.app.test_keys import PANES, go_to
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
-
-ALL = "? all keys"
 
 
 def row_above_footer(screen: Screen) -> str:
@@ -55,14 +51,6 @@ async def test_the_list_of_keys_has_every_key_of_the_pane_and_can_be_searched(
                 await screen.sees("Fork session from here")
                 await screen.press("escape")
                 await screen.loses("Type to search keys")
-
-
-async def test_a_question_mark_is_text_in_the_message_box(tmp_path: Path) -> None:
-    async with open_screen(tmp_path) as screen:
-        await screen.type("why?")
-        assert screen.app.query_one("Composer", TextArea).text == "why?"
-        assert ALL not in screen.text
-        await screen.sees("F1 Help")
 
 
 async def test_the_row_follows_the_focus_and_a_click_on_it_presses_the_key(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.screen import open_screen
-from tests.support.server import Provider, chat_text
 
 OFFLINE = 'model = "mirror"\n'
 ANTHROPIC = (
@@ -22,18 +21,6 @@ async def test_a_request_over_budget_says_by_how_much_and_of_what(tmp_path: Path
         await screen.sees("over the budget of 30")
         await screen.sees("Over budget by", "even without", "limit 40 −")
         assert len(screen.lines_with("over the budget of 30")) == 3  # composer, rule and details
-
-
-async def test_protocols_have_readable_names_where_there_is_little_room(tmp_path: Path):
-    async with open_screen(tmp_path, config=OFFLINE) as screen:
-        await screen.press("f4")
-        await screen.sees("1•OpenAI 2 Respon… 3 Anthro… 4 Gemini 5 Ollama")
-        await screen.press("3")
-        await screen.sees("max_tokens", "Enter sends")
-        await screen.sees("1•OpenAI 2 Respon… 3 Anthro… 4 Gemini 5 Ollama")
-        await screen.press("i")
-        await screen.sees("message")
-        assert " turns" not in screen.text
 
 
 async def test_forms_and_lists_use_the_terms_of_the_field(tmp_path: Path):
@@ -73,40 +60,3 @@ async def test_a_missing_key_names_whose_it_is(tmp_path: Path):
         await screen.sees("Anthropic requires max_t")
         await screen.press("escape", "enter")
         await screen.sees("No API key for away (NO_SUCH_KEY is not set).")
-
-
-async def test_a_second_session_does_not_make_each_row_two(tmp_path: Path):
-    with Provider(chat_text("Yes.")) as provider:
-        async with open_screen(tmp_path, config=provider.config()) as screen:
-            for words in ("first", "second", "third"):
-                await screen.type(words)
-                await screen.press("enter")
-                await screen.sees("Yes.")
-                await screen.press("ctrl+n")
-                if words == "first":
-                    await screen.type("/role")
-                    await screen.press("escape", "enter")
-                    await screen.sees("No role")
-                    await screen.type("No role")
-                    await screen.press("enter")
-            await screen.sees("first", "second", "third")
-
-
-async def test_a_session_of_which_there_is_nothing_to_say_has_one_line(tmp_path: Path):
-    with Provider(chat_text("Yes.")) as provider:
-        async with open_screen(tmp_path, config=provider.config()) as screen:
-            for words in ("first", "second", "third"):
-                if words == "third":
-                    await screen.type("/role")
-                    await screen.press("escape", "enter")
-                    await screen.sees("No role")
-                    await screen.type("No role")
-                    await screen.press("enter")
-                await screen.type(words)
-                await screen.press("enter")
-                await screen.sees("Yes.")
-                await screen.press("ctrl+n")
-            await screen.until(lambda: "third" in screen.text, "not listed")
-            column = [line[:30].rstrip() for line in screen.lines]
-            [row] = [row for row, line in enumerate(column) if "third" in line]
-            assert "second" in column[row + 1], screen.text

@@ -84,17 +84,6 @@ class Reply:
     """Reasoning included."""
 
 
-def events(response: httpx.Response) -> list[tuple[str | None, Any]]:
-    """Event name and data of each event; data is JSON, or `[DONE]`."""
-    found: list[tuple[str | None, Any]] = []
-    for block in response.content.decode().replace("\r\n", "\n").split("\n\n"):
-        if block:
-            fields = dict(line.split(": ", 1) for line in block.split("\n"))
-            data = fields["data"]
-            found.append((fields.get("event"), data if data == "[DONE]" else json.loads(data)))
-    return found
-
-
 def read_reply(protocol: str, response: httpx.Response) -> Reply:
     """Read a reply, streamed or not, to its end, as the app does. `test_sdks` has the readings of
     the official clients.

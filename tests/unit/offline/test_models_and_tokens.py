@@ -1,6 +1,7 @@
-"""Tokens and their limits, model names, samples of schemas, quoting in Markdown."""
+"""The practice models by their names, what lorem writes, and samples of schemas."""
 
 import json
+from pathlib import Path
 
 from tests.support.tables import each_row
 from tui_chat.offline.json_answers import sample_of
@@ -29,47 +30,12 @@ def test_invalid_names_have_no_model(name):
 NODE = {"type": "object", "properties": {"l": {"$ref": "#"}, "r": {"$ref": "#"}},
         "required": ["l", "r"]}  # fmt: skip
 
-SAMPLES = [
-    ({}, "example value"),
-    ({"type": "string", "enum": ["a", "b"]}, "a"),
-    ({"type": ["null", "integer"]}, 1),
-    ({"type": "integer", "minimum": 3, "multipleOf": 5}, 5),
-    ({"type": "integer", "exclusiveMinimum": 3}, 4),
-    ({"type": "number", "maximum": 0}, 0.0),
-    ({"type": "INTEGER"}, 1),
-    ({"type": "boolean"}, True),
-    ({"type": "null"}, None),
-    ({"const": {"a": 1}}, {"a": 1}),
-    ({"type": "string", "format": "date"}, "2024-02-29"),
-    ({"type": "string", "maxLength": 3}, "exa"),
-    ({"type": "string", "minLength": 20}, "example valuexxxxxxx"),
-    ({"type": "array", "items": {"type": "integer"}, "minItems": 2}, [1, 1]),
-    ({"anyOf": [{"type": "boolean"}, {"type": "string"}]}, True),
-    ({"allOf": [{"type": "object", "properties": {"a": {"type": "null"}}},
-                {"properties": {"b": {"type": "boolean"}}}]}, {"a": None, "b": True}),
-    ({"$defs": {"n": {"type": "integer"}}, "properties": {"x": {"$ref": "#/$defs/n"}}}, {"x": 1}),
-    ({"$ref": "#/nowhere"}, "example value"),
-    *(
-        ({"properties": {name: {"type": "string"}}}, {name: value})
-        for name, value in (
-            ("source_timezone", "UTC"),
-            ("timeZone", "UTC"),
-            ("time", "12:00"),
-            ("startDate", "2024-02-29"),
-            ("update", "example update"),
-        )
-    ),
-    (
-        {"properties": {"tz": {"type": "string", "examples": ["Asia/Tokyo"]}}},
-        {"tz": "Asia/Tokyo"},
-    ),
-    ({"type": "integer", "minimum": 10**400}, 1),
-]  # fmt: skip
+SAMPLES = json.loads(Path(__file__).with_name("schema_samples.json").read_text())
 
 
-@each_row(("schema", "value"), SAMPLES, ids=lambda value: json.dumps(value)[:40])
-def test_samples_fit_their_schema(schema, value):
-    assert sample_of(schema) == value
+@each_row("case", SAMPLES, ids=lambda case: json.dumps(case)[:40])
+def test_samples_fit_their_schema(case):
+    assert sample_of(case["schema"]) == case["value"]
 
 
 @each_row("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])

@@ -1,5 +1,6 @@
 """The official clients, over a real socket: if they can hold a chat with us, we speak true."""
 
+from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any
 
@@ -57,6 +58,17 @@ def llama(server):
 
 def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
+
+
+async def breaks_off(
+    pieces: AsyncIterator[str], error: type[Exception], match: str | None = None
+) -> None:
+    """Read a stream until its error, and check what came before it."""
+    texts: list[str] = []
+    with pytest.raises(error, match=match):  # noqa: PT012  the error comes while it is read
+        async for text in pieces:
+            texts.append(text)
+    assert "".join(texts).startswith("I was going to tell you")
 
 
 class TestOpenAIChat:
@@ -138,15 +150,8 @@ class TestOpenAIChat:
         stream = await gpt.chat.completions.create(
             model="flaky-error", messages=[user("hi")], stream=True
         )
-        texts: list[str] = []
-
-        async def listen() -> None:
-            async for chunk in stream:
-                texts.append(chunk.choices[0].delta.content or "")
-
-        with pytest.raises(openai.APIError, match="overloaded"):
-            await listen()
-        assert "".join(texts).startswith("I was going to tell you")
+        pieces = (chunk.choices[0].delta.content or "" async for chunk in stream)
+        await breaks_off(pieces, openai.APIError, "overloaded")
 
     async def test_models(self, gpt):
         names = [model.id async for model in gpt.models.list()]
@@ -304,18 +309,10 @@ class TestAnthropic:
         assert overloaded.value.status_code == 529
 
     async def test_an_error_inside_the_stream(self, claude):
-        texts: list[str] = []
-
-        async def listen() -> None:
-            async with claude.messages.stream(
-                model="flaky-error", max_tokens=900, messages=[user("hi")]
-            ) as stream:
-                async for text in stream.text_stream:
-                    texts.append(text)
-
-        with pytest.raises(anthropic.APIStatusError, match="Overloaded"):
-            await listen()
-        assert "".join(texts).startswith("I was going to tell you")
+        async with claude.messages.stream(
+            model="flaky-error", max_tokens=900, messages=[user("hi")]
+        ) as stream:
+            await breaks_off(stream.text_stream, anthropic.APIStatusError, "Overloaded")
 
     async def test_models(self, claude):
         names = [model.id async for model in claude.models.list()]
@@ -436,15 +433,9 @@ class TestOllama:
             assert refused.value.status_code == status
 
     async def test_an_error_inside_the_stream(self, llama):
-        texts: list[str] = []
-
-        async def listen() -> None:
-            async for chunk in await llama.chat("flaky-error", [user("hi")], stream=True):
-                texts.append(chunk.message.content or "")
-
-        with pytest.raises(ollama.ResponseError):
-            await listen()
-        assert "".join(texts).startswith("I was going to tell you")
+        stream = await llama.chat("flaky-error", [user("hi")], stream=True)
+        pieces = (chunk.message.content or "" async for chunk in stream)
+        await breaks_off(pieces, ollama.ResponseError)
 
     async def test_models(self, llama):
         assert (await llama.list()).models[0].model == "mirror"

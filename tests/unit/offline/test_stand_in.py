@@ -17,6 +17,8 @@ from tui_chat.offline.http_messages import OfflineDependencies
 from tui_chat.offline.script import read_script
 from tui_chat.offline.server import serve
 
+from .provider_messages import read_reply, request
+
 CLAUDE = {"anthropic-version": "2023-06-01"}
 TOOLS = [
     {"name": "first", "input_schema": {"type": "object", "properties": {}}},
@@ -186,57 +188,24 @@ SCHEMA = {
     "properties": {"title": {"type": "string"}, "count": {"type": "integer", "minimum": 3}},
     "required": ["title", "count"],
 }
-GEMINI = {"responseMimeType": "application/json", "responseSchema": SCHEMA}
-STRUCTURED: list[tuple[str, dict[str, Any], dict[str, str], str]] = [
-    (
-        "/v1/chat/completions",
-        {
-            "messages": [user("x")],
-            "response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}},
-        },
-        {},
-        "choices.0.message.content",
-    ),
-    (
-        "/v1/responses",
-        {"input": "x", "text": {"format": {"type": "json_schema", "schema": SCHEMA}}},
-        {},
-        "output.0.content.0.text",
-    ),
-    (
-        "/v1/messages",
-        {
-            "max_tokens": 500,
-            "messages": [user("x")],
-            "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
-        },
-        CLAUDE,
-        "content.0.text",
-    ),
-    (
-        "/v1beta/models/echo:generateContent",
-        {"contents": [{"role": "user", "parts": [{"text": "x"}]}], "generationConfig": GEMINI},
-        {},
-        "candidates.0.content.parts.0.text",
-    ),
-    (
-        "/api/chat",
-        {"messages": [user("x")], "format": SCHEMA, "stream": False},
-        {},
-        "message.content",
-    ),
-]
+JSON_SCHEMA = {"type": "json_schema", "schema": SCHEMA}
+FORMATS: dict[str, dict[str, Any]] = {
+    "openai_chat": {"response_format": {"type": "json_schema", "json_schema": {"schema": SCHEMA}}},
+    "openai_responses": {"text": {"format": JSON_SCHEMA}},
+    "anthropic": {"output_config": {"format": JSON_SCHEMA}},
+    "gemini": {
+        "generationConfig": {"responseMimeType": "application/json", "responseSchema": SCHEMA}
+    },
+    "ollama": {"format": SCHEMA},
+}
 
 
-@each_row(("path", "body", "headers", "place"), STRUCTURED, ids=lambda x: str(x)[:12])
-async def test_a_schema_is_obeyed(path: str, body: Any, headers: Any, place: str):
+@each_row("protocol", FORMATS)
+async def test_a_schema_is_obeyed(protocol: str):
+    path, body = request(protocol, "echo", "x")
     async with provider() as offline:
-        if "contents" not in body:
-            body = {"model": "echo", **body}
-        value: Any = (await offline.post(path, json=body, headers=headers)).json()
-        for step in place.split("."):
-            value = value[int(step)] if step.isdigit() else value[step]
-        answer = json.loads(value)
+        reply = await offline.post(path, json=body | FORMATS[protocol], headers=CLAUDE)
+        answer = json.loads(read_reply(protocol, reply).text)
         assert isinstance(answer["title"], str)
         assert answer["count"] >= 3
 

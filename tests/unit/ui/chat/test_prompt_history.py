@@ -22,14 +22,6 @@ def walked(past: PromptHistory, count: int) -> list[str | None]:
     return texts
 
 
-def test_prompts_are_listed_once_newest_first():
-    past = PromptHistory()
-    past.show(entries("one", "reply", "two"), "here")
-    past.remember("three")
-    past.remember("one")
-    assert walked(past, 4) == ["one", "three", "two", None]
-
-
 def test_other_sessions_come_after_the_active_one():
     past = PromptHistory()
     past.recall((("there", "theirs"), ("here", "other branch"), ("there", "one")))
@@ -46,17 +38,6 @@ def test_texts_read_while_browsing_follow_the_shown_one():
     past.recall((("here", "other branch"), ("there", "two"), ("there", "theirs")))
     assert [past.step(-1, "") for _ in range(4)] == ["one", "other branch", "theirs", None]
     assert [past.step(1, "") for _ in range(4)] == ["other branch", "one", "two", "draft"]
-
-
-def test_the_first_prompt_belongs_to_its_session():
-    past = PromptHistory()
-    past.show((), None)
-    past.remember("begin")
-    past.show(entries("begin", "reply"), "new")
-    past.show((), None)
-    past.remember("begin another")
-    past.show(entries("begin", "reply"), "new")
-    assert walked(past, 3) == ["begin", "begin another", None]
 
 
 def test_another_branch_begins_from_its_draft():
