@@ -98,6 +98,16 @@ async def test_the_summary_and_the_head_of_the_notes_say_what_is_true() -> None:
                 assert not says(await shown(silent, kind), words), words
 
 
+async def test_a_figure_stands_in_the_rule_or_in_the_details() -> None:
+    for request, words in ((composed(), SIZE), (composed(ANTHROPIC), "Enter sends OpenAI Chat")):
+        app = InspectorApp(request)
+        async with app.run_test(size=(100, 40)) as pilot:
+            for key in ("", "i", "i"):
+                await pilot.press(*key)
+                await pilot.pause()
+                assert app.query_one(RequestSummary).render().plain.count(words) == 1
+
+
 async def test_what_a_sent_request_was_is_told_from_what_enter_sends() -> None:
     app = InspectorApp(composed(ANTHROPIC))
     async with app.run_test(size=(100, 40)) as pilot:

@@ -91,7 +91,7 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         await until(pilot, lambda: "Owl ··●" in " ".join(rows_of(inspector).split()))
         inspector.focus()
         await pilot.press("left")
-        await until(pilot, lambda: "Turn 2 Who?" in " ".join(rows_of(inspector).split()))
+        await until(pilot, lambda: "Request 2 Who?" in " ".join(rows_of(inspector).split()))
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Transcript).cursor == 3)
         app.inspector.action_show_in_protocol(Protocol.ANTHROPIC)

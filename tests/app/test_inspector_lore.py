@@ -60,7 +60,7 @@ async def test_entries_are_listed_by_what_became_of_them() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         rows = await shown(pilot, app)
         assert [" ".join(row.split()) for row in rows] == [
-            "This request 4 of 4 turns · ← →",
+            "This request 4 of 4 requests · ← →",
             "● active ○ held back · no key found - disabled",
             "Active 2",
             "● fox ●··● “fox” occurs in the draft. 5 tokens",
@@ -76,19 +76,19 @@ async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry(
     app = LoreApp(*TEXTS)
     async with app.run_test(size=(80, 30)) as pilot:
         rows = await shown(pilot, app, "down", "left")
-        assert rows[0].startswith("Turn 3  x")
+        assert rows[0].startswith("Request 3  x")
         assert "● sticky" in "\n".join(rows)
         assert app.lore.row_here is not None
         assert app.lore.row_here.text.startswith("· late")
         rows = await shown(pilot, app, "K")
-        assert rows[0].startswith("Turn 1  a fox")
+        assert rows[0].startswith("Request 1  a fox")
         assert app.query_one(OriginStatus).rule.startswith(
             "“fox” occurs in message “a fox”, but a condition"
         )
         rows = await shown(pilot, app, "f")
         assert rows[0].startswith("This request")
         rows = await shown(pilot, app, *["left"] * 9)
-        assert rows[0].startswith("Turn 1"), "there is no turn before the first"
+        assert rows[0].startswith("Request 1"), "there is no request before the first"
 
 
 async def test_enter_leads_to_the_message_with_the_key_and_w_to_the_entry() -> None:

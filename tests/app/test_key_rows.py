@@ -53,6 +53,18 @@ async def test_the_list_of_keys_has_every_key_of_the_pane_and_can_be_searched(
                 await screen.loses("Type to search keys")
 
 
+async def test_the_row_has_the_keys_of_the_session_filter(tmp_path: Path) -> None:
+    async with open_screen(tmp_path, size=(120, 35)) as screen:
+        await screen.press("f2", "slash")
+        await screen.sees("words, #tag")
+        for words in ("Enter open", "↓", "list", "Esc show all"):
+            await screen.until(lambda w=words: w in row_above_footer(screen), f"no {words!r}")
+        await screen.type("zz")
+        await screen.press("escape")
+        await screen.loses("zz")
+        await screen.sees("/ filter")
+
+
 async def test_the_row_follows_the_focus_and_a_click_on_it_presses_the_key(tmp_path: Path) -> None:
     with Provider(chat_text("Good morning.")) as provider:
         async with open_screen(tmp_path, config=provider.config()) as screen:

@@ -123,7 +123,9 @@ _LEAST_GAP = 14
 
 
 class RequestSummary(OnePassWidget):
-    """The rule below the tabs of the views, with figures; as details up to three lines more."""
+    """The rule below the tabs of the views, with figures; as details up to three lines more, which
+    have the figures then.
+    """
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
@@ -179,11 +181,13 @@ class RequestSummary(OnePassWidget):
         return Content("\n").join(lines)
 
     def _rule(self, composed: Composed | None, width: int) -> Content:
-        """Draw the rule: a mark below the active tab, and the figures where there is room."""
+        """Draw the rule: a mark below the active tab, and the figures where there is room, unless
+        the details have them.
+        """
         start, end = self._active_tab()
         parts = [("─" * start, _RULE), ("━" * (end - start), "$primary")]
         rest = max(width - end, 0)
-        if composed is None:
+        if composed is None or self.is_whole:
             return Content.assemble(*parts, ("─" * rest, _RULE))
         is_right = rest >= max(min(_LEAST_GAP, start), 1)
         text, style = self._short(composed, (rest if is_right else start) - 3)

@@ -111,9 +111,9 @@ class SessionFilterInput(TextField):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Show all sessions again", show=False),
-        Binding("down", "rows", "From the filter to the sessions", show=False),
-        Binding("pagedown", "rows", "From the filter to the sessions", show=False),
+        pane_key("enter", "submit", "Open", "Open the session under the cursor", shown=True),
+        pane_key("down,pagedown", "rows", "List", "From the filter to the sessions", shown=True),
+        pane_key("escape", "leave", "Show all", "Show all sessions again", shown=True),
     ]
 
     class SessionFilterClosed(Message):

@@ -90,11 +90,11 @@ class LoreView(RowsView):
     finds = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("left,h", "turn(-1)", "turn", "Turn before"),
-        pane_key("right,l", "turn(1)", "turn", "Turn after"),
-        pane_key("K", "change(-1)", "turn", "Turn before with a change"),
-        pane_key("J", "change(1)", "turn", "Turn after with a change"),
-        pane_key("f", "follow", "request", "Return to the request"),
+        pane_key("left,h", "turn(-1)", "request", "Request before"),
+        pane_key("right,l", "turn(1)", "request", "Request after"),
+        pane_key("K", "change(-1)", "change", "Request before with a change"),
+        pane_key("J", "change(1)", "change", "Request after with a change"),
+        pane_key("f", "follow", "newest", "Return to the newest request"),
         pane_key("n", "hit(1)", "find", "Next entry"),
         pane_key("N", "hit(-1)", "find", "Previous entry"),
     ]
@@ -222,7 +222,7 @@ class LoreView(RowsView):
             self._first = max(table.turns - columns.turns, 0)
         yield [], _heading(table, turn, width)
         missing = table.missing
-        words = f"{counted(missing, 'turn')} not searched yet" if missing else _LEGEND
+        words = f"{counted(missing, 'request')} not searched yet" if missing else _LEGEND
         yield [], line((cut(words, width), "muted"))
         if self._follows_draft and self._turn is None and not table.inputs.has_draft:
             yield [], line((cut(_TRY, width), "muted"))
@@ -260,7 +260,7 @@ class LoreView(RowsView):
         turn = table.change(self.turn, entry, step)
         if turn is None:
             self.notify(
-                "Its state is the same in all turns in that direction." + _until_known(table),
+                "Its state is the same in all requests in that direction." + _until_known(table),
                 markup=False,
             )
         else:
@@ -312,7 +312,7 @@ _TRY = "Type a message to see what it activates."
 
 
 def _until_known(table: LoreTable) -> str:
-    return " Some turns are not searched yet." if table.missing else ""
+    return " Some requests are not searched yet." if table.missing else ""
 
 
 def _searched(entry: LorebookEntry) -> str:
@@ -331,11 +331,11 @@ def _budget_words(table: LoreTable, turn: int) -> str:
 def _heading(table: LoreTable, turn: int, width: int) -> Part:
     """Return the row that names the chosen turn."""
     column = table.column(turn)
-    name = "This request" if column.reply is None else f"Turn {column.number:,}"
+    name = "This request" if column.reply is None else f"Request {column.number:,}"
     question = column.question
     words = first_words(question.content, width) if question is not None else ""
     pieces: list[Piece] = [(name, "strong"), (f"  {words}" if words else "", "muted")]
-    right = f"{column.number:,} of {counted(table.turns, 'turn')} · ← →"
+    right = f"{column.number:,} of {counted(table.turns, 'request')} · ← →"
     return line(*spread(width, pieces, right))
 
 
