@@ -7,6 +7,7 @@ The message of an error is a sentence for the user, and `advice` says what to do
     ├── InputError              the user's file, flag or setting is wrong
     │   ├── ConfigError         ... in the configuration
     │   ├── KeyMissing          ... a key reference has no key
+    │   ├── NotYet              ... nothing is, but a reply or a first message has to come before
     │   ├── FieldError          ... in one field
     │   ├── ChangedElsewhere    ... since another program changed what it was to replace
     │   └── NeedsUser           ... nothing is, but somebody has to decide
@@ -61,6 +62,10 @@ class TuiChatError(Exception):
 
 class InputError(TuiChatError):
     """Input of the user is invalid; the message has the place and the fault."""
+
+
+class NotYet(InputError):
+    """Something is not possible until a reply ends, or until there is a first message."""
 
 
 class ConfigError(InputError):

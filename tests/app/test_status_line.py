@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 from textual import events
 
 from tests.support.screen import Screen, open_screen
-from tests.support.server import Provider, chat_text
+from tests.support.server import Answer, Provider, chat_text
 from tests.support.tables import each_row
 
 KEYS = ("F1", "Ctrl+P", "F2", "F3", "F4")
@@ -50,6 +52,31 @@ async def test_what_is_said_of_a_new_session_stays(tmp_path: Path):
             await screen.sees("New chat", "Started a new session")
             await screen.rests()
             await screen.sees("Started a new session")
+
+
+async def test_a_refusal_leaves_when_it_is_true_no_more(tmp_path: Path):
+    gate = threading.Event()
+
+    def reply() -> Iterator[str]:
+        yield chat_text("A slow ", finish=None)
+        gate.wait(20)
+        yield chat_text("reply.")
+
+    with Provider(Answer(reply())) as provider:
+        async with open_screen(tmp_path, config=provider.config(), size=(120, 35)) as screen:
+            for command, why in (("/compact", "✗ There is no message"), ("/fork", "no message")):
+                await send(screen, command)
+                await screen.sees(why)
+            await send(screen, "hello")
+            await screen.sees("A slow")
+            await screen.loses("There is no message", seconds=2)
+            await screen.press("shift+tab", "e")
+            await screen.sees("This reply is still arriving; Esc stops it.")
+            await screen.press("ctrl+r")
+            await screen.sees("✗ A reply is still arriving.")
+            gate.set()
+            await screen.sees("A slow reply.")
+            await screen.loses("still arriving", seconds=2)
 
 
 @each_row("size, command", [

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
-from tui_chat.errors import InputError, StoreError
+from tui_chat.errors import NotYet, StoreError
 from tui_chat.models.boundary import pack
 from tui_chat.models.session import CHOSEN_TOOLS, Entry, Node, Session
 from tui_chat.store.database import Row, Transaction, writes
@@ -384,7 +384,7 @@ async def _fork(
     old = await require_session(tx, session_id)
     rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)
     if any(status == "streaming" for _, status in rows):
-        raise InputError("This reply is still arriving.", advice="Fork when it has ended.")
+        raise NotYet("This reply is still arriving.", advice="Fork when it has ended.")
     fresh = {old_id: new_id() for old_id, _ in rows}
     copy = replace(
         old,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tui_chat.errors import InputError
+from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
@@ -196,7 +196,7 @@ async def _hide(tx: Transaction, message_id: str, now: float) -> None:
     await check_parent(tx, session_id, message_id)
     if await tx.row(f"{DESCENDANTS} SELECT 1 FROM down JOIN messages AS m USING (seq) "
                     "WHERE m.status = 'streaming'", message_id):  # fmt: skip
-        raise InputError("A reply is still arriving here.", advice="Stop it, then delete it.")
+        raise NotYet("A reply is still arriving here.", advice="Stop it, then delete it.")
     siblings = await sibling_ids(tx, session_id, parent_id)
     head = await tx.row(
         f"{DESCENDANTS} SELECT s.head_id FROM down "

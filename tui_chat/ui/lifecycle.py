@@ -155,7 +155,12 @@ class Lifecycle:
         app, workspace = self._app, self._workspace
         if app.is_running and (workspace is not None or isinstance(event, Failed)):
             if workspace is not None:
-                self._notifications.follow_session(workspace.state.session_id)
+                state = workspace.state
+                self._notifications.follow_session(state.session_id)
+                self._notifications.follow_messages(
+                    is_arriving=state.is_streaming or state.partial is not None,
+                    has_messages=bool(state.entries),
+                )
             self._notifications.handle(event, self._main.undo_key)
             if workspace is not None:
                 for area in self._main.panes.areas:

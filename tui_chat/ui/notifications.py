@@ -7,7 +7,8 @@
 3. A key that is pressed after the time that it takes to read it ends it: the user has gone on. What
    was wrong with a command ends at once when the command is changed or another one is run.
 4. All end when the session is left, but for those that are newer than the key or click that did it.
-   One about messages of a session ends when its messages change, too.
+   One about messages of a session ends when its messages change, too; one that says that a reply is
+   still arriving, or that there is no message yet, when that is no longer so.
 5. The footer of the main screen shows it; on a dialog, a line at the bottom of the screen.
 """
 
@@ -26,6 +27,7 @@ from textual.notifications import SeverityLevel
 from textual.timer import Timer
 from textual.widget import Widget
 
+from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.widgets.one_pass import OnePassWidget
@@ -71,6 +73,14 @@ class Notice:
     """Seconds that it is shown."""
     inputs: int = 0
     """How often something had been pressed or clicked when it was created."""
+    is_refusal: bool = False
+    """True for a `Refusal`."""
+
+
+class Refusal(str):
+    """A notification's message that is true until a reply ends or there is a first message."""
+
+    __slots__ = ()
 
 
 class NotificationLine(OnePassWidget):
@@ -158,6 +168,8 @@ class Notifications:
         """How often something was pressed or clicked."""
         self._session_id = ""
         """The active session."""
+        self._refusing: tuple[bool, bool] = False, False
+        """Whether a reply is arriving in the active session, and whether that has messages."""
         self._about_messages: Notice | None = None
         """The last one about messages of the active session."""
         self._timer: Timer | None = None
@@ -191,15 +203,18 @@ class Notifications:
                     self.end_current()
             case events.Failed(error):
                 show_error(app, error)
+            case events.ReplyEnded():
+                self._end_refusals()
             case _:
                 pass
 
     def add(self, message: str, severity: SeverityLevel, seconds: float | None = None) -> None:
         """Show a message, by default for as long as it takes to read it, and log it."""
+        is_refusal = isinstance(message, Refusal)
         message = sanitize(message).strip()
         if seconds is None:
             seconds = reading_seconds(message, severity)
-        notice = Notice(message, severity, self._now(), seconds, self._inputs)
+        notice = Notice(message, severity, self._now(), seconds, self._inputs, is_refusal)
         self.log.append(notice)
         self._waiting = tuple(waiting for waiting in self._waiting if waiting.message != message)
         replaced = self._current
@@ -224,6 +239,17 @@ class Notifications:
         self._session_id = session_id
         self._waiting = tuple(n for n in self._waiting if n.inputs >= self._inputs)
         if self._current is not None and self._current.inputs < self._inputs:
+            self.end_current()
+
+    def follow_messages(self, *, is_arriving: bool, has_messages: bool) -> None:
+        """End the refusals if a reply of the active session ends, or its first message comes."""
+        if self._refusing != (is_arriving, has_messages):
+            self._refusing = is_arriving, has_messages
+            self._end_refusals()
+
+    def _end_refusals(self) -> None:
+        self._waiting = tuple(notice for notice in self._waiting if not notice.is_refusal)
+        if self._current is not None and self._current.is_refusal:
             self.end_current()
 
     def clicked(self) -> None:
@@ -314,7 +340,9 @@ def reading_seconds(message: str, severity: SeverityLevel) -> float:
 
 def show_error(node: App[None] | Widget, error: TuiChatError) -> None:
     """Show an error and its advice."""
-    node.notify(_error_text(error), severity="error", markup=False)
+    text = _error_text(error)
+    message = Refusal(text) if isinstance(error, NotYet) else text
+    node.notify(message, severity="error", markup=False)
 
 
 def _error_text(error: TuiChatError) -> str:

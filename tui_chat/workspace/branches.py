@@ -12,7 +12,7 @@ from types import MappingProxyType
 from tui_chat.compose import Composed
 from tui_chat.context.generation import continued_text
 from tui_chat.context.inputs import sendable_messages
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Node, PlaceName
@@ -155,7 +155,7 @@ class Branches:
         message = entry.message
         text = clean(text)
         if entry.status == "streaming":
-            raise InputError("This reply is still arriving.", advice="Esc stops it.")
+            raise NotYet("This reply is still arriving.", advice="Esc stops it.")
         if not text.strip() and not message.parts and not message.tool_calls:
             raise InputError("Nothing is left of the message.", advice="Delete it instead.")
         if send and not self._replies.may_send():

@@ -23,7 +23,7 @@ from tui_chat.context.history import summarize, summary_of
 from tui_chat.context.history_costs import history_costs
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.context.muted_history import without_muted
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import MessageSemantics, Summary
@@ -127,7 +127,7 @@ class Compaction:
         state = self.core.state
         history = sendable_messages(state.entries)
         if state.session is None or not history:
-            raise InputError("There is no message in this session yet.")
+            raise NotYet("There is no message in this session yet.")
         live = self._requests.compose("")
         sent = without_muted(summarize(history).history, True, False).history
         correction = self._calibration.correction(state.endpoint.name, live.model)
@@ -226,7 +226,7 @@ class Compaction:
         self, session_id: str, entries: tuple[Entry, ...], end: int, messages: int, text: str
     ) -> Entry:
         if entries[-1].status == "streaming":
-            raise InputError("A reply is still arriving.", advice="Save the summary after it.")
+            raise NotYet("A reply is still arriving.", advice="Save the summary after it.")
         kept = len(sendable_messages(entries)) - end
         message = Message(
             "system",

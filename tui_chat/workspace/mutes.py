@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from tui_chat.context.history import summary_of
 from tui_chat.context.muted_history import answered_calls, without_muted
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.media import describe
 from tui_chat.models.memo import recent_memo
@@ -75,7 +75,7 @@ class Mutes:
             await self._compaction.switch(entry_id, not summary.enabled)
         elif entry_id not in muted_messages(entries).ids:
             if entries[index].status == "streaming":
-                raise InputError("This reply is still arriving.", advice="Esc stops it.")
+                raise NotYet("This reply is still arriving.", advice="Esc stops it.")
             changes = {entry_id: replace(message.muted, whole=True)}
             await self._change(changes, "Muted", describe_message(entries[index]))
         else:

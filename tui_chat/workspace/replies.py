@@ -15,7 +15,7 @@ from typing import Literal
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
@@ -244,9 +244,9 @@ class Replies:
     def may_send(self) -> bool:
         """Return True if something can be sent in the active session now; report why if not."""
         if self.core.state.is_streaming:
-            fault = InputError("A reply is still arriving. Esc stops it.")
+            fault = NotYet("A reply is still arriving. Esc stops it.")
         elif self._is_arriving_elsewhere():
-            fault = InputError(
+            fault = NotYet(
                 "A reply is still arriving here, in another window.",
                 advice="Wait until it ends, or stop it there.",
             )
@@ -290,7 +290,7 @@ def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
 
 def _require_ended(entries: tuple[Entry, ...]) -> None:
     if entries and entries[-1].status == "streaming":
-        raise InputError("A reply is still arriving.", advice="Esc stops it.")
+        raise NotYet("A reply is still arriving.", advice="Esc stops it.")
 
 
 def continuation_in_words(composed: Composed) -> str:

@@ -22,7 +22,7 @@ from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
@@ -421,7 +421,7 @@ def replied_count(entries: tuple[Entry, ...]) -> int:
     """
     ends = [index for index in range(len(entries))[-2:] if _is_said(entries[index])]
     if not ends:
-        raise InputError("There is no message in this session yet.")
+        raise NotYet("There is no message in this session yet.")
     last = ends[-1]
     return last if entries[last].message.role == "assistant" else last + 1
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import OF_SESSION
 from tui_chat.workspace.active_session import ActiveSession, quoted_title, session_title
@@ -75,10 +75,10 @@ class TemporarySession:
         if store is None or not core.state.is_temporary:
             raise InputError("This session is not a temporary one.")
         if core.state.is_streaming:
-            raise InputError("A reply is still arriving.", advice="Esc stops it.")
+            raise NotYet("A reply is still arriving.", advice="Esc stops it.")
         transcript = await store.transcripts.get(session_id)
         if transcript is None or not transcript.entries:
-            raise InputError("There is no message in this session yet.")
+            raise NotYet("There is no message in this session yet.")
         title = transcript.session.title
         if title == TITLE:
             messages = [entry.message for entry in transcript.entries]

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError, NotYet, TuiChatError
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -128,7 +128,7 @@ class Titles:
         messages = [e.message for e in state.entries if not e.message.muted.whole]
         question = next((message for message in messages if message.role == "user"), None)
         if state.session is None or question is None:
-            raise InputError("There is no message in this session yet.")
+            raise NotYet("There is no message in this session yet.")
         replies = (message for message in messages if message.role == "assistant")
         return self._request(question, next(replies, Message("assistant")))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError
+from tui_chat.errors import NotYet
 from tui_chat.plugins.tree.screen import RequestComparison, TreeScreen
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ async def show_tree(app: TuiChat, words: str) -> None:
     workspace = await app.main.opened_workspace()
     await workspace.active.branch_loaded()
     if workspace.state.session is None:
-        raise InputError("There is no message in this session yet.")
+        raise NotYet("There is no message in this session yet.")
     current = app.chat.pane.transcript.current
     screen = TreeScreen(
         app,

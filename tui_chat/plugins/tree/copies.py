@@ -11,7 +11,7 @@ from decimal import Decimal
 from tui_chat.compose import Composed
 from tui_chat.context.history import summarize
 from tui_chat.context.muted_history import without_muted
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import Brought, MessageSemantics
@@ -52,7 +52,7 @@ async def bring_reply(workspace: Workspace, message_id: str) -> bool:
     if message.role != "assistant":
         raise InputError("This is not a reply.", advice="→ unfolds messages; then choose one.")
     if entry.status == "streaming":
-        raise InputError("This reply is still arriving.")
+        raise NotYet("This reply is still arriving.")
     if not message.content.strip() and not message.parts:
         raise InputError("This reply has no text.", advice="Tool calls stay on their branch.")
     semantics = MessageSemantics(

@@ -15,7 +15,7 @@ from textual import work
 from textual.app import ComposeResult
 
 from tui_chat.config import endpoints_with_key
-from tui_chat.errors import InputError, Refused, TuiChatError
+from tui_chat.errors import NotYet, Refused, TuiChatError
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
@@ -348,7 +348,7 @@ class ChatArea(Area):
         entries = workspace.state.entries
         replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
         if not replied:
-            raise InputError(NO_MESSAGE_YET)
+            raise NotYet(NO_MESSAGE_YET)
         workspace.tool_sources.load()
         await workspace.replies.regenerate(replied[-1].id, kind)
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.models.media import describe
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
+from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
 
 if TYPE_CHECKING:
@@ -63,14 +64,14 @@ class MessageArea(Area):
     def _entry(self) -> Entry | None:
         """Return the entry under the cursor; None, after saying so, if there is none."""
         if self.transcript.current is None:
-            self._refuse("There is no message yet.")
+            self._refuse(Refusal("There is no message yet."))
         return self.transcript.current
 
     def _complete_entry(self) -> Entry | None:
         """Return the entry under the cursor; None, after saying why, if it is still arriving."""
         entry = self._entry()
         if entry is not None and entry.status == "streaming":
-            self._refuse("This reply is still arriving; Esc stops it.")
+            self._refuse(Refusal("This reply is still arriving; Esc stops it."))
             return None
         return entry
 
@@ -166,7 +167,7 @@ class MessageArea(Area):
         await self._drafts.wait_until_stored()
         entries = self.transcript.entries
         if not entries:
-            self.show_error(InputError(NO_MESSAGE_YET))
+            self.show_error(NotYet(NO_MESSAGE_YET))
         elif title and self.may_write:
             self._fork(entries[-1].message.id, title)
         else:
@@ -330,7 +331,7 @@ class MessageArea(Area):
         transcript = self.transcript
         entries = transcript.entries
         if not entries:
-            raise InputError(NO_MESSAGE_YET)
+            raise NotYet(NO_MESSAGE_YET)
         turns = user_turns(entries)
         tokens, is_reported = tokens_of(turns)
         choices = [
@@ -496,7 +497,7 @@ class MessageArea(Area):
             self._refuse("There is no picture, sound or file in this message.")
             return None
         if index >= len(entry.message.parts):
-            self._refuse("This reply is still arriving.")
+            self._refuse(Refusal("This reply is still arriving."))
             return None
         file = await to_thread(file_of, entry.message.parts[index], index + 1)
         if file is None:

@@ -37,6 +37,7 @@ from tui_chat.ui.areas.chat.transcript_copies import TranscriptCopies
 from tui_chat.ui.areas.chat.transcript_keys import TRANSCRIPT_KEYS
 from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
+from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.mouse_selection import (
     MouseSelection,
@@ -567,7 +568,7 @@ class Transcript(BlockView[TextLine]):
         """Unfold what the message has folded, or fold it again."""
         current = self.current_index
         if current is None:
-            self._refuse("There is no message yet.")
+            self._refuse(Refusal("There is no message yet."))
             return
         folds = self._layouts(current).folds
         if not folds:

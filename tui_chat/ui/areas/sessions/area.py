@@ -12,7 +12,7 @@ from textual import work
 from textual.app import ComposeResult
 
 from tui_chat.config import lacks_key
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, NotYet
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
@@ -355,7 +355,7 @@ class SessionsArea(Area):
         """Return the active session. Raises InputError if it is not stored."""
         state = (await self.host.opened_workspace()).state
         if state.session is None:
-            raise InputError(NO_MESSAGE_YET)
+            raise NotYet(NO_MESSAGE_YET)
         if state.is_temporary:
             raise InputError("A temporary session is not stored.")
         return state.session
@@ -504,7 +504,7 @@ class SessionsArea(Area):
 
         workspace = await self.host.opened_workspace()
         if workspace.state.session is None:
-            raise InputError(NO_MESSAGE_YET)
+            raise NotYet(NO_MESSAGE_YET)
         kind: str | None
         if argument:
             kind, path = format_and_path(argument)
