@@ -20,10 +20,12 @@ from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.workspace.workspace import Workspace
 
 
-async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: Path):
+async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
+    tmp_path: Path, slow_store: asyncio.Event
+):
+    slow_store.set()
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         composer = app.query_one(Composer)
@@ -55,14 +57,8 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: P
         assert app.workspace.state.session_id == old
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
-    app, confirm_open_link = make_app(tmp_path, model="echo"), asyncio.Event()
-    opens = app.lifecycle._open_workspace
-
-    async def open_late() -> Workspace:
-        await confirm_open_link.wait()
-        return await opens()
-
-    app.lifecycle._open_workspace = open_late
+    slow_store.clear()
+    app = make_app(tmp_path, model="echo")
     queue = app.key_queue
     async with app.run_test(size=(80, 24)) as pilot:
         burst(app, "ctrl+n", *" words")
@@ -70,7 +66,7 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(tmp_path: P
         cast("Callable[[], None]", queue._time_limit._callback)()  # its time is up
         await settle(pilot)
         assert not app.query_one(Composer).text
-        confirm_open_link.set()
+        slow_store.set()
         await until(pilot, lambda: app.query_one(Composer).text == "new words")
         assert app.workspace.state.session is None
         assert [each.session_id for each in app.workspace.state.sessions] == [old]
@@ -112,29 +108,28 @@ async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
         burst(app, "enter", *"pine")
         await leave_dialog(pilot, ChoiceDialog, "pine")
         app.query_one(Transcript).focus()
-        burst(app, "home", "e", *" yet", "backspace", "enter", *" too")
+        burst(app, "home", "e", *" yet", "backspace", "enter", "tab", *" too")
         await until(pilot, lambda: composer.text == "so it is here too")
         await replied(pilot)
         assert workspace.state.entries[0].message.content == "the\nred ye"
 
 
 @each_row("slow", ["pane", "workspace"])
-async def test_keys_after_f4_at_the_start_wait_for_the_inspector(slow: str, tmp_path: Path):
-    app, release = make_app(tmp_path), asyncio.Event()
-    open_pane, open_workspace = app.inspector.open_pane, app.lifecycle._open_workspace
+async def test_keys_after_f4_at_the_start_wait_for_the_inspector(
+    slow: str, tmp_path: Path, slow_store: asyncio.Event
+):
+    slow_store.clear()
+    app = make_app(tmp_path)
+    release = asyncio.Event() if slow == "pane" else slow_store
+    open_pane = app.inspector.open_pane
 
     async def open_pane_late() -> None:
         await release.wait()
         await open_pane()
 
-    async def open_workspace_late() -> Workspace:
-        await release.wait()
-        return await open_workspace()
-
     if slow == "pane":
+        slow_store.set()
         app.inspector.open_pane = open_pane_late
-    else:
-        app.lifecycle._open_workspace = open_workspace_late
     async with app.run_test(size=(160, 45)) as pilot:
         burst(app, *"draft", "f4", "2")
         await settle(pilot)

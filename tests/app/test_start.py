@@ -8,11 +8,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
-import pytest
-
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
-from tui_chat.store.store import Store
 
 
 @asynccontextmanager
@@ -40,19 +37,6 @@ async def sent(screen: Screen, provider: Provider) -> list[str]:
     """Wait for the second request, and return its user messages."""
     await screen.until(lambda: len(provider.received) == 2, "Nothing was sent")
     return [each["content"] for each in provider.bodies[-1]["messages"] if each["role"] == "user"]
-
-
-@pytest.fixture
-def slow_store(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Let the store open only when the event is set."""
-    opens, is_free = Store.open, asyncio.Event()
-
-    async def wait(*args: object, **options: object) -> Store:
-        await is_free.wait()
-        return await opens(*args, **options)  # pyright: ignore
-
-    monkeypatch.setattr(Store, "open", wait)
-    return is_free
 
 
 async def test_the_last_session_is_named_while_the_store_opens(

@@ -4,6 +4,7 @@ Textual: without them the tests of the screen take several times as long.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections import defaultdict
@@ -23,6 +24,7 @@ from textual.widgets import Input, TextArea
 from tests.support import idle
 from tests.support.idle import wait_for_rest
 from tests.support.pictures import Album
+from tui_chat.store.store import Store
 
 _draw = Screen._compositor_refresh
 
@@ -115,3 +117,16 @@ def album(
     monkeypatch.setattr(idle, "LOOK", 0.02)  # a picture that changed must be taken at rest
     assert isinstance(request.node, pytest.Function)
     return Album(snapshot, request.node)
+
+
+@pytest.fixture
+def slow_store(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let the store open only when the event is set."""
+    opens, is_free = Store.open, asyncio.Event()
+
+    async def wait(*args: object, **options: object) -> Store:
+        await is_free.wait()
+        return await opens(*args, **options)  # pyright: ignore
+
+    monkeypatch.setattr(Store, "open", wait)
+    return is_free
