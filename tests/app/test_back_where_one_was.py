@@ -15,23 +15,6 @@ async def begin(screen: Screen, words: str) -> None:
     await screen.loses("Esc stops")
 
 
-async def test_an_edited_message_that_is_sent_leaves_the_focus_in_the_conversation(tmp_path: Path):
-    with Provider(chat_text("A reply."), chat_text("Another.")) as provider:
-        async with open_screen(tmp_path, config=provider.config()) as screen:
-            await begin(screen, "hello")
-            await screen.press("shift+tab")
-            await screen.sees("all keys")
-            await screen.press("k", "e")
-            await screen.sees("Edit message")
-            await screen.type(" there")
-            await screen.press("enter")
-            await screen.sees("hello there", "Another.", "2/2")
-            await screen.sees("all keys")
-            await screen.press("k")  # no letter goes to the draft
-            await screen.rests()
-            assert not screen.lines_with("│ k")
-
-
 async def test_a_previewed_protocol_ends_when_the_inspector_is_closed(tmp_path: Path):
     async with open_screen(tmp_path, size=(120, 35)) as screen:
         await screen.press("f4", "3")

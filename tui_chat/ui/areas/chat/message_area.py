@@ -125,8 +125,9 @@ class MessageArea(Area):
                 message.id, written.text, send=written.send
             )
             message = replace(message, content=written.text)
-            if is_stored and written.send:
+            if is_stored and written.send:  # one goes on behind the new reply
                 self.transcript.go_to_end()
+                self.host.panes.focus_composer()
 
     @work(group="branch")
     async def action_sibling(self, step: int) -> None:
