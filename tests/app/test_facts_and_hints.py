@@ -14,6 +14,8 @@ from tests.support.app import (
     until,
 )
 from tests.support.pictures import NARROW, WIDE
+from tests.support.screen import open_screen
+from tests.support.server import Provider, chat_text
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
@@ -45,3 +47,17 @@ async def test_a_click_on_the_model_switches_it(tmp_path: Path) -> None:
             await pilot.press("escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)
             assert app.chat.pane.composer.text == "draft"
+
+
+async def test_the_list_marks_the_model_that_the_server_tells_of(tmp_path: Path) -> None:
+    with Provider(chat_text("A reply."), models=("m", "n")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.sees(" tokens ─╯")  # it moves what stands before it
+            await screen.click_on("local ·")
+            await screen.sees("Switch model", "local, OpenAI Chat")
+            marked = [line for line in screen.lines if "   ● " in line]
+            assert len(marked) == 1
+            assert "● m  " in marked[0]
+            await screen.press("enter")
+            await screen.loses("Switch model")
+            await screen.sees("m · local")

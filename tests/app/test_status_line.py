@@ -79,6 +79,14 @@ async def test_a_refusal_leaves_when_it_is_true_no_more(tmp_path: Path):
             await screen.loses("still arriving", seconds=2)
 
 
+async def test_what_is_said_of_a_view_leaves_with_it(tmp_path: Path):
+    async with open_screen(tmp_path, waits=("Enter", "Payload")) as screen:
+        await screen.press("f4", "p")
+        await screen.sees("Payload is shown already.")
+        await screen.press("c")
+        await screen.loses("shown already", seconds=2)
+
+
 @each_row("size, command", [
     ((160, 45), "/role sailor"), ((120, 35), "/role sailor"), ((120, 35), f"/role {LONG}"),
     ((80, 24), "/role sailor"), ((80, 24), f"/role {LONG}"),

@@ -44,7 +44,7 @@ from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.lifecycle import CrashLog, Lifecycle
 from tui_chat.ui.main_screen import MainScreen
-from tui_chat.ui.notifications import ErrorOutdated, Notifications, show_error
+from tui_chat.ui.notifications import NoticeOutdated, Notifications, show_error
 from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.plugin_actions import PluginActions
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
@@ -211,9 +211,9 @@ class TuiChat(App[None]):
     async def _key_followed(self, message: Message) -> None:
         await self.key_queue.on_message(message)
 
-    @on(ErrorOutdated)
-    def _withdraw_error(self, message: ErrorOutdated) -> None:
-        self.notifications.withdraw(message.error)
+    @on(NoticeOutdated)
+    def _withdraw_notice(self, message: NoticeOutdated) -> None:
+        self.notifications.withdraw(message.message)
 
     # --- themes --------------------------------------------------------------------------
 

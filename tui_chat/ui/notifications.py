@@ -223,9 +223,9 @@ class Notifications:
             self._waiting = (*self._waiting, replaced)[-MAX_WAITING:]
         self._show(notice)
 
-    def withdraw(self, error: TuiChatError) -> None:
-        """End the notification of an error, if it is shown or waits."""
-        message = sanitize(_error_text(error)).strip()
+    def withdraw(self, message: str) -> None:
+        """End a notification, if it is shown or waits."""
+        message = sanitize(message).strip()
         self._waiting = tuple(waiting for waiting in self._waiting if waiting.message != message)
         if self._current is not None and self._current.message == message:
             self.end_current()
@@ -327,10 +327,10 @@ class DialogNotificationLine(NotificationLine):
 
 
 @dataclass
-class ErrorOutdated(Message):
-    """An error no longer applies: the app ends its notification."""
+class NoticeOutdated(Message):
+    """What a notification says no longer applies: the app ends it."""
 
-    error: TuiChatError
+    message: str
 
 
 def reading_seconds(message: str, severity: SeverityLevel) -> float:
@@ -340,10 +340,11 @@ def reading_seconds(message: str, severity: SeverityLevel) -> float:
 
 def show_error(node: App[None] | Widget, error: TuiChatError) -> None:
     """Show an error and its advice."""
-    text = _error_text(error)
+    text = error_text(error)
     message = Refusal(text) if isinstance(error, NotYet) else text
     node.notify(message, severity="error", markup=False)
 
 
-def _error_text(error: TuiChatError) -> str:
+def error_text(error: TuiChatError) -> str:
+    """Return what the notification of an error says."""
     return f"{error}\n{error.advice}".strip()

@@ -96,12 +96,15 @@ class ChoiceDialog(Dialog[str | None]):
         self._filter("")
 
     def offer(self, choices: Sequence[Choice]) -> None:
-        """Replace the choices; the filter and the highlighted choice stay."""
-        options = self.query_one(OptionList)
-        if options.highlighted is not None:
-            self._current = options.get_option_at_index(options.highlighted).id or self._current
+        """Replace the choices; the filter and the highlighted choice stay. The current one is
+        highlighted if it is offered only now and the first one was.
+        """
+        options, highlighted = self.query_one(OptionList), self._current
+        was_offered = any(choice.id == self._current for choice in self.choices)
+        if options.highlighted is not None and (was_offered or options.highlighted):
+            highlighted = options.get_option_at_index(options.highlighted).id or highlighted
         self._take(choices)
-        self._filter(self.query_one(Input).value)
+        self._filter(self.query_one(Input).value, highlighted)
 
     def _take(self, choices: Sequence[Choice]) -> None:
         self.choices = choices
@@ -111,7 +114,11 @@ class ChoiceDialog(Dialog[str | None]):
     def _typed(self, event: Input.Changed) -> None:
         self._filter(event.value)
 
-    def _filter(self, words: str) -> None:
+    def _filter(self, words: str, highlighted: str = "") -> None:
+        """Show what matches, and highlight a choice if it is as likely as the first one: by default
+        the current one.
+        """
+        highlighted = highlighted or self._current
         matching = self.matching(words)
         options = self.query_one(OptionList)
         options.clear_options()
@@ -126,11 +133,11 @@ class ChoiceDialog(Dialog[str | None]):
             options.add_option(Option(Text("  No matches.", style="dim"), disabled=True))
         else:
             by_id = {choice.id: choice for choice in matching}
-            current = by_id.get(self._current)
-            keep_current = current is not None and (
-                not matching or self._rank(current, name) <= self._rank(matching[0], name)
+            kept = by_id.get(highlighted)
+            is_kept = kept is not None and (
+                not matching or self._rank(kept, name) <= self._rank(matching[0], name)
             )
-            options.highlighted = ids.index(self._current) if keep_current else 0
+            options.highlighted = ids.index(highlighted) if is_kept else 0
 
     def matching(self, words: str) -> list[Choice]:
         """Return the choices that have all these words, the likeliest first. A group that is typed

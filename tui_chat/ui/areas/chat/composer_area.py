@@ -17,7 +17,7 @@ from tui_chat.paths import typed_path
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.drafts import confirm_send
-from tui_chat.ui.notifications import ErrorOutdated
+from tui_chat.ui.notifications import NoticeOutdated, error_text
 from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, escape_command, parse_command
 
@@ -173,7 +173,7 @@ class ComposerArea(Area):
     @on(Composer.Changed)
     def _draft_changed(self) -> None:
         if self._command_error is not None:
-            self.tui.post_message(ErrorOutdated(self._command_error))
+            self.tui.post_message(NoticeOutdated(error_text(self._command_error)))
             self._command_error = None
         self._drafts.changed()
         if not self._pane.composer.text:

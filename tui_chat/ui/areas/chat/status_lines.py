@@ -54,6 +54,7 @@ _FACT_STYLES = {
 }
 _FACT_ACTIONS = {
     "model": "sessions.choose_model",
+    "endpoint": "sessions.choose_model",
     "role": "sessions.choose_role",
     "edits": "request_edits.list",
     "tokens": "panes.toggle_area('inspector')",

@@ -47,6 +47,7 @@ from tui_chat.ui.areas.inspector.view import (
 from tui_chat.ui.areas.inspector.view_stack import ViewStack
 from tui_chat.ui.areas.inspector.views.request import SETTLED, copy_request
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.notifications import NoticeOutdated
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
@@ -430,8 +431,11 @@ class Inspector(OnePassWidget):
 
     def action_view(self, name: str) -> None:
         """Show a view. The cursor stays on the same origin, if both views have places."""
+        shown = _is_shown(views()[self.view_shown].label)
         if name == self.view_shown:
-            self.notify(f"{views()[name].label} is shown already.")
+            self.notify(shown)
+        else:
+            self.post_message(NoticeOutdated(shown))
         before = self.views.current
         self.view_shown = name
         view = self.views.current
@@ -502,7 +506,9 @@ class Inspector(OnePassWidget):
     def action_protocol(self, name: str) -> None:
         protocol, is_first = Protocol(name), self.composed is None
         if protocol is self.active and not is_first:
-            self.notify(f"{protocol.label} is shown already.")
+            self.notify(_is_shown(protocol.label))
+        else:
+            self.post_message(NoticeOutdated(_is_shown(self.active.label)))
         self._tabs.choose(protocol, is_first=is_first)
 
     def action_notes(self) -> None:
@@ -575,3 +581,7 @@ class Inspector(OnePassWidget):
         if origin is None or not self.reveal(origin):
             self.notify("This note has no position in the body. Press w to go to its source.")
         self.views.current.focus()
+
+
+def _is_shown(label: str) -> str:
+    return f"{label} is shown already."
