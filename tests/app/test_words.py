@@ -20,7 +20,7 @@ async def test_a_request_over_budget_says_by_how_much_and_of_what(tmp_path: Path
         await screen.press("f4", "i")
         await screen.sees("over the budget of 30")
         await screen.sees("Over budget by", "even without", "limit 40 −")
-        assert len(screen.lines_with("over the budget of 30")) == 3  # composer, rule and details
+        assert len(screen.lines_with("over the budget of 30")) == 2  # composer and inspector
 
 
 async def test_forms_and_lists_use_the_terms_of_the_field(tmp_path: Path):
