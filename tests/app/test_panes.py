@@ -137,8 +137,12 @@ async def test_escape_stops_the_reply_before_it_restores_and_leaves_a_pane_befor
                 await pilot.press("escape")
                 await until(pilot, lambda: not workspace.state.is_streaming)
         await pilot.resize_terminal(*WIDE)
-        await pilot.press("f11", *"hi", "enter")
+        await settle(pilot)
+        await pilot.press("f11")
+        await until(pilot, lambda: app.panes.zoomed is app.chat)
+        await pilot.press(*"hi", "enter")
         await until(pilot, lambda: workspace.state.is_streaming)
+        await settle(pilot)
         await pilot.press("escape")
         await until(pilot, lambda: not workspace.state.is_streaming)
         assert app.panes.zoomed is app.chat

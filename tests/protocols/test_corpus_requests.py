@@ -26,7 +26,12 @@ pytestmark = pytest.mark.skipif(not ORACLE.is_file(), reason=f"no corpus at {COR
 CASES = sorted((CORPUS / "cases").glob("*.json"))
 
 
-@each_row(("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED])
+@each_row(
+    ("protocol", "path"),
+    RECORDED,
+    ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED],
+    absent="there is no corpus here",
+)
 def test_a_recorded_request_round_trips(protocol: Protocol, path: Path) -> None:
     body = read(path)
     assert converted(body, protocol, source=protocol)[0] == body
@@ -41,7 +46,12 @@ MODELS = {
 }
 
 
-@each_row(("protocol", "path"), RECORDED, ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED])
+@each_row(
+    ("protocol", "path"),
+    RECORDED,
+    ids=[f"{p.value}-{f.name[:-13]}" for p, f in RECORDED],
+    absent="there is no corpus here",
+)
 def test_a_recorded_request_is_valid_in_every_other_protocol(
     protocol: Protocol, path: Path
 ) -> None:
@@ -53,7 +63,7 @@ def test_a_recorded_request_is_valid_in_every_other_protocol(
 
 
 @each_row("target", list(Protocol))
-@each_row("path", CASES, ids=[path.stem for path in CASES])
+@each_row("path", CASES, ids=[path.stem for path in CASES], absent="there is no corpus here")
 def test_a_hard_conversation_keeps_its_content(path: Path, target: Protocol) -> None:
     case = read(path)
     body, notes = converted(case["request"], target)

@@ -34,7 +34,7 @@ def value_at(body: Any, path: str) -> Any:
     return body
 
 
-@each_row("path", CASES, ids=lambda path: path.stem)
+@each_row("path", CASES, ids=lambda path: path.stem, absent="there is no corpus here")
 def test_a_setting_is_carried_over(path: Path) -> None:
     case = read(path)
     source, target = Protocol(case["from"]), Protocol(case["to"])

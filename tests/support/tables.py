@@ -21,11 +21,12 @@ class RowsFailed(ExceptionGroup[Exception]):
 
 
 def each_row(
-    names: str | Sequence[str], rows: Iterable[Any], *, ids: Any = None
+    names: str | Sequence[str], rows: Iterable[Any], *, ids: Any = None, absent: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Run a test once for each of `rows`, as one test. `names` are the parameters that a row gives,
     as for `pytest.mark.parametrize`; a row can be a `pytest.param`, whose marks do not count.
-    `ids` names the rows: a function of one value, or a name for each row.
+    `ids` names the rows: a function of one value, or a name for each row. `absent` says why a table
+    may have no rows, such as a corpus that is not here: the test is skipped then.
 
     Each row gets a `tmp_path` and a `monkeypatch` of its own, and what `of_row` returns of fixtures
     that have it. The test gets its other fixtures once: one that changes them belongs to a test of
@@ -33,7 +34,9 @@ def each_row(
     """
     fields = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
     table = list(_named_rows(fields, list(rows), ids))
-    assert table, "a table without rows tests nothing"
+    assert table or absent, "a table without rows tests nothing"
+    if not table:
+        return pytest.mark.skip(reason=absent)
 
     def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.iscoroutinefunction(test):

@@ -57,7 +57,7 @@ def built_messages(case: Any, home: Path, capsysbinary: pytest.CaptureFixture[by
 
 
 @pytest.mark.skipif(not CASES, reason="the corpus is not here")
-@each_row("path", CASES, ids=lambda path: path.stem)
+@each_row("path", CASES, ids=lambda path: path.stem, absent="there is no corpus here")
 def test_an_imported_folder_builds_the_captured_request(
     path: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]
 ):

@@ -54,7 +54,12 @@ def read_file(path: Path) -> list[FoundConversation]:
 
 
 @pytest.mark.skipif(not CASES, reason=f"there are no transcripts in {ROOT}")
-@each_row("case", CASES, ids=lambda case: f"{case.parent.name}/{case.stem[:-9]}")
+@each_row(
+    "case",
+    CASES,
+    ids=lambda case: f"{case.parent.name}/{case.stem[:-9]}",
+    absent="there is no corpus here",
+)
 def test_what_is_expected_is_found(case: Path):
     wanted = json.loads(case.read_text())
     found = read_file(case.parent / wanted["file"])

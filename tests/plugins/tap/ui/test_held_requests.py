@@ -84,7 +84,7 @@ async def held_call(
         recording(
             folder, server.base_url, pauses=waiting.pauses, first_id=first_id, on_held=on_held
         ) as tap,
-        httpx.AsyncClient(base_url=tap.base_url, timeout=PATIENCE) as client,
+        httpx.AsyncClient(base_url=tap.base_url, timeout=10 * PATIENCE) as client,
     ):
         headers = {"user-agent": "my-agent/1", "x-stainless-timeout": "600"}
         url = "/v1/chat/completions"
