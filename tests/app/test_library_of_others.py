@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
+from tests.support.databases import written_elsewhere
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
 from tests.support.tables import each_row
@@ -88,8 +87,8 @@ async def test_a_role_that_another_window_disables_sends_nothing_more(tmp_path: 
             await screen.sees("· Teacher ·")
             await send(screen, "hello")
             await screen.sees("2 messages")
-            with closing(sqlite3.connect(tmp_path / "chat.db", timeout=30)) as other, other:
-                other.execute("UPDATE roles SET status = 'disabled' WHERE role_id = 'teacher'")
+            disable = "UPDATE roles SET status = 'disabled' WHERE role_id = 'teacher'"
+            await written_elsewhere(tmp_path / "chat.db", disable)
             await screen.sees("role disabled")
 
 

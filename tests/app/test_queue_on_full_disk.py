@@ -6,15 +6,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from tests.support.databases import written_elsewhere
 from tests.support.screen import open_screen
 from tests.support.server import Answer, Provider, chat_text
 
 STREAMING = Answer((chat_text("Begun ", finish=None), chat_text("ended.")), pause=3600.0)
-
-
-def change(folder: Path, sql: str) -> None:
-    with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection, connection:
-        connection.execute(sql)
 
 
 def queued(folder: Path) -> list[tuple[str]]:
@@ -29,8 +25,8 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Begun")
-            change(
-                tmp_path,
+            await written_elsewhere(
+                tmp_path / "chat.db",
                 "CREATE TRIGGER full BEFORE INSERT ON settings WHEN new.key LIKE 'queue:%' "
                 "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
             )
@@ -44,7 +40,7 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.sees("Quit without saving?", "queued message")
             await screen.press("escape")
             await screen.loses("Quit without saving?")
-            change(tmp_path, "DROP TRIGGER full")
+            await written_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
             await screen.loses("not saved yet")
             await screen.sees("› the ferry")
             [(stored,)] = queued(tmp_path)
@@ -57,8 +53,8 @@ async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_p
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Begun")
-            change(
-                tmp_path,
+            await written_elsewhere(
+                tmp_path / "chat.db",
                 "CREATE TRIGGER full BEFORE INSERT ON settings WHEN new.key LIKE 'queue:%' "
                 "AND new.value NOT LIKE '%the boat%' "
                 "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
@@ -70,7 +66,7 @@ async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_p
             await screen.press("enter")
             await screen.sees("› the boat")
             await screen.until(lambda: bool(queued(tmp_path)), "the queue is not stored")
-            change(tmp_path, "DROP TRIGGER full")
+            await written_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
             await screen.loses("not saved yet")
             await screen.type("the raft")
             await screen.press("enter")

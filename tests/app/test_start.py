@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.support.databases import written_elsewhere
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
 
@@ -99,8 +99,8 @@ async def test_early_words_come_back_if_another_session_is_opened_than_named(
             await screen.type("typed early")
             await screen.press("enter")
             await screen.rests()
-            with closing(sqlite3.connect(tmp_path / "chat.db")) as connection, connection:
-                connection.execute("UPDATE settings SET value = '' WHERE key = 'session'")
+            forget = "UPDATE settings SET value = '' WHERE key = 'session'"
+            await written_elsewhere(tmp_path / "chat.db", forget)
             slow_store.set()
             await screen.sees("Not sent", "typed early")
             await screen.press("enter")

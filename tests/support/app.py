@@ -15,6 +15,7 @@ from textual import events
 from textual.app import App
 from textual.content import Content
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
@@ -161,6 +162,16 @@ async def until(
         raise AssertionError(
             f"{what or 'It never was so'}; the screen is:\n{screen_text(pilot.app)}"
         ) from None
+    await focused_dialog(pilot)
+
+
+async def focused_dialog(pilot: Pilot[None]) -> None:
+    """Wait until a dialog that has just opened takes keys; one without fields never has a focus."""
+    for _ in range(50):
+        screen = pilot.app.screen if pilot.app.is_running else None
+        if not isinstance(screen, ModalScreen) or screen.focused or not screen.focus_chain:
+            return
+        await idle(pilot)
 
 
 async def press(pilot: Pilot[None], *keys: str) -> None:

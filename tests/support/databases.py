@@ -4,6 +4,7 @@ ones.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -66,3 +67,14 @@ def made_at(path: Path, version: int) -> None:
     with plain(path) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         schema.migrate(connection, path, schema.migrations()[:version])
+
+
+async def written_elsewhere(path: Path, *statements: str) -> None:
+    """Run statements as another program would: beside the app, which may hold the lock just now."""
+    await asyncio.to_thread(_execute, path, statements)
+
+
+def _execute(path: Path, statements: Sequence[str]) -> None:
+    with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
