@@ -46,12 +46,6 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "builders": ("sillytavern",),
         "kinds": ("impersonate", "quiet"),
         "script_builder": ("scripts",),
-        "macros": (
-            *("hasextension", "group", "charifnotgroup", "groupnotmuted", "notchar"),
-            *("lastmessageid", "lastgenerationtype", "authorsnote", "systemprompt"),
-            *("maxcontext", "maxprompt", "maxresponse", "idleduration", "idle_duration"),
-            *("ismobile", "input"),
-        ),
         "actions": ("impersonate", "quiet"),
         "commands": ("sillytavern",),
         "formats": ("SillyTavern's chats",),
@@ -151,22 +145,6 @@ class BuilderPath:
     """The import path of its `library.policies.BuilderPolicies`."""
     preset_keys: tuple[str, ...] = ()
     """The keys of preset files that only it reads."""
-
-
-@dataclass(frozen=True, slots=True)
-class MacroPath:
-    """A macro that all presets have."""
-
-    name: str
-    """In lower case."""
-    path: str
-    """The import path of a function of a `context.macros.expander.MacroCall`."""
-    written: str
-    """The text that completion inserts, such as `{{random::a::b}}`."""
-    summary: str
-    """What it stands for, in a few words."""
-    most_arguments: int | None = None
-    """A call with more stays as it is written; None for no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +317,8 @@ class Plugin:
     """Each a `library.foreign_files.LoreForm`: lorebooks as another program writes them."""
     import_folders: tuple[str, ...] = ()
     """Each a `workspace.library_import.FolderFormat`: a folder of another program's user."""
-    macros: tuple[MacroPath, ...] = ()
+    macros: tuple[str, ...] = ()
+    """Each a tuple of `context.macros.expansion.Declaration`, which all presets have."""
     actions: tuple[ActionPath, ...] = ()
     listeners: tuple[ListenerPath, ...] = ()
     editing_modes: tuple[EditingModePath, ...] = ()
@@ -386,13 +365,12 @@ _POINT_TYPES: dict[str, type] = {
     "exports": ExportPath,
     "recordings": RecordingPath,
     "views": ViewPath,
-    "macros": MacroPath,
     "actions": ActionPath,
     "listeners": ListenerPath,
     "editing_modes": EditingModePath,
 }
 """The types of the parts; the others are import paths."""
-NAMED_POINTS = ("commands", "exports", "views", "macros", "actions", "editing_modes", "builders")
+NAMED_POINTS = ("commands", "exports", "views", "actions", "editing_modes", "builders")
 """The extension points at which a name can be taken."""
 
 

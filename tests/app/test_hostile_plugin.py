@@ -69,7 +69,7 @@ def test_each_command_lives_on(run, tmp_path: Path):
         (("import", str(messages)), 0, ""),
         (("import", str(hostile)), 2, "The format hostile lines of plugin raises failed"),
         (("build", "Hello"), 0, ""),
-        (("build", "Hello", "--preset", "macro"), 0, "The macro hostile of plugin raises failed"),
+        (("build", "Hello", "--preset", "macro"), 0, "The macro of plugin raises failed"),
         (("build", "Hello", "--preset", "foe"), 2, "The builder hostile of plugin raises failed"),
         (("ask", "Hello", "--endpoint", "loopback"), 0, ""),
         (("build", "Hello", "--tools"), 0, "plugin raises failed"),

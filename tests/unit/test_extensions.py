@@ -187,7 +187,6 @@ def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
             "commands": plugin.commands,
             "builders": plugin.builders,
             "kinds": plugin.kinds,
-            "macros": plugin.macros,
             "formats": plugin.formats,
             "exports": plugin.exports,
             "recordings": plugin.recordings,

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
-from tui_chat.context.macros.functions import LORE_WORDS, OUTLET
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
 from tui_chat.context.scan import MAIN
 from tui_chat.models.memo import Memo, recent_memo
@@ -25,6 +24,7 @@ from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import AuthorNote, Injection, NotePlacement
 from tui_chat.models.text import Origin, OriginKind, Text
 
+LORE_WORDS, OUTLET = ("worldinfobefore", "worldinfoafter"), "outlet "
 AUTHOR_NOTE = "author_note"
 """The id of the author's note."""
 INJECTION = "script_inject_"
@@ -67,9 +67,9 @@ def expand_places(expander: Expander, places: Places) -> None:
         texts = [text for line in lines if (text := expander.expand(line)).plain]
         word = _WORDS.get(place, place)
         if word in LORE_WORDS:
-            expander.set_lore(word, Text.join("\n", texts))
+            expander.set(f"lore {word}", Text.join("\n", texts))
         elif word.startswith(OUTLET):
-            expander.set_lore(word, Text.join("\n", reversed(texts)))
+            expander.set(f"lore {word}", Text.join("\n", reversed(texts)))
 
 
 _WORDS: Mapping[str, str] = {

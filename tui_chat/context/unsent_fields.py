@@ -282,7 +282,6 @@ class _Request:
 
     def __init__(self, expander: Expander, groups: MessageGroups, turns: Sequence[Turn]) -> None:
         self.groups = groups
-        self._read = expander.read_fields
         self._turns = turns
 
     @cached_property
@@ -299,8 +298,6 @@ class _Request:
         """True if a macro of `words` was read, or a message stands for `field`, and a message has
         all the pieces.
         """
-        if field not in self._fields and self._read.isdisjoint(words):
-            return False
         return self._has(pieces, self._around) or self._has(pieces, self._turns)
 
     @staticmethod

@@ -20,7 +20,7 @@ from tui_chat.context.lorebooks.book_index import (
     entry_origin,
     resolve_entry,
 )
-from tui_chat.context.macros.expander import draw_number
+from tui_chat.context.macros.expansion import draw_number
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import NO_EXPANSIONS, text_of
 from tui_chat.models.envelope import Level, Note

@@ -6,8 +6,8 @@ r"""The syntax of macros: `{{name}}`, `{{name::argument::argument}}`, which may 
 4. A name ends at `::`, at `:` or at white space, whichever comes first. After it, `::` separates
    the arguments. White space around an argument does not count.
 5. `{{// ...}}` is a comment. The macros in it are expanded, since they may set variables.
-6. `{{if ...}}...{{/if}}`: what stands between a macro and its end is its last argument, if it lacks
-   that or has none. `{{#if ...}}` keeps the white space of it.
+6. `{{if ...}}...{{/if}}`: what stands between a macro and its end is its last argument;
+   `{{#if ...}}` keeps the white space around it.
 7. With `is_card`, for texts of a character card and conversations that a builder expands, `<user>`,
    `<char>` and `<bot>` are macros, too.
 8. Macros are parsed at any depth, so that each `}}` closes its own macro; `expander` limits the
@@ -20,7 +20,6 @@ import re
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
-from tui_chat.context.macros.declarations import MACROS
 from tui_chat.lazy_dataclass import dataclass
 
 COMMENT = "//"
@@ -179,15 +178,7 @@ def _with_ends(nodes: list[Node]) -> tuple[Node, ...]:
                     places.pop()
             scope = macro.stop, node.start
             node = replace(macro, stop=node.stop, arguments=arguments, scope=scope)
-        elif isinstance(node, Macro) and _may_have_end(node):
+        elif isinstance(node, Macro):
             opened.setdefault(name, []).append(len(found))
         found.append(node)
     return tuple(found)
-
-
-def _may_have_end(macro: Macro) -> bool:
-    """True if a macro lacks its last argument, or is written without any that it may have."""
-    declared = MACROS.get(macro.name)
-    if declared is None or declared.most == 0:
-        return False
-    return len(macro.arguments) + 1 == max(declared.least, 1)

@@ -27,31 +27,11 @@ from tui_chat.extensions import (
     CommandPath,
     ExportPath,
     FormatPath,
-    MacroPath,
     Plugin,
     RequestKind,
 )
 
 _HERE = "tui_chat.plugins.sillytavern"
-
-_MACROS = (
-    ("group", "the role's name"),
-    ("charIfNotGroup", "the role's name"),
-    ("groupNotMuted", "the role's name"),
-    ("notChar", "the profile's name"),
-    ("lastMessageId", "the number of the newest message"),
-    ("lastGenerationType", "the kind of the request"),
-    ("authorsNote", "the author's note"),
-    ("systemPrompt", "the card's system prompt"),
-    ("maxContext", "the context window in tokens"),
-    ("maxPrompt", "the window without the reply"),
-    ("maxResponse", "the reply's tokens"),
-    ("idleDuration", "the time since the user's last message"),
-    ("idle_duration", "the time since the user's last message"),
-    ("isMobile", "false"),
-    ("input", "nothing"),
-)
-"""Macros without arguments, with what completion says."""
 
 PLUGIN = Plugin(
     name="sillytavern",
@@ -82,20 +62,7 @@ PLUGIN = Plugin(
             builder="sillytavern",
         ),
     ),
-    macros=(
-        MacroPath(
-            "hasextension",
-            f"{_HERE}.context.macros:hasextension",
-            "{{hasExtension::regex}}",
-            "true for an extension of SillyTavern",
-            most_arguments=1,
-        ),
-        *(
-            MacroPath(key, f"{_HERE}.context.macros:{key}", f"{{{{{name}}}}}", summary, 0)
-            for name, summary in _MACROS
-            if (key := name.lower())
-        ),
-    ),
+    macros=(f"{_HERE}.context.macros:MACROS",),
     actions=(
         ActionPath(
             "impersonate",

@@ -8,7 +8,6 @@ from tui_chat.extensions import (
     ExportPath,
     FormatPath,
     ListenerPath,
-    MacroPath,
     Plugin,
     RecordingPath,
     ViewPath,
@@ -47,7 +46,7 @@ PLUGIN = Plugin(
         ViewPath("stays", "f23", "again", "again", f"{_PARTS}:PlainView"),
         ViewPath("payload", "f24", "body", "body", f"{_PARTS}:PlainView"),
     ),
-    macros=(MacroPath("hostile", f"{_PARTS}:macro", "{{hostile::a}}", "Raises."),),
+    macros=(f"{_PARTS}:MACROS", f"{_PARTS}:NOTHING"),
     actions=(
         ActionPath("hostile", f"{_PARTS}:act", "Raise", "Raise"),
         ActionPath("hostile-dialog", f"{_PARTS}:show", "Raise", "Raise in a dialog"),

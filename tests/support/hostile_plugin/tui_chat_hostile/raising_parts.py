@@ -7,6 +7,7 @@ from textual import on
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
+from tui_chat.context.macros.expansion import Declaration
 from tui_chat.interop.formats import LinesFormat
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, text_part
 
@@ -60,6 +61,9 @@ def export(transcript, zone):
 
 def macro(call):
     raise ValueError("no macro")
+
+
+MACROS = (Declaration("hostile", "{{hostile::a}}", "Raises.", 0, 1, macro),)
 
 
 async def act(app, argument):

@@ -14,7 +14,7 @@ from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, built, codes, sai
 from tests.support.macros import ADA, BOT, NOW, TALK, request
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
-from tui_chat.context.macros.expander import MAX_DEPTH, MAX_EXPANSION, MAX_NOTES, MAX_VALUES
+from tui_chat.context.macros.expansion import MAX_DEPTH, MAX_EXPANSION, MAX_NOTES, MAX_VALUES
 from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage

@@ -1,4 +1,4 @@
-"""SillyTavern's macros that the core does not have, each a function by its name."""
+"""SillyTavern's macros that the core does not have: of cards, lore and its own program."""
 
 from __future__ import annotations
 
@@ -7,12 +7,32 @@ import re
 from collections.abc import Callable
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.declarations import MacroFunction
-from tui_chat.context.macros.expander import Expander, MacroCall
+from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import (
+    CARD,
+    Declaration,
+    MacroCall,
+    NotExpanded,
+    Source,
+    UnknownMacro,
+    macro,
+)
+from tui_chat.context.macros.functions import value
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.models.role import Character
+from tui_chat.models.text import Text
+from tui_chat.plugins.sillytavern.policies import policies_of
 
 MAIN_PROMPT = "Write {{char}}'s next reply in a fictional chat between {{char}} and {{user}}."
 """SillyTavern's default prompt."""
+LORE = "lore "
+"""Start of the names of variables with the lore that macros stand for."""
+LORE_WORDS = ("worldinfobefore", "worldinfoafter")
+"""The macros for the lore entries before and after the character."""
+OUTLET = "outlet "
+"""Prefix of the names of outlets."""
+ORIGINAL = "original text"
+"""The name of the variable with the preset's text that a card's prompt replaces."""
 
 # fmt: off
 _EXTENSIONS = frozenset((
@@ -21,20 +41,120 @@ _EXTENSIONS = frozenset((
 ))
 # fmt: on
 """The extensions that SillyTavern has when it is installed."""
-_CARD_FIELDS = (
-    *("charprompt", "mesexamplesraw", "description", "personality", "scenario"),
-    *("charinstruction", "chardepthprompt", "charcreatornotes", "greeting 0"),
-)
-"""The fields of a card that are expanded before the preset's messages, in this order."""
 _SETS = re.compile(r"\{\{[#\s]*set(?:global)?var", re.IGNORECASE)
+_DECLARED: dict[str, Declaration] = {}
+
+
+# --- cards and lore --------------------------------------------------------------------------
+
+_START = re.compile("<START>", re.IGNORECASE)
+
+
+def _example_blocks(card: Character) -> str:
+    """Return the example dialogues, each block below a line `<START>`."""
+    text = card.example_dialogues.strip()
+    if not text or text == "<START>":
+        return ""
+    blocks = _START.split(text if text.startswith("<START>") else f"<START>\n{text}")
+    return "".join(f"<START>\n{block.strip()}\n" for block in blocks[1:])
+
+
+def card_text(inputs: Inputs, read: Callable[[Character], str], name: str) -> str | None:
+    """Return a field of the role's card; None if it has no card. Where a role without a card has
+    a prompt, that may be the description.
+    """
+    role = inputs.active_role
+    if role is None or role.character is None:
+        is_prompt = name == "description" and policies_of(inputs.preset).role_prompt == name
+        return role.system_prompt if role is not None and is_prompt else None
+    return read(role.character).replace("\r", "")
+
+
+def _declare_field(
+    written: str, summary: str, read: Callable[[Character], str], *others: str
+) -> None:
+    """Declare a macro for a field of the card, which is expanded where it is inserted."""
+    name = written.lower()
+
+    def run(call: MacroCall) -> str:
+        text = card_text(call.inputs, read, name)
+        if text is None and call.text.expander.variable(name)[0] is None:
+            raise UnknownMacro("is not a macro or variable")
+        text = text or ""
+        text = text if name == "mesexamples" else text.strip()
+        return call.text.inserted(Source(text, CARD, name, f"variable “{name}”"))
+
+    for each in (written, *others):
+        macro(f"{{{{{each}}}}}", summary, into=_DECLARED)(run)
+
+
+_declare_field("description", "the description", lambda card: card.description, "charDescription")
+_declare_field("personality", "the personality", lambda card: card.personality, "charPersonality")
+_declare_field("scenario", "the scenario", lambda card: card.scenario, "charScenario")
+_declare_field("charPrompt", "the card's system prompt", lambda card: card.system_prompt)
+_declare_field("charInstruction", "its last instructions", lambda card: card.post_history)
+_declare_field(
+    "charDepthPrompt",
+    "the card's depth prompt",
+    lambda card: card.depth_prompt.content if card.depth_prompt else "",
+)
+_declare_field(
+    "charCreatorNotes", "the creator's notes", lambda card: card.creator_notes, "creatorNotes"
+)
+_declare_field("charVersion", "the card's version", lambda card: card.version, "char_version")
+_declare_field("mesExamples", "the example dialogues", _example_blocks)
+_declare_field("mesExamplesRaw", "the same as written", lambda card: card.example_dialogues)
+_declare_field("charFirstMessage", "the first message", lambda card: "".join(card.greetings[:1]))
+
+
+@macro("{{greeting::0}}", "a greeting of the character", 0, 1, _DECLARED)
+def _greeting(call: MacroCall) -> str:
+    number = call.arguments[0] if call.arguments else "0"
+    if not (number.isdecimal() and number.isascii() and len(number) < 5):
+        raise NotExpanded("does not name a greeting by its number")
+    text = card_text(call.inputs, lambda card: "".join(card.greetings[int(number) :][:1]), "")
+    return call.text.inserted(
+        Source((text or "").strip(), CARD, f"greeting {number}", "the greeting")
+    )
+
+
+def _lore(call: MacroCall, name: str) -> Text | str:
+    return call.text.variable(LORE + name) or ""
+
+
+macro("{{worldInfoBefore}}", "lore before the character", into=_DECLARED)(
+    lambda call: _lore(call, LORE_WORDS[0])
+)
+macro("{{worldInfoAfter}}", "lore after the character", into=_DECLARED)(
+    lambda call: _lore(call, LORE_WORDS[1])
+)
+macro("{{outlet::name}}", "the lore entries of an outlet", 1, 1, _DECLARED)(
+    lambda call: _lore(call, OUTLET + call.arguments[0].strip())
+)
+
+
+@macro("{{original}}", "in a card's prompt: the preset's text", into=_DECLARED)
+def _original(call: MacroCall) -> Text | str:
+    text = call.text.variable(ORIGINAL)
+    if text is None:
+        raise UnknownMacro("is not a macro or variable")
+    call.text.expander.set(ORIGINAL, "")  # it is there once
+    return text
 
 
 def set_variables_of_card(expander: Expander) -> None:
     """Set what the fields of the character card set."""
-    for field in _CARD_FIELDS:
-        value = expander.variable(field)[0] or ""
-        if _SETS.search(value):
-            expander.expand_text(value, is_card=True)
+    role = expander.inputs.active_role
+    if role is not None and (card := role.character) is not None:
+        texts = (card.system_prompt, card.example_dialogues, card.description, card.personality)
+        depth = card.depth_prompt.content if card.depth_prompt else ""
+        texts += (card.scenario, card.post_history, depth, card.creator_notes, *card.greetings[:1])
+        for text in texts:
+            if _SETS.search(text):
+                expander.expand_text(text.strip().replace("\r", ""), is_card=True)
+
+
+# --- SillyTavern's own -------------------------------------------------------------------------
 
 
 def duration(seconds: float) -> str:
@@ -87,24 +207,32 @@ def _author_note(inputs: Inputs) -> str:
     return next((note.text for note in notes if note is not None), "")
 
 
-def _value(read: Callable[[Inputs], str]) -> MacroFunction:
-    return lambda call: call.read(read)
+def _declare(names: str, summary: str, read: Callable[[Inputs], str]) -> None:
+    for name in names.split():
+        value(f"{{{{{name}}}}}", summary, read, _DECLARED)
 
 
-group = charifnotgroup = groupnotmuted = _value(lambda inputs: inputs.char_name)
-notchar = _value(lambda inputs: inputs.user_name)
-lastmessageid = _value(lambda inputs: str(last) if (last := _last_id(inputs)) >= 0 else "")
-lastgenerationtype = _value(lambda inputs: inputs.chat.kind)
-authorsnote = _value(_author_note)
-systemprompt = _value(_system_prompt)
-maxcontext = _value(lambda inputs: str(_limit(inputs)))
-maxprompt = _value(lambda inputs: str(_limit(inputs) - _reserve(inputs)))
-maxresponse = _value(lambda inputs: str(_reserve(inputs)))
-idleduration = idle_duration = _value(_idle)
-ismobile = _value(lambda _: "false")
-input = _value(lambda _: "")
-
-
-def hasextension(call: MacroCall) -> str:
-    """Return “true” for the name of an extension that SillyTavern has, else “false”."""
-    return str(call.argument(0).strip().lower() in _EXTENSIONS).lower()
+_declare("group charIfNotGroup groupNotMuted", "the role's name", lambda inputs: inputs.char_name)
+_declare("notChar", "the profile's name", lambda inputs: inputs.user_name)
+_declare(
+    "lastMessageId",
+    "the number of the newest message",
+    lambda inputs: str(last) if (last := _last_id(inputs)) >= 0 else "",
+)
+_declare("lastGenerationType", "the kind of the request", lambda inputs: inputs.chat.kind)
+_declare("authorsNote", "the author's note", _author_note)
+_declare("systemPrompt", "the card's system prompt", _system_prompt)
+_declare("maxContext", "the context window in tokens", lambda inputs: str(_limit(inputs)))
+_declare(
+    "maxPrompt",
+    "the window without the reply",
+    lambda inputs: str(_limit(inputs) - _reserve(inputs)),
+)
+_declare("maxResponse", "the reply's tokens", lambda inputs: str(_reserve(inputs)))
+_declare("idleDuration idle_duration", "the time since the user's last message", _idle)
+_declare("isMobile", "false", lambda _: "false")
+_declare("input", "nothing", lambda _: "")
+macro("{{hasExtension::regex}}", "true for an extension of SillyTavern", 1, 1, _DECLARED)(
+    lambda call: str(call.arguments[0].strip().lower() in _EXTENSIONS).lower()
+)
+MACROS = tuple(_DECLARED.values())

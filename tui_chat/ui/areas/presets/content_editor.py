@@ -9,8 +9,8 @@ from textual import events, on
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
-from tui_chat.context.macros.declarations import complete_macro
-from tui_chat.extensions import MacroPath
+from tui_chat.context.macros.expansion import Declaration
+from tui_chat.context.macros.functions import complete_macro
 from tui_chat.models.text import clean
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
@@ -35,15 +35,15 @@ class MacroList(OptionList, can_focus=False):
 
     def __init__(self) -> None:
         super().__init__()
-        self._offered: tuple[MacroPath, ...] = ()
+        self._offered: tuple[Declaration, ...] = ()
 
     @property
-    def chosen(self) -> MacroPath | None:
+    def chosen(self) -> Declaration | None:
         """The highlighted macro; None if nothing is offered."""
         at = self.highlighted
         return self._offered[at] if self.display and at is not None else None
 
-    def offer(self, macros: tuple[MacroPath, ...]) -> None:
+    def offer(self, macros: tuple[Declaration, ...]) -> None:
         """Offer exactly these macros; hide the list if there are none."""
         if macros != self._offered:
             self._offered = macros

@@ -1,0 +1,423 @@
+"""Macros: how one is declared, and the expansion of one text with the values inserted into it.
+
+A macro is a function of a `MacroCall` that `macro` decorates: it returns what replaces the macro,
+and raises `NotExpanded` for arguments that it cannot use. Completion, help and the count of
+arguments come from the declaration. A plugin has a tuple of declarations.
+
+1. The arguments of a macro are expanded before it; its result is not parsed again, so text of the
+   user or the model cannot bring in macros. Only text of an author is expanded where it is
+   inserted: the values of the preset's and the session's variables, the profile, a card.
+2. No text is lost. A macro that is unknown or has unusable arguments stays as it is written, with a
+   note; the macros inside it are expanded. Nothing here raises.
+3. A macro stays as it is written if it is nested more than `MAX_DEPTH` deep (values count), if it
+   would insert a value into itself, or more than `MAX_VALUES` values; or if all results of the
+   request together would exceed the room that it has.
+4. Literal characters keep their origin and their offset in it. The result of a macro has the origin
+   `MACRO`: the macro as written, within the text it stood in.
+5. Random numbers depend on the seed, the text, and the offset of the macro in it. A value is a text
+   of its own: it expands to the same wherever it is inserted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from tui_chat.context.macros.syntax import Literal, Macro, Node, has_macros, parse
+from tui_chat.errors import InputError
+from tui_chat.extensions import load_all
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
+
+if TYPE_CHECKING:
+    from tui_chat.context.inputs import Inputs
+    from tui_chat.context.macros.expander import Expander
+
+MAX_EXPANSION = 2_000_000
+"""Maximum total length of all expansions of a request, in characters."""
+MAX_DEPTH = 32
+"""Maximum nesting of macros and values. Each level takes some frames of Python's stack."""
+MAX_VALUES = 1_000
+"""Maximum values that one macro inserts: values that name values grow exponentially."""
+VALUE_COST = 64
+"""Characters of the room of a request that each value costs besides its length."""
+MAX_NOTES = 8
+"""Maximum notes about one text; one more note counts the others."""
+NAME_LENGTH = 40
+CARD = "card"
+"""The kind of texts of a character card, in which `<user>` and `<char>` are macros."""
+_FALSE = ("", "false", "off", "0")
+"""Conditions that do not hold."""
+_BREAKS = "\r\n"
+
+
+# --- declarations -----------------------------------------------------------------------------
+
+MacroFunction: TypeAlias = "Callable[[MacroCall], str | Text | None]"
+"""Returns what replaces a macro; None for `{{trim}}`, which removes the line breaks around it."""
+
+
+class NotExpanded(Exception):
+    """A macro is not expanded; the message says why."""
+
+    code = "macro-stays"
+
+
+class UnknownMacro(NotExpanded):
+    """There is no such macro or variable."""
+
+    code = "unknown-macro"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A macro that all presets have."""
+
+    name: str
+    """In lower case."""
+    written: str
+    """What completion inserts, such as `{{random::a::b}}`."""
+    summary: str
+    """What it stands for, in a few words."""
+    least: int
+    most: int | None
+    """How many arguments it takes, what stands before its end included; None for no limit."""
+    run: MacroFunction
+
+
+MACROS: dict[str, Declaration] = {}
+"""Those of the core by name, in the order in which they are offered."""
+
+
+def macro(
+    written: str,
+    summary: str,
+    least: int = 0,
+    most: int | None = 0,
+    into: dict[str, Declaration] = MACROS,
+) -> Callable[[MacroFunction], MacroFunction]:
+    """Declare a macro as it is `written` with arguments; see `Declaration`."""
+    found = re.match(r"\{\{(//|\w+)", written)
+    assert found is not None
+    name = found[1].lower()
+
+    def declare(run: MacroFunction) -> MacroFunction:
+        into[name] = Declaration(name, written, summary, least, most, run)
+        return run
+
+    return declare
+
+
+def plugin_macros() -> Mapping[str, Declaration]:
+    """Return the macros of plugins by name."""
+    return {each.name: each for macros in load_all("macros", tuple) for each in macros}
+
+
+class _TooLarge(NotExpanded):
+    """A macro inserts too many or too long values."""
+
+
+# --- one macro --------------------------------------------------------------------------------
+
+
+class Source(NamedTuple):
+    """A text that is being expanded: a message's, or a value inserted into it."""
+
+    text: str
+    kind: str
+    """With `id`, distinguishes the text when random numbers are drawn."""
+    id: str
+    called: str = ""
+    """How a note cites a value: `variable “x”`; empty for the message's own text."""
+
+
+def draw_number(seed: object, *where: object) -> int:
+    """Draw a number below 2**64: the same for the same seed and place."""
+    key = "\x00".join(map(str, (seed, *where)))
+    return int.from_bytes(sha256(key.encode(errors="replace")).digest()[:8])
+
+
+class MacroCall:
+    """A macro of a text that is being expanded, as its function sees it."""
+
+    def __init__(self, text: Expansion, macro: Macro) -> None:
+        self.text = text
+        self.macro = macro
+        self.nodes = macro.arguments
+
+    @property
+    def inputs(self) -> Inputs:
+        """The inputs of the request."""
+        return self.text.expander.inputs
+
+    @cached_property
+    def arguments(self) -> list[str]:
+        """The arguments, expanded; as many as the declaration allows."""
+        return [self.expanded(nodes).plain for nodes in self.nodes]
+
+    def expanded(self, nodes: Sequence[Node]) -> Text:
+        """Return an argument, or a part of one, as a text with its origins."""
+        text, macro = self.text.expanded(nodes), self.macro
+        is_scope = macro.scope is not None and nodes and nodes[0].start >= macro.scope[0]
+        return _dedented(text) if is_scope and not macro.keeps_space else text
+
+    def tell(self, level: Level, code: str, what: str) -> None:
+        """Add a note that says something of the macro."""
+        written = self.text.source.text[self.macro.start : self.macro.stop]
+        self.text.tell(level, code, _shortened(written), what)
+
+    def draw(self, seed: int, below: int, *more: object) -> int:
+        """Draw a number from 0 up to, but not including, `below`."""
+        source = self.text.source
+        return draw_number(seed, source.kind, source.id, self.macro.start, *more) % below
+
+
+# --- one text ---------------------------------------------------------------------------------
+
+
+class Expansion:
+    """One text while it is expanded; also the values that are inserted into it."""
+
+    def __init__(
+        self, expander: Expander, source: str, origin: Origin, *, is_card: bool = False
+    ) -> None:
+        self.expander = expander
+        self.source = Source(source, CARD if is_card else origin.kind, origin.id)
+        self.sets: list[str] = []
+        """The names of the variables that the text set."""
+        self._origin = origin
+        self._notes: dict[tuple[str, str, str], Note] = {}
+        self._results: dict[int, Sequence[Span | None]] = {}
+        """The result of each macro of `source`, by its offset: each is expanded once, or the work
+        would double with every level of nesting."""
+        self._depth = 0
+        self._values: tuple[Source, ...] = ()
+        """The values that are being expanded, the outermost first."""
+        self._inserted = 0
+        """How many values the outermost of them has inserted, itself included."""
+
+    # --- notes ---
+
+    def tell(self, level: Level, code: str, written: str, what: str, where: str = "") -> None:
+        """Add a note about a macro as written, once for each spelling and each text."""
+        called, label = self.source.called, self._origin.label
+        where = where or (f"{called} in {label}" if called else label)
+        sentence = f"{written} in {where} {what}"
+        self._notes.setdefault((code, written, called), Note(level, code, sentence, self._origin))
+
+    def tell_unclosed(self, at: int, where: str = "") -> None:
+        """Add a note about a macro that begins at `at` and is never closed."""
+        begins = f"“{' '.join(self.source.text[at : at + 24].split())}”"
+        what = "has no “}}”; it is sent as it is written."
+        self.tell(Level.WARNING, "macro-stays", begins, what, where)
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return the notes about the text."""
+        notes = tuple(self._notes.values())
+        if not (count := len(notes) - MAX_NOTES) > 0:
+            return notes
+        what = "1 more macro" if count == 1 else f"{count:,} more macros"
+        sentence = f"There are notes about {what} of {self._origin.label}."
+        return (*notes[:MAX_NOTES], Note(Level.WARNING, "more-macros", sentence, self._origin))
+
+    # --- nodes ---
+
+    def expanded(self, nodes: Sequence[Node]) -> Text:
+        """Return nodes of the text with their macros expanded."""
+        pieces: list[Span | None] = []
+        self._depth += 1
+        for node in nodes:
+            if isinstance(node, Literal):
+                pieces.append(self._literal(node.start, node.stop))
+                continue
+            if node.start not in self._results:
+                self._results[node.start] = self._result(node)
+            pieces += self._results[node.start]
+        self._depth -= 1
+        return Text(_trimmed(pieces))
+
+    def _literal(self, start: int, stop: int) -> Span:
+        return Span(self.source.text[start:stop], self._origin, start)
+
+    def _result(self, macro: Macro) -> Sequence[Span | None]:
+        """Return what replaces a macro; None stands for a trim."""
+        written = self.source.text[macro.start : macro.stop]
+        try:
+            if self._depth > MAX_DEPTH:
+                raise NotExpanded(f"is nested inside {MAX_DEPTH} macros and values")
+            result = self._run(macro)
+            self.take(0 if result is None else len(result))
+        except NotExpanded as reason:
+            if self._values and isinstance(reason, _TooLarge):
+                raise  # the outermost value is inserted whole or not at all
+            what = f"{reason}; it stays as it is written."
+            self.tell(Level.WARNING, reason.code, _shortened(written), what)
+            return self._as_written(macro)
+        if isinstance(result, str):
+            origin = Origin(OriginKind.MACRO, written, _shortened(written), within=self._origin)
+            return (Span(clean(result), origin),)
+        return (None,) if result is None else result.spans
+
+    def _as_written(self, macro: Macro) -> Sequence[Span]:
+        """Return a macro that is not expanded; the macros inside it are."""
+        if not macro.body or self._depth > MAX_DEPTH:
+            return (self._literal(macro.start, macro.stop),)
+        stop, end = macro.scope or (macro.stop, macro.stop)
+        scope = self.expanded(macro.arguments[-1]).spans if macro.scope else ()
+        begin, close = self._literal(macro.start, macro.start + 2), self._literal(stop - 2, stop)
+        body = self.expanded(macro.body).spans
+        return (begin, *body, close, *scope, self._literal(end, macro.stop))
+
+    def _run(self, macro: Macro) -> str | Text | None:
+        name, count = macro.name, len(macro.arguments)
+        declared = self.expander.declared(name)
+        if name not in MACROS and name:
+            value = self.variable(name)
+            if value is not None and count:
+                raise NotExpanded("takes no arguments")
+            if value or (value is not None and declared is None):
+                return value
+        if declared is None:
+            raise UnknownMacro("is not a macro or variable")
+        if count < declared.least:
+            raise NotExpanded("lacks an argument")
+        if declared.most is not None and count > declared.most:
+            raise NotExpanded("has too many arguments" if declared.most else "takes no arguments")
+        try:
+            return declared.run(MacroCall(self, macro))
+        except InputError as error:  # of a plugin
+            raise NotExpanded(f"cannot be expanded. {error}") from error
+
+    def take(self, size: int) -> None:
+        """Reserve room for an expansion. Raises NotExpanded if there is not enough."""
+        if size > self.expander.room:
+            raise _TooLarge(
+                f"would exceed the {MAX_EXPANSION:,} characters that macros may expand to"
+            )
+        self.expander.room -= size
+
+    # --- values ---
+
+    def set(self, name: str, value: str | None) -> None:
+        """Set a variable; None deletes it."""
+        self.take(len(value or ""))
+        self.expander.set(name, value)
+        self.sets.append(name.casefold())
+
+    def variable(self, name: str) -> str | Text | None:
+        """Return a variable's value, expanded; None if it is not set."""
+        name = name.casefold()
+        value, was_set = self.expander.variable(name)
+        if not isinstance(value, str) or was_set:
+            return value
+        return self.inserted(Source(value, "variable", name, f"variable “{_shortened(name)}”"))
+
+    def inserted(self, value: Source) -> str:
+        """Return an author's text, its own macros expanded. Raises NotExpanded if it is being
+        expanded already, or without room for it.
+        """
+        is_card = value.kind == CARD
+        if not has_macros(value.text, is_card=is_card):
+            return value.text
+        if value in self._values:
+            names = [each.called for each in self._values[self._values.index(value) :]]
+            raise NotExpanded(f"leads back to itself ({' → '.join((*names, value.called))})")
+        self._inserted = self._inserted + 1 if self._values else 1
+        if self._inserted > MAX_VALUES:
+            raise _TooLarge(f"inserts more than {MAX_VALUES:,} values")
+        self.take(VALUE_COST + len(value.text))
+        parsed = parse(value.text, is_card=is_card)
+        before = self.source, self._results, self._values, self._depth
+        notes = dict(self._notes)
+        self.source, self._results, self._values = value, {}, (*self._values, value)
+        if parsed.unclosed is not None:
+            self.tell_unclosed(parsed.unclosed)
+        try:
+            return self.expanded(parsed.nodes).plain
+        except _TooLarge:
+            self._notes = notes  # the others are about text that is not inserted
+            raise
+        finally:
+            self.source, self._results, self._values, self._depth = before
+
+    # --- conditions ---
+
+    def holds(self, condition: str) -> bool:
+        """True if a condition, which may be the name of a value, is neither empty nor false."""
+        condition = condition.strip()
+        name = condition.removeprefix("!").strip()
+        value = self._named(name)
+        is_true = (name if value is None else value).strip().lower() not in _FALSE
+        return is_true is not condition.startswith("!")
+
+    def _named(self, name: str) -> str | None:
+        """Return the value of a macro or variable that is only a name; None if it has none."""
+        word = name.strip().casefold()
+        declared = MACROS.get(word)
+        if not word or (declared is not None and declared.least):
+            return None
+        try:
+            value = self._run(Macro(0, 0, word, (), ()))
+        except UnknownMacro:
+            return None
+        return "" if value is None else str(value)
+
+    def has_value(self, name: str) -> bool:
+        """True if a macro has a value, or a variable one that is not blank; the profile if it goes
+        where the preset places it.
+        """
+        word, profile = name.strip().casefold(), self.expander.inputs.profile
+        if word == "persona" and (profile is None or profile.placement != "anchor"):
+            return False
+        try:
+            value = self._named(word) or ""
+            return bool(value if self.expander.declared(word) else value.strip())
+        except NotExpanded:
+            return True  # it has a value, although it cannot be inserted
+
+
+def _shortened(written: str) -> str:
+    """Return a macro as a note cites it."""
+    if len(written) <= NAME_LENGTH and "\n" not in written:
+        return written
+    short = " ".join(written[: 2 * NAME_LENGTH].split())
+    return short if len(short) <= NAME_LENGTH else short[: NAME_LENGTH - 1] + "…"
+
+
+def _trimmed(pieces: Iterable[Span | None]) -> list[Span]:
+    """Return the spans. None is a trim: it removes the line breaks next to it."""
+    result: list[Span] = []
+    trimming = False
+    for piece in pieces:
+        if piece is None:
+            trimming = True
+            while result:
+                last = result.pop()
+                if rest := last.text.rstrip(_BREAKS):
+                    result.append(Span(rest, last.origin, last.start))
+                    break
+        elif not trimming:
+            result.append(piece)
+        elif rest := piece.text.lstrip(_BREAKS):
+            skipped = len(piece.text) - len(rest)
+            result.append(Span(rest, piece.origin, piece.start + skipped))
+            trimming = False
+    return result
+
+
+def _dedented(text: Text) -> Text:
+    """Return a text stripped, its lines without the indent of the first one that is not blank."""
+    lines = text.plain.split("\n")
+    first = next((line for line in lines if line.strip()), "")
+    indent = len(first) - len(first.lstrip(" \t"))
+    kept: list[Text] = []
+    at = 0
+    for line in lines:
+        own = min(len(line) - len(line.lstrip(" \t")), indent)
+        kept.append(text[at + own : at + len(line) + 1])
+        at += len(line) + 1
+    return Text.join("", kept).stripped()
