@@ -13,11 +13,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Literal
 
-from tui_chat.analysis.prompt import UNREAD, Prompt, cost, prompt_of
+from tui_chat.analysis.prompt import Prompt, leaves, prompt_of
 from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
@@ -33,6 +32,17 @@ https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching
 """
 
 BreakKind = Literal["first", "model", "kept", "grown", "moved", "changed", "added", "gone", "other"]
+_SENTENCES: dict[BreakKind, str] = {
+    "first": "There is no earlier request of this session to compare with.",
+    "model": "The last request went to another model or endpoint, which has its own cache.",
+    "kept": "The provider keeps earlier messages, so that what its cache serves is not known.",
+    "grown": "It begins with the whole last request.",
+    "moved": "{what} has moved.",
+    "changed": "{what} has changed.",
+    "added": "{what} was added.",
+    "gone": "{what} was removed.",
+    "other": "{what} and the following text differ.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +66,6 @@ class CacheBreak:
             if origin.kind is OriginKind.MACRO and origin.within is not None:
                 what = f"{what} in {origin.outermost.label}"
         return _SENTENCES[self.kind].format(what=what[:1].upper() + what[1:])
-
-
-_SENTENCES: dict[BreakKind, str] = {
-    "first": "There is no earlier request of this session to compare with.",
-    "model": "The last request went to another model or endpoint, which has its own cache.",
-    "kept": "The provider keeps earlier messages, so that what its cache serves is not known.",
-    "grown": "It begins with the whole last request.",
-    "moved": "{what} has moved.",
-    "changed": "{what} has changed.",
-    "added": "{what} was added.",
-    "gone": "{what} was removed.",
-    "other": "{what} and the following text differ.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +116,25 @@ class Forecast:
         return f"{happened[:-1]}: {tokens} {where} are not cached."
 
 
+def forecast_cache(last: Composed | None, now: Composed, counter: Counter) -> Forecast:
+    """Return the forecast for a request; `last` is the last request sent, if any."""
+    prompt, budget = prompt_of(now, counter), now.envelope.budget
+    total = prompt.total if budget is None else budget.total
+    whole = prompt.total if budget is None else max(budget.total - REQUEST_OVERHEAD, 0)
+    kind = _incomparable(last, now)
+    if last is None or kind is not None:
+        return Forecast(total, 0, 0, whole, CacheBreak(kind or "first"))
+    was = prompt_of(last, counter)
+    equal = _equal_segments(was, prompt)
+    parting = _part(was.segments[equal:], prompt.segments[equal:], counter.uncorrected)
+    common = prompt.before(equal) + counter.scaled(parting.tokens)
+    served = _served(was, prompt, common) if now.protocol is Protocol.ANTHROPIC else common
+    common, served = (min(_in_budget(n, was, last, now), whole) for n in (common, served))
+    cache_break = _cache_break((last, was), (now, prompt), parting)
+    last_total = _in_budget(was.total, was, last, now)
+    return Forecast(total, common, served, whole - common, cache_break, last_total)
+
+
 def _incomparable(last: Composed | None, now: Composed) -> BreakKind | None:
     """Return why two requests cannot be compared; None if they can."""
     if last is None:
@@ -134,146 +150,39 @@ def _is_continuation(composed: Composed) -> bool:
     return composed.envelope.semantics.is_continuation or isinstance(previous, Str)
 
 
-class Forecaster:
-    """Forecasts successive requests against the last one sent.
-
-    The cost follows what changed since the previous call, not the length of the prompt.
-    """
-
-    def __init__(self) -> None:
-        self._last: tuple[Composed, Prompt] | None = None
-        self._now: Prompt | None = None
-        self._equal = 0
-        """The number of leading segments that `_now` and `_last` have in common."""
-
-    def __call__(self, last: Composed | None, now: Composed, counter: Counter) -> Forecast:
-        """Return the forecast for `now`; `last` is the last request sent, if any."""
-        prompt = prompt_of(now, counter, self._now)
-        kind = _incomparable(last, now)
-        if last is None or kind is not None:
-            self._now, self._last = prompt, None
-            first_break = CacheBreak(kind or "first")
-            return Forecast(_total(now, prompt), 0, 0, _read_tokens(now, prompt), first_break)
-        is_same = self._last is not None and self._last[0] is last and self._now is not None
-        if self._last is None or not is_same or self._last[1].counter is not counter:
-            self._last = last, prompt_of(last, counter, prompt)
-            self._now, self._equal = None, 0
-        was = self._last[1]
-        same = common_prefix(self._now.segments, prompt.segments) if self._now else 0
-        self._equal = _equal_segments(was, prompt, min(self._equal, same))
-        self._now = prompt
-        return _forecast(last, was, now, prompt, self._equal)
-
-
-def _equal_segments(was: Prompt, now: Prompt, equal: int) -> int:
-    """Return the number of equal leading segments, at least `known`."""
-    ends = min(len(was.segments), len(now.segments))
-    count = equal + common_prefix(was.segments[equal:], now.segments[equal:])
-    while count < ends:
-        one, other = was.segments[count], now.segments[count]
-        if one is not other and not _are_equal(one, other):
+def _equal_segments(was: Prompt, now: Prompt) -> int:
+    """Return the number of equal leading segments."""
+    count = common_prefix(was.segments, now.segments)
+    for one, other in zip(was.segments[count:], now.segments[count:], strict=False):
+        if body_of(one) != body_of(other) and _keys(one) != _keys(other):
             break
         count += 1
     return count
 
 
-def _are_equal(one: Tree, other: Tree) -> bool:
-    return [leaf.key for leaf in _leaves(one)] == [leaf.key for leaf in _leaves(other)]
+def _keys(segment: Tree) -> list[tuple[str, bytes]]:
+    return [leaf.key for leaf in leaves(segment)]
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
-    """A value without values of its own, as a model reads it."""
-
-    key: tuple[str, bytes]
-    """Its name in the object and its JSON."""
-    node: Tree
-
-    @property
-    def text(self) -> str:
-        """The words of the leaf that may be common in part."""
-        is_read = isinstance(self.node, Str) and self.key[0] not in UNREAD
-        return self.node.text.plain if is_read and isinstance(self.node, Str) else ""
-
-
-def _leaves(node: Tree, name: str = "") -> Iterator[_Leaf]:
-    """Yield the leaves of a segment in the order in which they are read, without cache marks. A
-    text block is its text: a block of its own may only exist to carry a mark.
+def _in_budget(tokens: int, was: Prompt, last: Composed, now: Composed) -> int:
+    """Return a place in the last prompt, given in tokens of its body, in the measure of budgets, so
+    that a whole request has the figure that is shown of it elsewhere. Tools are converted apart:
+    they are counted otherwise than text.
     """
-    match node:
-        case Obj() if node.items:
-            is_text = [key for key, _ in node.items if key != "cache_control"] == ["type", "text"]
-            for key, value in node.items:
-                if key == "cache_control" or (is_text and key == "type"):
-                    continue
-                yield from _leaves(value, name if is_text else key)
-        case Arr() if node.items:
-            for item in node.items:
-                yield from _leaves(item, name)
-        case _:
-            yield _Leaf((name, body_of(node)), node)
+    tokens = min(tokens, was.total)
+    budget, current = last.envelope.budget, now.envelope.budget
+    if budget is None or current is None:
+        return tokens
+    ratio, tools = current.ratio / budget.ratio, was.before(was.tools)
+    total = (budget.total - REQUEST_OVERHEAD) * ratio
+    budget_tools = sum(cost for _, cost in budget.tools) * ratio if tools else 0.0
+    if tokens <= tools:
+        return round(budget_tools * tokens / max(tools, 1))
+    return round(budget_tools + (total - budget_tools) * (tokens - tools) / (was.total - tools))
 
 
-def _forecast(last: Composed, was: Prompt, now: Composed, prompt: Prompt, equal: int) -> Forecast:
-    common = prompt.before(equal)
-    one = was.segments[equal] if equal < len(was.segments) else None
-    other = prompt.segments[equal] if equal < len(prompt.segments) else None
-    parting = None
-    if one is not None and other is not None:
-        parting = _diverge(one, other, prompt.counter.uncorrected)
-        common += prompt.counter.scaled(parting.tokens)
-    served = _served(now.protocol, was, prompt, common)
-    is_last = equal == len(was.segments) - 1
-    cache_break = _break((last, was), (now, prompt), one, other, parting, is_last=is_last)
-    measure = _Measure(last, was, now)
-    whole = _read_tokens(now, prompt)
-    common, served = (min(measure(tokens), whole) for tokens in (common, served))
-    total, last_total = _total(now, prompt), measure(was.total)
-    return Forecast(total, common, served, whole - common, cache_break, last_total)
-
-
-class _Measure:
-    """Converts tokens of the last prompt's body to the measure of budgets, so that a whole request
-    has the figure that is shown of it elsewhere. Tools are converted apart: they are counted
-    otherwise than text.
-    """
-
-    def __init__(self, last: Composed, was: Prompt, now: Composed) -> None:
-        self._tools, self._total = was.before(was.tools), was.total
-        budget, current = last.envelope.budget, now.envelope.budget
-        self._as_budget = budget is not None and current is not None
-        self._budget_tools = self._budget_total = 0.0
-        if budget is not None and current is not None:
-            ratio = current.ratio / budget.ratio
-            self._budget_total = (budget.total - REQUEST_OVERHEAD) * ratio
-            self._budget_tools = sum(cost for _, cost in budget.tools) * ratio
-
-    def __call__(self, tokens: int) -> int:
-        """Return the place in a budget of a place in the prompt."""
-        tokens = min(tokens, self._total)
-        if not self._as_budget:
-            return tokens
-        if tokens <= self._tools:
-            return round(self._budget_tools * tokens / max(self._tools, 1))
-        rest = (tokens - self._tools) / (self._total - self._tools)
-        tools = self._budget_tools if self._tools else 0.0
-        return round(tools + (self._budget_total - tools) * rest)
-
-
-def _total(now: Composed, prompt: Prompt) -> int:
-    budget = now.envelope.budget
-    return prompt.total if budget is None else budget.total
-
-
-def _read_tokens(now: Composed, prompt: Prompt) -> int:
-    """Return the tokens of the prompt without the framing of the request, which is not cached."""
-    budget = now.envelope.budget
-    return prompt.total if budget is None else max(budget.total - REQUEST_OVERHEAD, 0)
-
-
-def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:
-    if protocol is not Protocol.ANTHROPIC:
-        return common
+def _served(was: Prompt, now: Prompt, common: int) -> int:
+    """Return the tokens up to the last mark of an earlier prompt that Anthropic finds."""
     return max(
         (
             kept.tokens
@@ -286,96 +195,79 @@ def _served(protocol: Protocol, was: Prompt, now: Prompt, common: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Divergence:
-    """Where two segments part."""
+class _Parting:
+    """Where two prompts part."""
 
     tokens: int
-    """The tokens before it that they have in common."""
+    """The tokens before it in its segment that they have in common."""
     was: Origin | None
     now: Origin | None
-    """The origins of the first difference, in the last request and in this one; None past the end
-    of a segment."""
+    """The origins of the first difference, in the last prompt and in this one; None past the end
+    of a prompt."""
     is_ended: bool
-    """True if the earlier segment ends where the difference begins."""
+    """True if the earlier prompt ends where the difference begins."""
 
 
-def _diverge(one: Tree, other: Tree, counter: Counter) -> _Divergence:
-    """Compare two segments that differ."""
-    leaves, other_leaves = list(_leaves(one)), list(_leaves(other))
-    same = common_prefix([x.key for x in leaves], [x.key for x in other_leaves])
-    tokens = sum(cost(leaf.key[0], leaf.node, counter) for leaf in leaves[:same])
-    was, now = (next(iter(each[same:]), None) for each in (leaves, other_leaves))
-    if was is None or now is None or was.key[0] != now.key[0] or not was.text or not now.text:
-        origins = (leaf and _origin(leaf.node) for leaf in (was, now))
-        return _Divergence(tokens, *origins, is_ended=was is None)
-    end = common_prefix(was.text, now.text)
-    return _Divergence(
-        tokens + counter.alike(was.text, now.text),
-        _at(was.node, end),
-        _at(now.node, end),
-        is_ended=end == len(was.text) and same + 1 == len(leaves),
+def _part(was: tuple[Tree, ...], now: tuple[Tree, ...], counter: Counter) -> _Parting:
+    """Compare what two prompts have after their equal segments."""
+    if not was or not now:
+        ends = (_origin(rest[0]) if rest else None for rest in (was, now))
+        return _Parting(0, *ends, is_ended=not was)
+    pair = list(leaves(was[0])), list(leaves(now[0]))
+    same = common_prefix(*([leaf.key for leaf in side] for side in pair))
+    tokens = sum(leaf.tokens(counter) for leaf in pair[0][:same])
+    one, other = (next(iter(side[same:]), None) for side in pair)
+    is_last, end = len(was) == 1, 0
+    is_ended = one is None
+    if one is not None and other is not None and one.name == other.name:
+        end = common_prefix(one.words, other.words)
+        if one.words and other.words:
+            tokens += counter.alike(one.words, other.words)
+            is_ended = end == len(one.words) and same + 1 == len(pair[0])
+    places = ((one, was[0]), (other, now[0]))
+    origins = (_origin(segment if leaf is None else leaf.node, end) for leaf, segment in places)
+    named = (
+        _origin(segment) if origin is GLUE else origin
+        for origin, (_, segment) in zip(origins, places, strict=True)
     )
+    return _Parting(tokens, *named, is_ended=is_ended and is_last)
 
 
-def _at(node: Tree, offset: int) -> Origin | None:
-    """Return the origin of a character of a string; None for an empty one."""
-    if not isinstance(node, Str) or not node.text.plain:
-        return None
-    return node.text.span_at(min(offset, len(node.text.plain) - 1)).origin
-
-
-def _origin(node: Tree) -> Origin:
-    """Return the origin of a node; for mere structure, the origin of its first text."""
+def _origin(node: Tree, offset: int = 0) -> Origin:
+    """Return the origin of a node, of a string at an offset; for mere structure, the origin of its
+    first text.
+    """
     if isinstance(node, Str):
-        return _at(node, 0) or GLUE
+        length = len(node.text.plain)
+        return node.text.span_at(min(offset, length - 1)).origin if length else GLUE
     if node.origin is not GLUE or not isinstance(node, Obj | Arr):
         return node.origin
     children = [value for _, value in node.items] if isinstance(node, Obj) else node.items
     return next((o for o in map(_origin, children) if o is not GLUE), GLUE)
 
 
-def _break(
-    last: _Request,
-    now: _Request,
-    one: Tree | None,
-    other: Tree | None,
-    parting: _Divergence | None,
-    *,
-    is_last: bool,
-) -> CacheBreak:
-    """Return what happened to the first segment that differs; `is_last`: it ended the request."""
-    if one is None:
-        return CacheBreak("grown", _origin(other) if other is not None else None)
-    if other is None or parting is None:
-        return CacheBreak("gone", _origin(one).outermost)
-    was_what = _named(parting.was, one)
-    now_what = _named(parting.now, other)
-    was_origin, now_origin = was_what.outermost, now_what.outermost
-    if _owner(was_origin) == _owner(now_origin):
-        return CacheBreak("changed", now_what)
-    stays, came = _has(now, was_origin), not _has(last, now_origin)
-    if stays and not came:
-        mover = was_origin if now_origin.kind is OriginKind.HISTORY else now_origin
-        return CacheBreak("moved", mover)
+def _cache_break(last: _Request, now: _Request, parting: _Parting) -> CacheBreak:
+    """Return what happened at the first difference."""
+    if parting.was is None:
+        return CacheBreak("grown", parting.now)
+    was = parting.was.outermost
+    if parting.now is None:
+        return CacheBreak("gone", was)
+    new = parting.now.outermost
+    if (was.kind, was.id) == (new.kind, new.id):
+        return CacheBreak("changed", parting.now)
+    stays, came = _has(now, was), not _has(last, new)
     if stays:
-        return CacheBreak("added", now_origin)
-    if was_origin.kind is OriginKind.DRAFT:  # now a message of the history
-        if parting.is_ended and is_last:
-            return CacheBreak("grown", now_origin)
-        return CacheBreak("added" if came else "moved", now_origin)
-    return CacheBreak("gone" if not came else "other", was_origin)
-
-
-def _named(origin: Origin | None, segment: Tree) -> Origin:
-    """Return the origin of the difference; for mere structure, that of its segment."""
-    return _origin(segment) if origin is None or origin is GLUE else origin
+        mover = was if new.kind is OriginKind.HISTORY else new
+        return CacheBreak("added", new) if came else CacheBreak("moved", mover)
+    if was.kind is OriginKind.DRAFT:  # now a message of the history
+        if parting.is_ended:
+            return CacheBreak("grown", new)
+        return CacheBreak("added" if came else "moved", new)
+    return CacheBreak("other" if came else "gone", was)
 
 
 _Request = tuple[Composed, Prompt]
-
-
-def _owner(origin: Origin) -> tuple[OriginKind, str]:
-    return origin.kind, origin.id
 
 
 def _has(request: _Request, origin: Origin) -> bool:

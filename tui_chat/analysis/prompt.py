@@ -7,19 +7,18 @@
    `tokens.PART_TOKENS`. Ids and signatures are not counted.
 3. The framing of a segment counts at its end, so that it is common only if the whole segment is.
    Corrections apply segment by segment, as the budget applies them turn by turn.
-4. Segments that are the same objects as in the previous prompt keep their figures, so a keystroke
-   costs the message that it changed.
+4. A segment is counted once, so a keystroke costs the message that it changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of
+from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
+from tui_chat.models.memo import Memo
 from tui_chat.models.text import GLUE
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
 
@@ -29,7 +28,7 @@ _ORDER = (
     *("messages", "input", "contents"),
 )
 """The body's keys in the order in which models read them, whatever the protocol."""
-UNREAD = frozenset(
+_UNREAD = frozenset(
     (
         *("id", "call_id", "tool_call_id", "tool_use_id", "item_id", "status", "ttl"),
         *("signature", "thoughtSignature", "thought_signature", "encrypted_content"),
@@ -43,15 +42,13 @@ _MARK = "cache_control"
 
 
 @dataclass(frozen=True, slots=True)
-class CacheBreakpoint:
+class CacheMark:
     """A `cache_control`, up to which Anthropic caches the prompt."""
 
     tokens: int
     """Tokens of the prompt up to and including the marked block."""
     block: int
     """The number of the marked block in the whole prompt, from 0."""
-    segment: int
-    """The number of the segment that it is in."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,9 +58,7 @@ class Prompt:
     segments: tuple[Tree, ...]
     ends: tuple[int, ...]
     """Tokens up to and including each segment."""
-    marks: tuple[CacheBreakpoint, ...]
-    blocks: tuple[int, ...]
-    """Blocks up to and including each segment."""
+    marks: tuple[CacheMark, ...]
     tools: int
     """The number of segments at the beginning that are tools."""
     counter: Counter
@@ -74,36 +69,78 @@ class Prompt:
         return self.ends[-1] if self.ends else 0
 
     def before(self, segment: int) -> int:
-        """Tokens before a segment."""
+        """Return the tokens before a segment."""
         return self.ends[segment - 1] if segment else 0
 
 
-def prompt_of(composed: Composed, counter: Counter, before: Prompt | None = None) -> Prompt:
-    """Return a request's prompt; figures of an earlier one, `before`, are reused."""
-    segments = _segments(composed.encoded.tree)
-    listed = composed.encoded.tree.get("tools")
-    tools = len(listed.items) if isinstance(listed, Arr) else 0
-    kept = 0
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value without values of its own, as a model reads it."""
+
+    name: str
+    """Its key in the object."""
+    node: Tree
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """What equal leaves have in common: the name and the JSON."""
+        return self.name, body_of(self.node)
+
+    @property
+    def words(self) -> str:
+        """The words of the leaf, which may be common in part; empty if it has none."""
+        is_read = isinstance(self.node, Str) and self.name not in _UNREAD
+        return self.node.text.plain if is_read and isinstance(self.node, Str) else ""
+
+    def tokens(self, counter: Counter) -> int:
+        """Return the tokens of the leaf, without framing."""
+        node = self.node
+        if not self.words or not isinstance(node, Str):
+            return 0
+        if all(span.origin is GLUE for span in node.text.spans):
+            return 0
+        if self.name in _BYTES and " " not in self.words[:200]:
+            return PART_TOKENS["image"]
+        return counter.text(node.text)
+
+
+def leaves(node: Tree, name: str = "") -> Iterator[Leaf]:
+    """Yield the leaves of a segment in the order in which they are read, without cache marks. A
+    text block is its text: a block of its own may only exist to carry a mark.
+    """
+    match node:
+        case Obj() if node.items:
+            values = [(key, value) for key, value in node.items if key != _MARK]
+            if [key for key, _ in values] == ["type", "text"]:
+                values = [(name, values[1][1])]
+            for key, value in values:
+                yield from leaves(value, key)
+        case Arr() if node.items:
+            for item in node.items:
+                yield from leaves(item, name)
+        case _:
+            yield Leaf(name, node)
+
+
+def prompt_of(composed: Composed, counter: Counter) -> Prompt:
+    """Return a request's prompt."""
+    body = composed.encoded.tree
+    tool_list = body.get("tools")
+    tools = len(tool_list.items) if isinstance(tool_list, Arr) else 0
+    segments = _segments(body)
     ends: list[int] = []
-    blocks: list[int] = []
-    marks: list[CacheBreakpoint] = []
-    if before is not None and before.counter is counter:
-        kept = common_prefix(before.segments, segments)
-        ends, blocks = list(before.ends[:kept]), list(before.blocks[:kept])
-        marks = [mark for mark in before.marks if mark.segment < kept]
-    before_it, block = (ends[-1] if ends else 0), (blocks[-1] if blocks else 0)
-    plain = counter.uncorrected
-    for number in range(kept, len(segments)):
-        tokens = 0
-        for piece in _blocks(segments[number]):
-            tokens += _tool_cost(plain, piece) if number < tools else cost("", piece, plain)
-            if isinstance(piece, Obj) and piece.get(_MARK) is not None:
-                marks.append(CacheBreakpoint(before_it + counter.scaled(tokens), block, number))
-            block += 1
-        before_it += counter.scaled(tokens + TURN_OVERHEAD)
-        ends.append(before_it)
-        blocks.append(block)
-    return Prompt(segments, tuple(ends), tuple(marks), tuple(blocks), tools, counter)
+    marks: list[CacheMark] = []
+    tokens = blocks = 0
+    for number, segment in enumerate(segments):
+        counted = _counted if isinstance(segment, Obj) else _count
+        size, count, marked = counted(segment, counter.uncorrected, number < tools)
+        marks += [
+            CacheMark(tokens + counter.scaled(upto), blocks + block) for upto, block in marked
+        ]
+        tokens += counter.scaled(size)
+        blocks += count
+        ends.append(tokens)
+    return Prompt(segments, tuple(ends), tuple(marks), tools, counter)
 
 
 def _segments(body: Obj) -> tuple[Tree, ...]:
@@ -118,6 +155,28 @@ def _segments(body: Obj) -> tuple[Tree, ...]:
     return tuple(segments)
 
 
+def _count(
+    segment: Tree, counter: Counter, is_tool: bool
+) -> tuple[int, int, Sequence[tuple[int, int]]]:
+    """Return the tokens and the blocks of a segment, and for each of its cache marks the tokens up
+    to it with the number of its block.
+    """
+    tokens = TURN_OVERHEAD
+    marks: list[tuple[int, int]] = []
+    blocks = _blocks(segment)
+    for number, block in enumerate(blocks):
+        if is_tool:  # keys of a schema are words of the prompt
+            tokens += _count_json(counter, _unmarked(block))
+        else:
+            tokens += sum(leaf.tokens(counter) for leaf in leaves(block))
+        if isinstance(block, Obj) and block.get(_MARK) is not None:
+            marks.append((tokens - TURN_OVERHEAD, number))
+    return tokens, len(blocks), marks
+
+
+_counted = Memo(_count)
+
+
 def _blocks(segment: Tree) -> Sequence[Tree]:
     """Return the blocks of a message whose content is a list of them, else the segment."""
     if isinstance(segment, Obj) and segment.get(_MARK) is None:
@@ -127,34 +186,13 @@ def _blocks(segment: Tree) -> Sequence[Tree]:
     return (segment,)
 
 
-def _tool_cost(counter: Counter, tool: Tree) -> int:
-    """Return the tokens of a tool: of its JSON, since keys of a schema are words of the prompt."""
+def _unmarked(tool: Tree) -> bytes:
+    """Return the JSON of a tool without its cache mark."""
     if isinstance(tool, Obj) and tool.get(_MARK) is not None:
         tool = Obj(tuple((key, value) for key, value in tool.items if key != _MARK))
-    return _count_json(counter, body_of(tool))
+    return body_of(tool)
 
 
 @lru_cache(maxsize=1024)  # a tree of the same tools is made with every request
 def _count_json(counter: Counter, json: bytes) -> int:
     return counter.count(json.decode())
-
-
-def cost(key: str, node: Tree, counter: Counter) -> int:
-    """Return the tokens of the value under a key, without framing."""
-    match node:
-        case Str():
-            return 0 if key in UNREAD else _words(key, node, counter)
-        case Lit():
-            return 0
-        case Arr():
-            return sum(cost(key, item, counter) for item in node.items)
-        case Obj():
-            return sum(cost(name, value, counter) for name, value in node.items if name != _MARK)
-
-
-def _words(key: str, node: Str, counter: Counter) -> int:
-    if all(span.origin is GLUE for span in node.text.spans):
-        return 0
-    if key in _BYTES and " " not in node.text.plain[:200]:
-        return PART_TOKENS["image"]
-    return counter.text(node.text)

@@ -25,7 +25,7 @@ JsonValue: TypeAlias = (
 class _Container:
     """A node that remembers how it was drawn. The slots are empty until it is looked at."""
 
-    __slots__ = ("body", "digest", "starts")
+    __slots__ = ("__weakref__", "body", "digest", "starts")
 
     body: bytes
     digest: str

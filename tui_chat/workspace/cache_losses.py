@@ -62,7 +62,7 @@ class CacheLosses:
 
     async def _assess(self, session_id: str, reply: Entry) -> None:
         """Store what a reply's request lost, if it lost anything."""
-        from tui_chat.analysis.cache_forecast import Forecaster
+        from tui_chat.analysis.cache_forecast import forecast_cache
         from tui_chat.analysis.cache_loss import Idle, cache_loss, cache_seconds, reported_loss
 
         core, entry_id = self.core, reply.message.id
@@ -81,7 +81,7 @@ class CacheLosses:
             last, now = await self._request(before), await self._request(reply)
             if last is None or now is None:
                 return
-            forecast = await asyncio.to_thread(Forecaster(), last, now, counter_for(now.model))
+            forecast = await asyncio.to_thread(forecast_cache, last, now, counter_for(now.model))
             prices = (await self._usage.prices()).prices_of_request(now, core.now())
             began = (await store.requests.get(entry_id) or sent.request).created
             idle = Idle(

@@ -17,7 +17,7 @@ from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.state import LastSent, WorkspaceState
 
 if TYPE_CHECKING:
-    from tui_chat.analysis.cache_forecast import Forecast, Forecaster
+    from tui_chat.analysis.cache_forecast import Forecast
 
 _FORECASTS_KEPT = 4
 """Forecasts of the newest requests: when one has been sent, the next one is composed already."""
@@ -31,8 +31,6 @@ class Forecasts:
         self._requests = requests
         self._history = history
         core.watch(self._follow_session)
-        self._forecaster: Forecaster | None = None
-        """Compares only what changed since its last forecast."""
         self._newest: tuple[tuple[Composed, Forecast], ...] = ()
         self._seen: dict[str, LastSent] = {}
         """The last request to each endpoint that `follow_sent` has seen in this session."""
@@ -44,25 +42,24 @@ class Forecasts:
     def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
         """Free what belongs to a session that is left."""
         if now.session_id != before.session_id:
-            self._forecaster, self._newest = None, ()
+            self._newest = ()
             self._seen, self._recalled = {}, set()
 
     def forecast(self, composed: Composed) -> Forecast | None:
         """Return the forecast for a request; None if its endpoint accepted none of the session."""
-        from tui_chat.analysis.cache_forecast import Forecaster
+        from tui_chat.analysis.cache_forecast import forecast_cache
 
         last = self.core.state.last_sent.get(composed.endpoint.name)
         if last is None:
             return None
         if not self._newest or self._newest[-1][0] is not composed:
-            self._forecaster = self._forecaster or Forecaster()
-            forecast = self._forecaster(last.composed, composed, _counter_of(composed))
+            forecast = forecast_cache(last.composed, composed, _counter_of(composed))
             self._newest = (*self._newest[1 - _FORECASTS_KEPT :], (composed, forecast))
         return self._newest[-1][1]
 
     def follow_sent(self) -> None:
         """Keep the forecasts of requests that were sent: as they were shown, else made now."""
-        from tui_chat.analysis.cache_forecast import Forecaster
+        from tui_chat.analysis.cache_forecast import forecast_cache
 
         for endpoint, sent in self.core.state.last_sent.items():
             last = self._seen.get(endpoint)
@@ -74,7 +71,7 @@ class Forecasts:
             forecasts = (shown for composed, shown in self._newest if composed is sent.composed)
             forecast = next(forecasts, None)
             if forecast is None and last is not None:
-                forecast = Forecaster()(last.composed, sent.composed, _counter_of(sent.composed))
+                forecast = forecast_cache(last.composed, sent.composed, _counter_of(sent.composed))
             self._of_sent[endpoint] = sent.entry_id, forecast
 
     def of_reply(self, entry: Entry) -> Forecast | None:
@@ -93,7 +90,7 @@ class Forecasts:
         """Look up the session's last request that an endpoint accepted in the store, and publish
         `RequestOutdated` if there is one now that was not known before.
         """
-        from tui_chat.analysis.cache_forecast import Forecaster
+        from tui_chat.analysis.cache_forecast import forecast_cache
 
         core = self.core
         session_id = core.state.session_id
@@ -102,12 +99,11 @@ class Forecasts:
         if last is None or not is_active or endpoint in core.state.last_sent:
             return
         if core.state.endpoint.name == endpoint:
-            # Comparing all of it takes a while; from then on only what changes is compared.
-            forecaster, now = Forecaster(), self._requests.compose(draft)
-            await asyncio.to_thread(forecaster, last.composed, now, _counter_of(now))
+            # Counting all of it takes a while; from then on only what changes is counted.
+            now = self._requests.compose(draft)
+            await asyncio.to_thread(forecast_cache, last.composed, now, _counter_of(now))
             if not core.state.is_active(session_id):
                 return
-            self._forecaster = forecaster
         last_sent = {endpoint: last, **core.state.last_sent}
         core.update(RequestOutdated(), last_sent=last_sent)
 

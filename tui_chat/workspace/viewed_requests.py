@@ -124,14 +124,14 @@ class ViewedRequests:
 
     async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
         """Return a recorded request with the one before it, and what that means for the cache."""
-        from tui_chat.analysis.cache_forecast import Forecaster
+        from tui_chat.analysis.cache_forecast import forecast_cache
 
         core, now = self.core, viewed.composed
         before = await self._history.before(entry_id, now.endpoint.protocol)
         if before is None:
             return viewed
         prices = (await self._usage.prices()).prices_of_request(now, core.now())
-        forecast = await asyncio.to_thread(Forecaster(), before, now, counter_for(now.model))
+        forecast = await asyncio.to_thread(forecast_cache, before, now, counter_for(now.model))
         entry = viewed.entry
         loss = entry.cache_loss if entry is not None else None
         if loss is None and (entry is None or entry.usage.cached is None):

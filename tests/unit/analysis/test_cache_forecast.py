@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import LETTERS
 from tests.support.tables import each_row
-from tui_chat.analysis.cache_forecast import BreakKind, Forecast, Forecaster
+from tui_chat.analysis.cache_forecast import BreakKind, Forecast, forecast_cache
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.prompt import prompt_of
 from tui_chat.analysis.token_shares import token_shares
@@ -77,7 +77,7 @@ def talk(*texts: str) -> tuple[Message, ...]:
 
 
 def forecast(last: Composed | None, now: Composed) -> Forecast:
-    return Forecaster()(last, now, LETTERS)
+    return forecast_cache(last, now, LETTERS)
 
 
 def measured(last: Composed, now: Composed) -> int:
@@ -138,7 +138,6 @@ def test_the_forecast_is_the_measured_common_prefix(
     history: list[Message] = []
     draft = "Hello"
     last: Composed | None = None
-    forecaster = Forecaster()
     for step in does:
         match step:
             case "type":
@@ -162,14 +161,13 @@ def test_the_forecast_is_the_measured_common_prefix(
             protocol=protocol,
             counter=O200K,
         )
-        found = forecaster(last, now, O200K)
+        found = forecast_cache(last, now, O200K)
         assert now.envelope.budget is not None
         assert found.total == now.envelope.budget.total == token_shares(now.envelope).used
         assert prompt_of(now, O200K).total + REQUEST_OVERHEAD == found.total
         assert found.after == prompt_of(now, O200K).total - found.common
         assert found.common == (measured(last, now) if last else 0)
         assert found.served <= found.common <= found.total
-        assert found == Forecaster()(last, now, O200K)
         if step == "send":
             last = now
             number = next(numbers)
@@ -193,7 +191,7 @@ def test_a_corrected_estimate_is_the_same_figure_everywhere() -> None:
     assert now.budget.ratio == 1.13
     assert now.budget.total == sum(now.tokens) + REQUEST_OVERHEAD == token_shares(now).used
     assert prompt_of(made[1], counter).total + REQUEST_OVERHEAD == now.budget.total
-    found = Forecaster()(made[0], made[1], counter)
+    found = forecast_cache(made[0], made[1], counter)
     assert found.total - found.common == now.tokens[-1] - counter.count("c") + REQUEST_OVERHEAD
 
 
@@ -262,11 +260,11 @@ def test_tools_are_part_of_the_prompt(tools, common: int, sentence: str):
         return captured.composed(Endpoint("there", captured.protocol, "https://there.example"))
 
     counter = counter_for("claude-sonnet-4-5")
-    forecast = Forecaster()(request(TOOLS), request(tools), counter)
+    forecast = forecast_cache(request(TOOLS), request(tools), counter)
     assert common <= forecast.common < common + 60
     assert forecast.after > 500
     assert forecast.sentence.startswith(sentence)
-    assert Forecaster()(request(TOOLS), request(TOOLS), counter).after == 0
+    assert forecast_cache(request(TOOLS), request(TOOLS), counter).after == 0
 
 
 @each_row("protocol", Protocol)

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from tests.support.agent_requests import agent_body
 from tests.support.tables import each_row
-from tui_chat.analysis.cache_forecast import Forecaster
+from tui_chat.analysis.cache_forecast import forecast_cache
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.analysis.token_shares import token_shares
 from tui_chat.compose import Composed, calibrate
@@ -44,7 +44,7 @@ def longer(protocol: Protocol) -> dict[str, Any]:
 @each_row("protocol", Protocol)
 def test_a_request_that_grew_has_all_of_the_last_one_in_common(protocol: Protocol) -> None:
     last, now = captured(agent_body(protocol), protocol), captured(longer(protocol), protocol)
-    forecast = Forecaster()(last, now, counter_for(now.model))
+    forecast = forecast_cache(last, now, counter_for(now.model))
     assert forecast.at.kind == "grown"
     assert forecast.total == budget_of(now).total
     assert forecast.common == forecast.last == budget_of(last).total - REQUEST_OVERHEAD
@@ -56,7 +56,7 @@ def test_what_follows_the_tools_is_lost_where_the_system_prompt_changes(protocol
     body = agent_body(protocol)
     text = json.dumps(body).replace("You are a coding agent.", "Today you are a coding agent.")
     last, now = captured(body, protocol), captured(json.loads(text), protocol)
-    forecast = Forecaster()(last, now, counter_for(now.model))
+    forecast = forecast_cache(last, now, counter_for(now.model))
     tools = _tools(last)
     assert tools <= forecast.common < tools + 10
     assert forecast.lost == budget_of(last).total - REQUEST_OVERHEAD - forecast.common
@@ -80,7 +80,7 @@ def test_a_captured_request_has_the_input_that_its_reply_reported(
     assert abs(tools.tokens / reported - _tools(estimated) / budget_of(estimated).total) < 0.01
     assert abs(budget.uncorrected - budget_of(estimated).total) <= 1
     grown = calibrate(captured(longer(protocol), protocol), reported + 20)
-    forecast = Forecaster()(made, grown, counter_for(grown.model))
+    forecast = forecast_cache(made, grown, counter_for(grown.model))
     assert forecast.total == reported + 20
     assert abs(forecast.common - reported) < 40
 
@@ -130,7 +130,7 @@ def test_a_request_is_not_compared_where_the_provider_keeps_messages() -> None:
         )
         for n in (1, 2)
     ]
-    forecast = Forecaster()(requests[0], requests[1], counter_for("gpt-5"))
+    forecast = forecast_cache(requests[0], requests[1], counter_for("gpt-5"))
     assert forecast.lost == 0
     assert "keeps earlier messages" in forecast.sentence
     assert not forecast.compares

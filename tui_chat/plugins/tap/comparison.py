@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
 
-from tui_chat.analysis.cache_forecast import Forecast, Forecaster
+from tui_chat.analysis.cache_forecast import Forecast, forecast_cache
 from tui_chat.analysis.cache_loss import Idle, cache_seconds
 from tui_chat.analysis.diff import Difference, diff_payloads
 from tui_chat.lazy_dataclass import dataclass
@@ -86,7 +86,7 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
     if call is None or call.composed is None or call.exact is None:
         return None
     counter = counter_for(call.composed.model)
-    forecast = Forecaster()(before.composed, call.composed, counter)
+    forecast = forecast_cache(before.composed, call.composed, counter)
     was, now = _unmarked(before.exact.tree), _unmarked(call.exact.tree)
     first = None
     if forecast.at.kind != "grown":
