@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.cells import set_cell_size
 
+from tui_chat.analysis.diff import Difference
 from tui_chat.cli.captured import convert
 from tui_chat.cli.read import reply_json
 from tui_chat.cli.request_json import envelope_json, note_json
@@ -254,21 +255,22 @@ def _message(placed: PlacedCall, index: int) -> Any:
 
 def _rows(comparison: CallComparison) -> Iterator[str]:
     """Yield the difference like a patch: `-`, `+` and context lines."""
-    difference = comparison.difference
-    rows = difference.rows(context=1)
-    for row in rows[:_MOST_ROWS]:
-        match row.kind:
-            case "gone":
-                assert row.was is not None
-                yield f"- {_line(difference.was.lines[row.was].text)}"
-            case "folded":
-                yield f"  … {row.folded:,} equal lines"
-            case kind:
-                assert row.now is not None
-                sign = "+" if kind == "new" else " "
-                yield f"{sign} {_line(difference.now.lines[row.now].text)}"
+    rows = list(_difference_rows(comparison.difference))
+    yield from rows[:_MOST_ROWS]
     if len(rows) > _MOST_ROWS:
         yield f"  … {len(rows) - _MOST_ROWS:,} rows more"
+
+
+def _difference_rows(difference: Difference) -> Iterator[str]:
+    was, now = difference.was.lines, difference.now.lines
+    for run in difference.folded(context=1):
+        if run.is_folded:
+            yield f"  … {len(run.now):,} equal lines"
+            continue
+        if not run.same:
+            yield from (f"- {_line(was[line].text)}" for line in run.was)
+        sign = " " if run.same else "+"
+        yield from (f"{sign} {_line(now[line].text)}" for line in run.now)
 
 
 def _line(text: str) -> str:

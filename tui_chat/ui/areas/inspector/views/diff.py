@@ -17,7 +17,7 @@ from time import perf_counter
 from rich.cells import cell_len
 from textual.timer import Timer
 
-from tui_chat.analysis.diff import CONTEXT, Difference, DiffRun, changed_part, diff_payloads
+from tui_chat.analysis.diff import Difference, DiffRun, changed_part, diff_payloads
 from tui_chat.models.payload import Payload, PrettyLine
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
@@ -145,26 +145,13 @@ class DiffView(RowsView):
         if difference is None:
             yield text_part(self._why or "Comparing…", width, "", "muted")
             return
-        last = len(difference.runs) - 1
-        for index, run in enumerate(difference.runs):
-            if run.same:
-                yield from self._equal(difference, run, index == 0, index == last, width)
+        for run in difference.folded():
+            if run.is_folded:
+                yield line((f"  ⋯ {counted(len(run.now), 'equal line')}", "bar"))
+            elif run.same:
+                yield from self._lines(difference.now, " ", run.now, None, width)
             else:
                 yield from self._other(difference, run, width)
-
-    def _equal(
-        self, difference: Difference, run: DiffRun, first: bool, last: bool, width: int
-    ) -> Iterator[Part]:
-        head, tail = (0 if first else CONTEXT), (0 if last else CONTEXT)
-        count = len(run.now)
-        if count <= head + tail + 1:
-            head, tail = count, 0
-        yield from self._lines(difference.now, " ", run.now[:head], None, width)
-        folded = count - head - tail
-        if folded:
-            words = f"  ⋯ {counted(folded, 'equal line')}"
-            yield line((words, "bar"))
-        yield from self._lines(difference.now, " ", run.now[count - tail :], None, width)
 
     def _other(self, difference: Difference, run: DiffRun, width: int) -> Iterator[Part]:
         pairs = min(len(run.was), len(run.now))
