@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -20,15 +20,14 @@ from tui_chat.compose import Composed, encode
 from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.edited_body import apply_edits
+from tui_chat.models.edited_body import merged
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
 from tui_chat.models.json_text import json_fault
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, body_of, plain, tree_of
+from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, plain, tree_of
 from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
-from tui_chat.models.request_edit import BodyPath, RequestEdit
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
@@ -78,16 +77,16 @@ class CapturedRequest:
     @property
     def not_kept(self) -> tuple[str, ...]:
         """The tools and body keys that a session and a preset cannot hold."""
-        body = self._flat_body()
         kept = protocol_of(self.protocol).session_keys | self._kept().keys()
-        left = [key for key, value in body.items() if key not in kept and value not in (None, [])]
-        kept_out = list(left)
-        if "tools" in left and (names := _names_in(body["tools"])):
-            kept_out[left.index("tools")] = f"tools ({', '.join(names)})"
+        left: list[str] = []
+        for key, value in self._flat_body().items():
+            names = _names_in(value) if key == "tools" else []
+            if key not in kept and value not in (None, []):
+                left.append(f"tools ({', '.join(names)})" if names else key)
         for tool in self.envelope.semantics.tools.native:
             if tool.item is not None:
-                kept_out.append(f"{tool.name} ({', '.join(_names_in(json.loads(tool.data)))})")
-        return tuple(kept_out)
+                left.append(f"{tool.name} ({', '.join(_names_in(json.loads(tool.data)))})")
+        return tuple(left)
 
     def _flat_body(self) -> dict[str, Any]:
         """Return the body, with the keys of its groups of settings beside the others."""
@@ -99,15 +98,10 @@ class CapturedRequest:
 
     def _kept(self) -> dict[str, tuple[str, Any]]:
         """Return the settings that a session holds, by their keys in the body: name and value."""
-        body, parameters = self._flat_body(), self.envelope.parameters
-        kept: dict[str, tuple[str, Any]] = {}
+        body, kept = self._flat_body(), dict[str, tuple[str, Any]]()
         for name in _KEPT:
-            sourced = cast("Sourced[Any] | None", getattr(parameters, name))
-            if sourced is None:
-                continue
-            if name in ("temperature", "max_tokens"):
-                kept[sourced.origin.id] = name, sourced.value
-            elif sourced.origin.id in body:
+            sourced = cast("Sourced[Any] | None", getattr(self.envelope.parameters, name))
+            if sourced is not None and sourced.origin.id in body:
                 with suppress(SettingError):
                     kept[sourced.origin.id] = name, read_setting(name, sourced.value)
         return kept
@@ -115,9 +109,8 @@ class CapturedRequest:
     def composed(self, endpoint: Endpoint, model: str = "") -> Composed:
         """Return it as a request to an endpoint of its protocol, each character with its origin.
 
-        `model` is the one that its URL names, if its body names none. The payload has the keys in
-        the order of the captured body; where encoding it again would give other JSON, it is that
-        body without finer origins.
+        `model` is the one that its URL names, if its body names none. The payload is the captured
+        body; what encoding it again would write otherwise has the origin of the body as a whole.
         """
         envelope = self.envelope
         if model and not envelope.parameters.model.value:
@@ -126,14 +119,7 @@ class CapturedRequest:
         name = envelope.parameters.model.value
         limit = endpoint.facts_of(name).context_limit
         composed = encode(count_envelope(envelope, counter_for(name), limit), endpoint)
-        value = json.loads(self.body)
-        if json.loads(composed.payload.body) == value:
-            tree = _like(composed.encoded.tree, value)
-        else:
-            tree = _tree_of_body(value)
-        assert isinstance(tree, Obj)
-        encoded = replace(composed.encoded, tree=tree)
-        return replace(composed, encoded=encoded, payload=render(tree))
+        return _with_tree(composed, _like(composed.encoded.tree, json.loads(self.body)))
 
     def inputs(self, endpoint: Endpoint, model: str, now: datetime) -> Inputs:
         """Return what composes the same conversation, with its tools, for any endpoint."""
@@ -152,16 +138,7 @@ class CapturedRequest:
         return Preset(
             name,
             (
-                *(
-                    PresetMessage(
-                        f"system-{n}",
-                        "system",
-                        turn.text.plain,
-                        name=f"System {n}",
-                        cache_control=_marked(turn),
-                    )
-                    for n, turn in enumerate(system, 1)
-                ),
+                *(_system_message(n, turn) for n, turn in enumerate(system, 1)),
                 PresetMessage("chat_history", "user", type="chat_history"),
             ),
         )
@@ -172,18 +149,18 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
 
     Raises InputError if there is none, or if it is not a request of that protocol.
     """
-    body = text.strip().lstrip("\ufeff").encode("utf-8", "replace")
-    value = _parsed(body)
-    if value is None:
-        found = next(_inside(text), "")
-        body = found.encode("utf-8", "replace")
-        value = _parsed(body)
+    body, value = text.strip().lstrip("\ufeff").encode("utf-8", "replace"), None
+    with suppress(ValueError, RecursionError):
+        value = json.loads(body)
+    if not isinstance(value, dict):
+        body, value = next(_inside(text), (b"", None))
     if value is None:
         raise InputError(
             f"No request was found{_fault(text)}.",
             advice="Give a JSON object or a text that contains one, such as a curl command.",
         )
-    detected = protocol or detect_request(value)
+    request = cast("dict[str, Any]", value)
+    detected = protocol or detect_request(request)
     if detected is None:
         raise InputError(
             "This JSON is not a request of any protocol.",
@@ -196,70 +173,37 @@ def with_edits(came: Composed, sent: Composed) -> Composed:
     """Return the request that was sent in place of another one, with the origin “edited by hand”
     where they differ and the origins of the former elsewhere.
     """
-    before, value = came.encoded.tree, json.loads(sent.payload.body)
-    edits = tuple(_edits(before, value, sent.protocol))
-    tree = apply_edits(before, edits).tree
-    if json.loads(body_of(tree)) != value:
-        return sent
-    tree = _like(tree, value)
+    before, value = came.encoded.tree, cast("dict[str, Any]", json.loads(sent.payload.body))
+    items = ((clean(key), merged(before.get(key), v, f"/{key}")) for key, v in value.items())
+    return _with_tree(sent, Obj(tuple(items), before.origin))
+
+
+def _with_tree(composed: Composed, tree: Tree) -> Composed:
+    """Return a request with another body."""
     assert isinstance(tree, Obj)
-    return replace(sent, encoded=replace(sent.encoded, tree=tree), payload=render(tree))
+    encoded = replace(composed.encoded, tree=tree)
+    return replace(composed, encoded=encoded, payload=render(tree))
 
 
-def _edits(
-    before: Obj, after: Mapping[str, Any], protocol: Protocol, path: BodyPath = ()
-) -> Iterator[RequestEdit]:
-    """Yield the edits that lead from one object to another. A list is one value."""
-    for key, _ in before.items:
-        if key not in after:
-            yield RequestEdit(protocol, (*path, key), "remove")
-    for key, value in after.items():
-        old, place = before.get(key), (*path, key)
-        if isinstance(old, Obj) and isinstance(value, dict):
-            yield from _edits(old, cast("dict[str, Any]", value), protocol, place)
-        elif old is None or plain(old) != value:
-            text = json.dumps(value, ensure_ascii=False)
-            yield RequestEdit(protocol, place, "add" if old is None else "set", text)
-
-
-def _like(node: Tree, value: Any) -> Tree:
-    """Return a tree of an equal JSON value, with its order of keys and its spelling of numbers."""
+def _like(node: Tree | None, value: JsonValue, key: str = "") -> Tree:
+    """Return a JSON value, with the origins of a tree where that has the same."""
     if isinstance(node, Obj) and isinstance(value, dict):
-        values = cast("dict[str, Any]", value)
-        trees = dict(node.items)
-        return Obj(
-            tuple((key, _like(trees[key], value)) for key, value in values.items()), node.origin
-        )
-    if isinstance(node, Arr) and isinstance(value, list):
-        pairs = zip(node.items, cast("list[Any]", value), strict=True)
-        return Arr(tuple(_like(item, value) for item, value in pairs), node.origin)
-    return node if isinstance(node, Str) else tree_of(value, cast("Arr | Lit", node).origin)
+        items = ((clean(name), _like(node.get(name), part, name)) for name, part in value.items())
+        return Obj(tuple(items), node.origin)
+    if isinstance(node, Arr) and isinstance(value, list) and len(node.items) == len(value):
+        return Arr(tuple(map(_like, node.items, value)), node.origin)
+    if node is None or plain(node) != value:
+        return tool_tree(value) if key == "tools" else tree_of(value, _CAPTURED)
+    return node if isinstance(node, Str) else tree_of(value, node.origin)
 
 
-def _tree_of_body(body: Mapping[str, Any]) -> Obj:
-    """Return a body whose tools have their origins, and all else that of the body."""
-    origin = Origin(OriginKind.SETTING, "body", "captured body")
-    return Obj(
-        tuple(
-            (clean(key), tool_tree(value) if key == "tools" else tree_of(value, origin))
-            for key, value in body.items()
-        ),
-        origin,
-    )
+_CAPTURED = Origin(OriginKind.SETTING, "body", "captured body")
 
 
 def _names_in(tools: Any) -> list[str]:
     """Return the names of the tools in `tools`, or in one entry of it."""
     entry = cast("dict[str, Any]", tools) if isinstance(tools, dict) else {"tools": tools}
     return [name for name, _ in definitions_in(entry)]
-
-
-def _parsed(body: bytes) -> dict[str, Any] | None:
-    try:
-        value = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 
 def _fault(text: str) -> str:
@@ -274,8 +218,8 @@ def _fault(text: str) -> str:
     return ""
 
 
-def _inside(text: str) -> Iterator[str]:
-    """Yield the JSON of requests that a text contains, the outermost first."""
+def _inside(text: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Yield the requests that a text contains and their JSON, the outermost first."""
     decoder = json.JSONDecoder()
     for unquoted in (text, text.replace(SHELL_QUOTE, "'")):
         start = -1
@@ -287,10 +231,9 @@ def _inside(text: str) -> Iterator[str]:
                 value, end = decoder.raw_decode(unquoted, start)
             except (ValueError, RecursionError):
                 continue
-            if isinstance(value, dict):
-                request = cast("dict[str, Any]", value)
-                if detect_request(request) is not None:
-                    yield unquoted[start:end]
+            request = cast("dict[str, Any]", value)
+            if isinstance(value, dict) and detect_request(request) is not None:
+                yield unquoted[start:end].encode("utf-8", "replace"), request
 
 
 def _split_system(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn, ...]]:
@@ -309,6 +252,13 @@ def _message(turn: Turn, name: str) -> Message:
         name=turn.name,
         semantics=turn.semantics,
         parts=turn.parts,
+    )
+
+
+def _system_message(number: int, turn: Turn) -> PresetMessage:
+    mark, name = _marked(turn), f"System {number}"
+    return PresetMessage(
+        f"system-{number}", "system", turn.text.plain, name=name, cache_control=mark
     )
 
 

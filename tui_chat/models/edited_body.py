@@ -262,11 +262,13 @@ def _added_value(edit: RequestEdit) -> Tree:
 
 def _new_value(edit: RequestEdit, before: Tree | None) -> Tree:
     value: JsonValue = json.loads(edit.value)
-    return _merged(before, value, edit.pointer)
+    return merged(before, value, edit.pointer)
 
 
-def _merged(before: Tree | None, value: JsonValue, place: str) -> Tree:
-    """Return a new value; what is the same as before keeps its origins."""
+def merged(before: Tree | None, value: JsonValue, place: str) -> Tree:
+    """Return a new value; what is the same as before keeps its origins. The rest is edited by hand,
+    at a place given as a JSON pointer.
+    """
     after = tree_of(value, Origin(OriginKind.EDIT, place, within=_origin_of(before)))
     if before is None or body_of(after) == body_of(before):
         return before or after
@@ -274,7 +276,7 @@ def _merged(before: Tree | None, value: JsonValue, place: str) -> Tree:
         return Str(_merged_text(before.text, clean(value), place))
     if isinstance(after, Obj) and isinstance(before, Obj):
         values = cast("Mapping[str, JsonValue]", value).items()
-        items = ((clean(key), _merged(before.get(key), part, place)) for key, part in values)
+        items = ((clean(key), merged(before.get(key), part, place)) for key, part in values)
         return Obj(tuple(items), before.origin)
     if isinstance(after, Arr) and isinstance(before, Arr):
         return Arr(
@@ -289,9 +291,9 @@ def _merged_items(
     """Return the new elements of a list: those at its ends that are as before, and the others."""
     old, new = list(map(body_of, before)), [body_of(tree_of(value)) for value in values]
     if len(old) == len(new):
-        return tuple(_merged(was, value, place) for was, value in zip(before, values, strict=True))
+        return tuple(merged(was, value, place) for was, value in zip(before, values, strict=True))
     start, end = common_ends(old, new)
-    middle = (_merged(None, value, place) for value in values[start : len(new) - end])
+    middle = (merged(None, value, place) for value in values[start : len(new) - end])
     return (*before[:start], *middle, *before[len(old) - end :])
 
 
