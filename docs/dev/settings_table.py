@@ -10,17 +10,16 @@ import re
 from pathlib import Path
 
 from tui_chat.analysis.settings_report import (
-    EXAMPLES,
-    PREREQUISITES,
     SettingReport,
     report_settings,
+    settings_with_example,
 )
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
-from tui_chat.models.setting_types import SETTINGS, parse_setting
+from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import CONTEXT_SETTINGS
 
 FILE = Path(__file__).parents[1] / "settings.md"
@@ -39,13 +38,11 @@ _WEATHER = ToolDefinition("weather", "The weather.", {"type": "object", "propert
 
 def report(name: str, protocol: Protocol, model: str) -> SettingReport:
     """Return what becomes of a sample of a setting."""
-    given = {name: EXAMPLES[name], **PREREQUISITES.get(name, {})}
-    values = {each: parse_setting(each, text) for each, text in given.items()}
     inputs = Inputs(
         Endpoint("sample", protocol, "https://sample.invalid", models=(model,)),
         Preset("sample"),
         draft="Hi",
-        settings=SessionSettings(**values),
+        settings=settings_with_example(SessionSettings(), name),
         tools=(_WEATHER,),
     )
     return next(each for each in report_settings(compose(inputs)) if each.name == name)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 
-from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
+from tui_chat.analysis.cache_forecast import Forecast
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.prices import Prices
@@ -88,49 +88,31 @@ def cache_loss(
     Reported usage says how much; without it, the forecast does. `before` is the usage of the
     request before, which succeeded.
     """
-    lost = reported_loss(protocol, before, now)
-    cause = _cause(forecast.at)
+    lost, at = reported_loss(protocol, before, now), forecast.at
+    origin = None if at.origin is None else _storable(at.origin)
+    cause = CacheLoss(0, at.sentence, kind=at.kind, origin=origin)
     if lost is None:
         cost = lost_cost(forecast.lost, forecast.total, prices)
         return replace(cause, tokens=forecast.lost, cost=cost) if forecast.lost else None
-    if not lost:
-        return None
-    if not forecast.lost and forecast.at.kind != "model":
+    if not forecast.lost and at.kind != "model":
         # Caches round down, and a part of them may be missing.
-        held = lost + (now.cached or 0)
-        if lost < max(LEAST_CACHED, held // 4):
+        if lost < max(LEAST_CACHED, (lost + (now.cached or 0)) // 4):
             return None
-        cause = cause if forecast.at.kind == "kept" else _UNUSED
-        if idle.is_expired and idle.expires is not None:
-            sentence = (
-                f"{_duration(idle.seconds)} passed since the last request; this cache is kept "
-                f"for {_duration(idle.expires)}."
-            )
-            cause = CacheLoss(0, sentence, kind="expired")
-    return replace(cause, tokens=lost, cost=lost_cost(lost, now.input or lost, prices))
+        if idle.is_expired:
+            cause = CacheLoss(0, "The cache had expired since the last request.", kind="expired")
+        elif at.kind != "kept":
+            cause = CacheLoss(0, _UNUSED, kind="unused")
+    cost = lost_cost(lost, now.input or lost, prices)
+    return replace(cause, tokens=lost, cost=cost) if lost else None
 
 
-_UNUSED = CacheLoss(
-    0,
-    "The request begins with the whole last one, but the provider did not reuse it.",
-    kind="unused",
-)
+_UNUSED = "The request begins with the whole last one, but the provider did not reuse it."
 
 
-def _cause(found: CacheBreak) -> CacheLoss:
-    origin = None if found.origin is None else _plain(found.origin)
-    return CacheLoss(0, found.sentence, kind=found.kind, origin=origin)
-
-
-def _plain(origin: Origin) -> Origin:
-    """Return an origin that holds no message, and can be stored."""
-    within = None if origin.within is None else _plain(origin.within)
+def _storable(origin: Origin) -> Origin:
+    """Return an origin that holds no message."""
+    within = None if origin.within is None else _storable(origin.within)
     return Origin(origin.kind, origin.id, origin.name, within)
-
-
-def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,40 +138,28 @@ def cache_causes(losses: Iterable[tuple[str, CacheLoss]]) -> tuple[CacheCause, .
     """Return the causes of losses, the most expensive first. The losses are oldest first, each with
     the id of its reply.
     """
-    causes: dict[object, CacheCause] = {}
+    groups: dict[object, list[tuple[str, CacheLoss]]] = {}
     for entry_id, loss in losses:
+        origin: object = loss.origin
+        if loss.origin is not None and loss.origin.kind is OriginKind.HISTORY:
+            origin = OriginKind.HISTORY  # cut or edited messages differ each time
         # Only what is known of a loss that another version stored tells it apart.
-        key = (loss.kind, _key(loss)) if loss.kind else loss.cause
-        sum_before = causes.get(key)
-        costs = [cost for cost in (sum_before and sum_before.cost, loss.cost) if cost is not None]
-        causes[key] = CacheCause(
-            _EXPIRED if loss.kind == "expired" else loss.cause,
-            1 + (sum_before.times if sum_before else 0),
-            loss.tokens + (sum_before.tokens if sum_before else 0),
-            sum(costs, Decimal(0)) if costs else None,
-            entry_id,
-            loss.origin,
-            _advice(loss),
-        )
-    return tuple(sorted(causes.values(), key=lambda cause: (-(cause.cost or 0), -cause.tokens)))
+        key = (loss.kind, origin) if loss.kind else loss.cause
+        groups.setdefault(key, []).append((entry_id, loss))
+    causes = [_cause_of(group) for group in groups.values()]
+    return tuple(sorted(causes, key=lambda cause: (-(cause.cost or 0), -cause.tokens)))
 
 
-_EXPIRED = "The cache had expired since the last request."
-
-
-def _key(loss: CacheLoss) -> object:
-    """Return what losses of one cause share: cut or edited messages differ each time."""
-    origin = loss.origin
-    if origin is None or origin.kind is OriginKind.HISTORY:
-        return origin and origin.kind
-    return origin
-
-
-def _advice(loss: CacheLoss) -> str:
-    if loss.kind in _OF_KIND:
-        return _OF_KIND[loss.kind]
-    origin = loss.origin
-    return "" if origin is None else _OF_ORIGIN.get(origin.kind, "")
+def _cause_of(group: list[tuple[str, CacheLoss]]) -> CacheCause:
+    """Return the sum of the losses of one cause."""
+    entry_id, last = group[-1]
+    tokens = sum(loss.tokens for _, loss in group)
+    costs = [loss.cost for _, loss in group if loss.cost is not None]
+    advice = _OF_KIND.get(last.kind, "")
+    if last.origin is not None:
+        advice = advice or _OF_ORIGIN.get(last.origin.kind, "")
+    cost = sum(costs, Decimal(0)) if costs else None
+    return CacheCause(last.cause, len(group), tokens, cost, entry_id, last.origin, advice)
 
 
 _OF_KIND = {

@@ -15,50 +15,37 @@ from typing import Any, cast
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
-from tui_chat.context.session_texts import AUTHOR_NOTE, INJECTION
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters, Sourced
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.semantics import HostedTool
-from tui_chat.models.setting_types import SETTINGS, parse_setting, setting_json, setting_text
-from tui_chat.models.settings import CONTEXT_SETTINGS
+from tui_chat.models.setting_types import SETTINGS, setting_json, setting_text
+from tui_chat.models.settings import (
+    CONTEXT_SETTINGS,
+    AuthorNote,
+    LoreRules,
+    ResponseFormat,
+    Settings,
+    ToolChoice,
+    WebSearch,
+)
 from tui_chat.models.text import GLUE, Origin, OriginKind
 
 _NAMES = {"hosted_tools": "web_search"}
 """Parameters that have another name as a setting."""
 
-EXAMPLES = {
-    "effort": "high",
-    "reasoning_budget": "4096",
-    "reasoning_summary": "auto",
-    "temperature": "0.7",
-    "top_p": "0.9",
-    "top_k": "40",
-    "max_tokens": "2000",
-    "stop": '["END"]',
-    "seed": "7",
-    "presence_penalty": "0.5",
-    "frequency_penalty": "0.5",
-    "verbosity": "low",
-    "response_format": '{"name": "answer", "schema": {"type": "object"}}',
-    "web_search": "on",
-    "parallel_tool_calls": "off",
-    "tool_choice": "required",
-    "service_tier": "default",
-    "user_id": "kim",
-    "logprobs": "2",
-    "context_limit": "8000",
-    "reply_reserve": "1000",
-    "author_note": "Keep it short.",
-    "user_name": "Kim",
-    "char_name": "Aria",
-    "lore": '{"names": true, "budget_percent": 25}',
-    "global_variables": '{"mood": "calm"}',
-}
-"""A usual value of each setting, as `parse_setting` reads it."""
-PREREQUISITES = {"reasoning_summary": {"effort": "high"}}
-"""Settings without which another one is not sent."""
+
+EXAMPLES = Settings(
+    effort="high", reasoning_budget=4096, reasoning_summary="auto", temperature=0.7, top_p=0.9,
+    top_k=40, max_tokens=2000, stop=("END",), seed=7, presence_penalty=0.5, frequency_penalty=0.5,
+    verbosity="low", response_format=ResponseFormat("schema", {"type": "object"}, name="answer"),
+    web_search=WebSearch(), parallel_tool_calls=False, tool_choice=ToolChoice("required"),
+    service_tier="default", user_id="kim", logprobs=2, context_limit=8000, reply_reserve=1000,
+    author_note=AuthorNote("Keep it short."), user_name="Kim", char_name="Aria",
+    lore=LoreRules(names=True, budget_percent=25), global_variables={"mood": "calm"},
+)  # fmt: skip
+"""A usual value of each setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +71,6 @@ class SettingReport:
     """The notes that say why it is not sent, or was changed."""
     is_set: bool = True
     """False if nobody set it and the protocol requires it, or the program sends it always."""
-    is_text: bool | None = None
-    """For a setting that adds a text of its own to the messages: True if the request has it."""
 
     @property
     def by(self) -> str:
@@ -100,8 +85,6 @@ class SettingReport:
     @property
     def outcome(self) -> str:
         """Its fate: its places in the body with values, `not sent`, or `nothing to send`."""
-        if self.is_text is not None:
-            return "in the messages" if self.is_text else "not in this request"
         if self.name in CONTEXT_SETTINGS:
             return "decides what is sent"
         if not self.sent:
@@ -130,37 +113,21 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
         value = setting_text(parameter_json(sourced.value))
         if not sent and name == "model" and value and value in composed.encoded.path:
             sent = [SentValue(f"<{composed.encoded.path}>", _compact(value))]
-        notes, is_text = _notes(composed, sourced.origin), None
-        if name in _TEXTS:
-            is_text = _has_text(composed, *_TEXTS[name])
-        report = SettingReport(name, value, sourced.origin, tuple(sent), notes, is_text=is_text)
-        reports.append(report)
+        notes = _notes(composed, sourced.origin)
+        reports.append(SettingReport(name, value, sourced.origin, tuple(sent), notes))
     named = {report.name for report in reports}
     for origin, sent in values_by_origin.items():
-        if origin.id in named:  # a text that a setting puts in front of the messages
-            continue
-        notes = _notes(composed, origin)
-        value = sent[0].text
-        reports.append(SettingReport(origin.id, value, origin, tuple(sent), notes, is_set=False))
+        if origin.id not in named:  # else a text that a setting puts in front of the messages
+            texts, notes = sent[0].text, _notes(composed, origin)
+            report = SettingReport(origin.id, texts, origin, tuple(sent), notes, is_set=False)
+            reports.append(report)
     return tuple(reports)
 
 
-_TEXTS = {
-    "author_note": (OriginKind.LORE, AUTHOR_NOTE),
-    "injections": (OriginKind.SETTING, INJECTION),
-    "reply_start": (OriginKind.SETTING, "reply_start"),
-}
-"""The settings that add texts to the messages, with the kind and the start of the id of the origin
-that these have."""
-
-
-def _has_text(composed: Composed, kind: OriginKind, start: str) -> bool:
-    """Return True if a request has text of such an origin."""
-    return any(
-        (origin := span.origin.outermost).kind is kind and origin.id.startswith(start)
-        for turn in reversed(composed.envelope.turns)
-        for span in turn.text.spans
-    )
+def settings_with_example(settings: SessionSettings, name: str) -> SessionSettings:
+    """Return settings with a usual value of one; the summary of reasoning needs an effort."""
+    names = (name, "effort") if name == "reasoning_summary" else (name,)
+    return replace(settings, **{name: getattr(EXAMPLES, name) for name in names})
 
 
 def refused_settings(inputs: Inputs) -> dict[str, str]:
@@ -170,19 +137,11 @@ def refused_settings(inputs: Inputs) -> dict[str, str]:
     Each is tried alone, so this composes a request for each: without the conversation and the
     preset's messages, which decide nothing here.
     """
-    small = replace(
-        inputs,
-        history=(),
-        draft="x",
-        draft_parts=(),
-        lorebooks=(),
-        preset=replace(inputs.preset, messages=()),
-    )
+    preset = replace(inputs.preset, messages=())
+    empty = replace(inputs, history=(), draft="x", draft_parts=(), lorebooks=(), preset=preset)
     reasons: dict[str, str] = {}
     for name in SETTINGS.keys() - CONTEXT_SETTINGS:
-        examples = {name: EXAMPLES[name], **PREREQUISITES.get(name, {})}
-        values = {key: parse_setting(key, text) for key, text in examples.items()}
-        tried = compose(replace(small, settings=replace(inputs.settings, **values)))
+        tried = compose(replace(empty, settings=settings_with_example(inputs.settings, name)))
         report = next(report for report in report_settings(tried) if report.name == name)
         if not report.sent and report.notes:
             reasons[name] = report.notes[0].sentence
@@ -196,23 +155,21 @@ def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """
     below = replace(inputs, settings=SessionSettings())
     resolved = parameters(below)
-    defaults: dict[str, tuple[str, str]] = {}
-    for name, sourced in set_parameters(resolved):
-        report = SettingReport(name, setting_text(parameter_json(sourced.value)), sourced.origin)
-        defaults[name] = report.value, report.source
     limit = context_limit(below, resolved)
     unreserved = replace(inputs, settings=replace(inputs.settings, reply_reserve=None))
     limits = parameters(unreserved)
     reserve = reply_reserve(unreserved, limits, context_limit(unreserved, limits))
-    profile = f"profile {below.profile.name}" if below.profile is not None else "default"
-    role = f"role {below.role.name}" if below.role is not None else "default"
-    return {
-        **({"context_limit": (str(limit), "known for this model")} if limit is not None else {}),
+    profile, role = below.profile, below.role
+    values = {
+        "context_limit": ("" if limit is None else str(limit), "known for this model"),
         "reply_reserve": (str(reserve), "max_tokens" if limits.max_tokens else "default"),
-        "user_name": (below.user_name, profile),
-        "char_name": (below.char_name, role),
-        **defaults,
+        "user_name": (below.user_name, f"profile {profile.name}" if profile else "default"),
+        "char_name": (below.char_name, f"role {role.name}" if role else "default"),
     }
+    for name, sourced in set_parameters(resolved):
+        report = SettingReport(name, setting_text(parameter_json(sourced.value)), sourced.origin)
+        values[name] = report.value, report.source
+    return {name: value for name, value in values.items() if value[0] or name != "context_limit"}
 
 
 def set_parameters(parameters: Parameters) -> Iterator[tuple[str, Sourced[Any]]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tui_chat.compose import Composed
+from tui_chat.context import Inputs
+from tui_chat.models.envelope import Note
 from tui_chat.models.generation import GenerationKind, request_kinds
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
@@ -39,15 +41,10 @@ def unsent_messages(
     `sent` counts the turns with each preset message by its id, `anchors` the messages at each
     anchor.
     """
-    if composed.inputs is None:
-        return []
-    preset = composed.inputs.preset
-    return [
-        (message, why)
-        for message in preset.messages
-        if not (message.enabled and sent.get(message.id))
-        and (why := _reason(message, composed, anchors))
-    ]
+    messages = composed.inputs.preset.messages if composed.inputs is not None else ()
+    unsent = [message for message in messages if not (message.enabled and sent.get(message.id))]
+    reasons = [(message, _reason(message, composed, anchors)) for message in unsent]
+    return [(message, why) for message, why in reasons if why]
 
 
 def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, int]) -> str:
@@ -63,23 +60,28 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return only_on(message.triggers)
     if names := envelope.set_variables.get(message.id):
         return sets(names)
-    role = inputs.active_role
-    card = role.character if role is not None else None
-    if role is not None and card is not None and message.card_field in inputs.rules.card_prompts:
-        field = message.card_field
-        if getattr(card, field).strip():
-            return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"
-    codes = {
-        note.code
-        for note in envelope.notes
-        if (origin := note.origin) is not None
-        and (origin.kind, origin.id) == (OriginKind.PRESET, message.id)
-    }
+    if replacement := _card_field(message, inputs):
+        return replacement
+    codes = {note.code for note in envelope.notes if _concerns(note, message)}
     if message.id in envelope.without_value:
         return f"“{one_line(message.requires, 30)}” has no value"
-    if not message.content.strip():
-        return "it is empty"
-    if "empty-content" in codes:
-        return "it is empty once its macros are expanded"
+    if "empty-content" in codes or not message.content.strip():
+        return "it is empty once its macros are expanded" if message.content else "it is empty"
     is_unfit = any(note.code in _UNFIT for note in envelope.notes)
     return "left out to fit" if is_unfit else "not sent"
+
+
+def _card_field(message: PresetMessage, inputs: Inputs) -> str:
+    """Return which text of a character's card replaces a message; empty for none."""
+    role, field = inputs.active_role, message.card_field
+    if role is None or role.character is None or field not in inputs.rules.card_prompts:
+        return ""
+    if not getattr(role.character, field).strip():
+        return ""
+    return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"
+
+
+def _concerns(note: Note, message: PresetMessage) -> bool:
+    origin = note.origin
+    is_preset = origin is not None and origin.kind is OriginKind.PRESET
+    return is_preset and origin is not None and origin.id == message.id

@@ -79,12 +79,13 @@ def test_an_anthropic_cache_of_an_hour_is_known_by_its_mark():
 
 def test_losses_are_summed_by_cause_the_most_expensive_first():
     clock = CacheLoss(1000, "Macro has changed.", Decimal("0.25"), "changed", CLOCK)
-    expired = CacheLoss(9000, "7 min passed.", Decimal("0.50"), "expired")
+    gone = "The cache had expired since the last request."
+    expired = CacheLoss(9000, gone, Decimal("0.50"), "expired")
     losses = [
         ("r1", clock),
         ("r2", expired),
         ("r3", clock),
-        ("r4", CacheLoss(9000, "12 min passed.", None, "expired")),
+        ("r4", CacheLoss(9000, gone, None, "expired")),
         ("r5", CacheLoss(100, "An old sentence.")),
         ("r6", CacheLoss(100, "An old sentence.")),
         ("r7", clock),

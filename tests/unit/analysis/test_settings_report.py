@@ -16,7 +16,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
 from tui_chat.models.setting_types import SETTINGS
-from tui_chat.models.settings import CONTEXT_SETTINGS, AuthorNote, Injection, Settings, WebSearch
+from tui_chat.models.settings import CONTEXT_SETTINGS, Settings, WebSearch
 from tui_chat.protocols.registry import protocol_of
 
 MODELS = {
@@ -117,41 +117,8 @@ def test_a_value_that_happens_anyway_needs_nothing():
     assert (report.value, report.outcome) == ("off", "nothing to send")
 
 
-TEXTS: list[tuple[str, Settings, Settings]] = [
-    (
-        "author_note",
-        Settings(author_note=AuthorNote("NOTE")),
-        Settings(author_note=AuthorNote("NOTE", interval=2)),
-    ),
-    (
-        "injections",
-        Settings(injections=(Injection("i", "INJECTED"),)),
-        Settings(injections=(Injection("i", "{{// nothing}}"),)),
-    ),
-    ("reply_start", Settings(reply_start="START"), Settings(reply_start="{{// nothing}}")),
-]
-
-
-@each_row("protocol", Protocol)
-@each_row(("name", "sent", "held"), TEXTS, ids=[each[0] for each in TEXTS])
-def test_a_text_of_a_setting_is_said_to_be_sent_where_it_is(
-    name: str, sent: Settings, held: Settings, protocol: Protocol
-):
-    composed = request(protocol, sent)
-    text = next(word for word in ("NOTE", "INJECTED", "START") if word in str(sent))
-    assert text in composed.payload.body.decode()
-    report = reported(composed)[name]
-    assert report.outcome == "in the messages"
-    assert report.sentence.endswith("set by the session; in the messages.")
-    composed = request(protocol, held)
-    assert text not in composed.payload.body.decode()
-    report = reported(composed)[name]
-    assert report.outcome == "not in this request"
-    assert report.sentence.endswith("set by the session; not in this request.")
-
-
-@each_row("name", ["context_limit", "user_name", "lore"])
-def test_a_setting_without_a_text_of_its_own_decides_what_is_sent(name: str):
+@each_row("name", ["context_limit", "user_name", "lore", "author_note"])
+def test_a_setting_of_the_context_decides_what_is_sent(name: str):
     report = reported(request(Protocol.OPENAI_CHAT, EVERY_SETTING))[name]
     assert report.outcome == "decides what is sent"
     assert report.sentence.endswith("set by the session; decides what is sent.")
