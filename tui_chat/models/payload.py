@@ -20,7 +20,7 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 from typing import overload
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import LEAVES, Arr, Lit, Obj, Str, Tree, written
+from tui_chat.models.json_tree import LEAVES, Arr, Lit, Obj, Str, Tree, size_of, written
 from tui_chat.models.text import GLUE, Origin, Text
 
 
@@ -179,6 +179,11 @@ class Payload:
     def body(self) -> bytes:
         """The exact bytes that are sent."""
         return b"".join(written(self.tree))
+
+    @cached_property
+    def size(self) -> int:
+        """Length of the body in bytes, without joining its parts."""
+        return size_of(self.tree)
 
     @cached_property
     def sha256(self) -> str:

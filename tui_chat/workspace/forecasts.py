@@ -98,6 +98,10 @@ class Forecasts:
         is_active = core.state.is_active(session_id)
         if last is None or not is_active or endpoint in core.state.last_sent:
             return
+        if core.state.request.session_id != session_id:
+            # Its first request is still being composed, in a thread if it is long.
+            self._recalled.discard(endpoint)
+            return
         if core.state.endpoint.name == endpoint:
             # Counting all of it takes a while; from then on only what changes is counted.
             now = self._requests.compose(draft)

@@ -47,7 +47,7 @@ def test_the_rows_are_the_lines(tree: Tree, width: int) -> None:
         order.append(number)
     assert lines == drawn_lines(payload)
     assert order == sorted(order)
-    assert layout.size == len(payload.body)
+    assert payload.size == len(payload.body)
 
 
 @given(random_trees, random_trees, widths)
@@ -61,7 +61,7 @@ def test_reused_rows_equal_measured_rows(a: Tree, b: Tree, width: int) -> None:
     shorter = Obj((("x", Arr((a,))), ("y", b)))
     taken = PayloadLayout(render(shorter), width, before)
     assert rows_of(taken) == rows_of(PayloadLayout(render(shorter), width))
-    assert taken.size == len(render(shorter).body)
+    assert taken.payload.size == len(render(shorter).body)
 
 
 @each_row(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])

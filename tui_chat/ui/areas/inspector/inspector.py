@@ -308,7 +308,7 @@ class Inspector(OnePassWidget):
             return
         layout = self.views.payload.layout_now
         if layout is not None and layout.payload is composed.payload:
-            self._summary.show(composed, layout.size, self.own_protocol)
+            self._summary.show(composed, layout.payload.size, self.own_protocol)
             self._legend.kinds = layout.kinds()
         elif self.view_shown == PAYLOAD or len(composed.envelope.turns) > _MANY:
             self._summary.show(composed, None, self.own_protocol)
@@ -323,7 +323,7 @@ class Inspector(OnePassWidget):
         composed = self.composed
         is_figured = self.view_shown != PAYLOAD and self.views.current.shows_request
         if composed is not None and is_figured and self.is_attached:
-            self._summary.show(composed, len(composed.payload.body), self.own_protocol)
+            self._summary.show(composed, composed.payload.size, self.own_protocol)
 
     def watch_view_shown(self) -> None:
         had_focus = self.has_focus_within

@@ -1,125 +1,125 @@
 """The body laid out for a width: which row shows what, and where something is.
 
-1. `payload_blocks` knows every height; here rows are found by number, JSON pointer and origin.
-   Only rows that are looked at become text.
-2. A `BodyPosition` names a character by the nodes around it, so that it is found in a later
+1. The rows are those of the lines of the pretty text, whose numbers `line_starts` knows: the layout
+   has the height of each line. Lines that are folded away have the height 0.
+2. What a message (an item of a value of the body) takes is measured once and kept while its node
+   stays the same, so a keystroke measures what it changed.
+3. A `BodyPosition` names a character by the nodes around it, so that it is found in a later
    layout, where rows before it came or went.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
-from threading import Event
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import accumulate
+from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import TypeAlias
 
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.models.payload import LinePiece, Payload, last_line
+from tui_chat.models.payload import LinePiece, Payload, last_line, line_starts
+from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
+from tui_chat.ui.areas.inspector.body_nodes import (
+    BIT,
+    Source,
+    bits_of,
+    children,
+    containers,
+    first_difference,
+    item_of,
+    kinds_in,
+    lines_below,
+    lines_in,
+    sources_in,
+)
 from tui_chat.ui.areas.inspector.drawn_row import (
     SYSTEM_KEYS,
     BodyPosition,
     BodyRow,
     DrawnLine,
     PathStep,
+    data_in,
     drawn_pieces,
 )
-from tui_chat.ui.areas.inspector.payload_blocks import (
-    BIT,
-    FoldChoices,
-    HeightMeasurer,
-    PayloadBlock,
-    SourceIndex,
-    bits_of,
-    item_of,
-    same_rows,
-)
+from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
 
-
-def leaves(
-    block: PayloadBlock, row: int, bit: int, after: int, backwards: bool, hidden: bool = False
-) -> Iterator[tuple[int, Str | Lit]]:
-    """Yield strings and literals with characters of a kind (`bit`), below the row `after`."""
-    if not block.all_kinds & bit:
-        return
-    hidden = hidden or block.folded
-    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
-    indexes = range(first, len(block.children))
-    indexes = reversed(indexes) if backwards else indexes
-    yield from leaves_in(block, indexes, row, bit, after, backwards, hidden)
-
-
-def leaves_in(
-    block: PayloadBlock,
-    indexes: Iterable[int],
-    row: int,
-    bit: int,
-    after: int = -1,
-    backwards: bool = False,
-    hidden: bool = False,
-) -> Iterator[tuple[int, Str | Lit]]:
-    """Yield what `leaves` yields, of some children of the block."""
-    hidden = hidden or block.folded
-    for index in indexes:
-        child_row = row if hidden else row + block.starts[index]
-        below = block.children[index]
-        if below is not None:
-            yield from leaves(below, child_row, bit, after, backwards, hidden)
-            continue
-        _, child = item_of(block.node, index)
-        if child_row > after and isinstance(child, Str | Lit) and bits_of(child) & bit:
-            yield child_row, child
-
-
-def values(
-    block: PayloadBlock, row: int, after: int, hidden: bool = False
-) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
-    """Yield row, key and value of all that begins below the row `after`; None as the value of a
-    container.
-    """
-    hidden = hidden or block.folded
-    first = 0 if hidden else max(bisect_right(block.starts, after - row) - 1, 0)
-    for index in range(first, len(block.children)):
-        child_row = row if hidden else row + block.starts[index]
-        below = block.children[index]
-        key, child = item_of(block.node, index)
-        if child_row > after:
-            yield child_row, key, child if isinstance(child, Str | Lit) else None
-        if below is not None:
-            yield from values(below, child_row, after, hidden)
-
-
-def at_depth(block: PayloadBlock, depth: int) -> Iterator[PayloadBlock]:
-    """Yield the blocks at a depth."""
-    if block.depth == depth:
-        yield block
-        return
-    for below in block.children:
-        if below is not None:
-            yield from at_depth(below, depth)
-
-
-def _folded_blocks(block: PayloadBlock | None) -> Iterator[PayloadBlock]:
-    if block is None:
-        return
-    if block.folded:
-        yield block
-    for below in block.children:
-        yield from _folded_blocks(below)
-
+_FOLDED = BIT[OriginKind.TOOL] | BIT[OriginKind.SETTING]
+_WRITTEN = sum(BIT.values()) & ~(_FOLDED | BIT[OriginKind.GLUE])
+"""The kinds of origin of what people and models wrote."""
+_KEPT_LINES = 200
+_LONG = 20_000
+_remembered_breaks = lru_cache(8)(breaks)
+"""Very long lines are broken twice: to be measured and to be drawn."""
 
 _Slot: TypeAlias = tuple[int, type, str | None, bool, str, str]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
+_Part: TypeAlias = "tuple[int, Tree, MeasuredItem | None]"
+
+
+class MeasuredItem:
+    """What an item of a value of the body takes at a width: a message, or a tool."""
+
+    __slots__ = ("_sources", "folded", "heights", "key", "kinds", "node")
+
+    def __init__(
+        self,
+        node: Obj | Arr,
+        key: str | None,
+        heights: list[int],
+        folded: tuple[Obj | Arr, ...],
+    ) -> None:
+        self.node = node
+        self.key = key
+        self.heights = heights
+        """The rows of each line while it is open."""
+        self.folded = folded
+        """The containers in it that are folded."""
+        self.kinds = kinds_in(node)
+        self._sources: frozenset[Source] | None = None
+
+    @property
+    def sources(self) -> frozenset[Source]:
+        """The sources of its text."""
+        if self._sources is None:
+            self._sources = sources_in(self.node)
+        return self._sources
+
+
+class FoldChoices:
+    """What is folded when the body is laid out: tools, settings and the data of files at first,
+    then what the user left folded.
+    """
+
+    def __init__(self) -> None:
+        self._chosen: dict[str, bool] = {}
+        """By the key of the body, or the end of the data."""
+
+    def remember(self, node: Obj | Arr, key: str | None, depth: int, is_folded: bool) -> None:
+        """Remember whether the user left a value of the body, or data, folded."""
+        if name := _fold_name(node, key, depth):
+            self._chosen[name] = is_folded
+
+    def folds(self, node: Obj | Arr, key: str | None, depth: int) -> bool:
+        """Return True if a container that is new is folded."""
+        if not (name := _fold_name(node, key, depth)):
+            return False
+        if (chosen := self._chosen.get(name)) is not None:
+            return chosen
+        kinds = kinds_in(node) if depth == 1 else _FOLDED
+        return bool(kinds & _FOLDED) and not kinds & _WRITTEN
+
+
+def _fold_name(node: Obj | Arr, key: str | None, depth: int) -> str:
+    return (key or "") if depth == 1 else data_in(node)[-64:]
 
 
 class PayloadLayout:
     """A payload laid out for a width, reusing the layout `before`; what is folded stays so at
-    another width. `folds` says what else is folded at first. `pause` is called between messages and
-    cancels the work by raising an exception.
+    another width. `folds` says what else is folded at first.
     """
 
     def __init__(
@@ -128,69 +128,204 @@ class PayloadLayout:
         width: int,
         before: PayloadLayout | None = None,
         folds: FoldChoices | None = None,
-        *,
-        pause: Callable[[], object] | None = None,
     ) -> None:
         self.payload = payload
-        self._folds = folds
         self.width = width
+        self._folds = folds
+        self._room = max(width, LEAST)
+        self._folded: dict[int, Obj | Arr] = {}
+        """The folded containers by their identity."""
+        self._items: dict[int, MeasuredItem] = {}
+        """The items of the body's values by the identity of their nodes."""
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
         """The lines looked at last, in this layout or those before it."""
-        old = None
+        self._before = before
         if before is not None and before.width == width:
-            old = before.root
             self._drawn = before._drawn
-        folded = before.folded_nodes() if before is not None and old is None else frozenset[int]()
-        self._measure = HeightMeasurer(width, pause, folds, folded)
-        self._sources: dict[str | None, SourceIndex] = before._sources if before is not None else {}
-        """By the key of the indexed array."""
-        tree, self.root = payload.tree, None
-        if isinstance(tree, Obj | Arr) and tree.items:
-            self.root = self._measure.block(tree, 0, None, old)
-            self.rows = self.root.rows
+        self._arrange()
+        self.same_rows = self._count_same_rows(before)
+        """Number of first rows shared with the layout before, if it has the same width."""
+        self._before = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._tops[-1]
+
+    # Measuring
+
+    def _arrange(self) -> None:
+        """Measure what is not known, and add up the heights."""
+        was = self._before.payload.tree if self._before is not None else None
+        self._heights = self._measured(self.payload.tree, None, 0, True, was)
+        self._tops = list(accumulate(self._heights, initial=0))
+
+    def _measured(
+        self, node: Tree, key: str | None, depth: int, is_last: bool, was: Tree | None
+    ) -> list[int]:
+        """Return the rows of each line of a node. `was` is what the body had in its place."""
+        if not isinstance(node, Obj | Arr) or not node.items:
+            return [self._leaf_rows(node, key, depth, is_last)]
+        self._take_folding(node, key, depth, was)
+        if depth == 2:
+            item = self._item(node, key, depth, was)
+            heights = item.heights
         else:
-            self.rows = self._measure.leaf_rows(None, tree, 0, False)
-        self.size = self.root.size if self.root else len(payload.body)
-        """ Length of the body in bytes, without encoding it."""
-        self.same_rows = same_rows(old, self.root) if old is not None else 0
-        """Number of first rows shared with the layout before."""
+            heights = self._open_heights(node, key, depth, was)
+        if id(node) in self._folded:
+            return [heights[0], *[0] * line_starts(node)[-1]]
+        return heights
+
+    def _item(self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None) -> MeasuredItem:
+        before = self._before
+        item = self._items.get(id(node))
+        if item is None and before is not None and before.width == self.width:
+            item = before._items.get(id(node))
+        if item is None or item.key != key:
+            heights = self._open_heights(node, key, depth, was)
+            inside = (inner for inner in containers(node) if id(inner) in self._folded)
+            item = MeasuredItem(
+                node, key, heights, tuple(each for each in inside if each is not node)
+            )
+        else:
+            self._folded.update((id(inner), inner) for inner in item.folded)
+        self._items[id(node)] = item
+        return item
+
+    def _open_heights(
+        self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None
+    ) -> list[int]:
+        head = _head(key)
+        heights = [self._line_rows(f"{head}{{", depth, len(head))]
+        same = self._taken(node, was, heights) if depth == 1 else 0
+        end = len(node.items) - 1
+        for index in range(same, end + 1):
+            name, child = item_of(node, index)
+            before = _counterpart(was, node, index)
+            heights += self._measured(child, name, depth + 1, index == end, before)
+        heights.append(1)
+        return heights
+
+    def _taken(self, node: Obj | Arr, was: Tree | None, heights: list[int]) -> int:
+        """Take over the first messages, which are the same as before; return how many."""
+        before = self._before
+        if before is None or before.width != self.width or not isinstance(was, Arr):
+            return 0
+        if not isinstance(node, Arr) or id(was) in before._folded:
+            return 0
+        lines = lines_below(before.payload.tree)
+        first = next(line for line, _, value in lines if value is was)
+        same = min(common_prefix(was.items, node.items), len(was.items) - 1, len(node.items) - 1)
+        for child in node.items[:same]:
+            if (item := before._items.get(id(child))) is not None:
+                self._items[id(child)] = item
+        if before._folded:
+            for child in node.items[:same]:
+                self._follow_folding(child)
+        heights += before._heights[first + 1 : first + line_starts(was)[same]]
+        return same
+
+    def _follow_folding(self, child: Tree) -> None:
+        """Keep folded what is in a message that was taken over."""
+        item, before = self._items.get(id(child)), self._before
+        if item is not None and before is not None:
+            inside = (item.node, *item.folded)
+            self._folded.update((id(node), node) for node in inside if id(node) in before._folded)
+
+    def _take_folding(self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None) -> None:
+        """Fold a container that was folded before, or is folded at first."""
+        if id(node) in self._folded or (self._before is None and self._folds is None):
+            return
+        known = self._before._folded if self._before is not None else {}
+        is_followed = isinstance(was, Obj | Arr) and data_in(was) == data_in(node)
+        if id(node) in known or (is_followed and id(was) in known):
+            self._folded[id(node)] = node
+            return
+        is_new = not is_followed and not self._was_open(node)
+        if is_new and self._folds is not None and self._folds.folds(node, key, depth):
+            self._folded[id(node)] = node
+
+    def _was_open(self, node: Obj | Arr) -> bool:
+        """Return True if a message was in the body before, at another place."""
+        return self._before is not None and id(node) in self._before._items
+
+    def _leaf_rows(self, leaf: Tree, key: str | None, depth: int, is_last: bool) -> int:
+        """Return the number of rows of a child without children."""
+        head = _head(key)
+        if isinstance(leaf, Str):
+            plain, room = leaf.text.plain, self._room - self._indent(depth)
+            # Nothing in it grows beyond six characters, so short ones need no closer look.
+            fits = len(head) + 6 * len(plain) + 3 <= room
+            plainly = plain.isascii() and head.isascii() and "\\" not in head
+            if fits and plainly and "\n" not in plain:
+                return 1
+        text = DrawnLine(drawn_pieces(leaf, None, is_last), depth).text
+        return self._line_rows(head + text, depth, len(head))
+
+    def _line_rows(self, text: str, depth: int, head: int) -> int:
+        return 1 + len(self._breaks(text, depth, head))
+
+    def _breaks(self, text: str, depth: int, head: int) -> list[int]:
+        """Return the row breaks of a line at a depth; its first `head` characters are its key."""
+        work = breaks if len(text) < _LONG else _remembered_breaks
+        return work(text, self._room - self._indent(depth), self._room - self._hang(depth), head)
+
+    def _indent(self, depth: int) -> int:
+        """Return the cells in front of a line's first row; deep levels share the last indent."""
+        return min(depth * (2 if self._room >= 44 else 1), self._room // 3)
+
+    def _hang(self, depth: int) -> int:
+        """Return the cells in front of a line's other rows."""
+        return min(self._indent(depth) + 2, self._room - LEAST)
+
+    def _count_same_rows(self, before: PayloadLayout | None) -> int:
+        if before is None or before.width != self.width:
+            return 0
+        line = first_difference(before.payload.tree, self.payload.tree)
+        if line is None:
+            return self.rows
+        return min(self._row(line), before._row(line))
+
+    # Rows and lines
 
     def lead(self, spot: BodyRow) -> int:
         """Return the number of blank cells before a row."""
-        return self._measure.hang(spot.depth) if spot.row else self._measure.indent(spot.depth)
+        return self._hang(spot.depth) if spot.row else self._indent(spot.depth)
+
+    def _row(self, line: int) -> int:
+        """Return the first row of a line; of one that is folded away, that of what hides it."""
+        if self._heights[line]:
+            return self._tops[line]
+        return self._tops[bisect_left(self._tops, self._tops[line]) - 1]
 
     def spot(self, row: int) -> BodyRow:
         """Return a row. Raises IndexError outside."""
         if not 0 <= row < self.rows:
             raise IndexError(row)
-        block, tree = self.root, self.payload.tree
-        if block is None:
-            return BodyRow(BodyPosition(()), 0, row, 0, tree, _origin(tree), True)
+        line = bisect_right(self._tops, row) - 1
+        node, depth, rest, is_last = self.payload.tree, 0, line, True
+        owner, inner = _origin(node), row - self._tops[line]
         steps: list[PathStep] = []
-        line, owner, last = 0, block.node.origin, True
-        while True:
-            if row < block.opening:
-                place = BodyPosition(tuple(steps), "open")
-                hidden = block.lines[-1] if block.folded else 0
-                return BodyRow(place, line, row, block.depth, block.node, owner, last, hidden)
-            if row == block.rows - 1:
-                line += block.lines[-1]
-                place = BodyPosition(tuple(steps), "close")
-                return BodyRow(place, line, 0, block.depth, block.node, owner, last)
-            index = bisect_right(block.starts, row) - 1
-            key, child = item_of(block.node, index)
+        while isinstance(node, Obj | Arr) and node.items:
+            starts = line_starts(node)
+            if not rest or rest == starts[-1]:
+                place = BodyPosition(tuple(steps), "close" if rest else "open")
+                hidden = starts[-1] if not rest and id(node) in self._folded else 0
+                return BodyRow(place, line, inner, depth, node, owner, is_last, hidden)
+            index = bisect_right(starts, rest) - 1
+            key, child = item_of(node, index)
             steps.append(PathStep(index, key, child))
-            row -= block.starts[index]
-            line += block.lines[index]
-            last = index == len(block.children) - 1
-            below = block.children[index]
-            if below is None:
-                return BodyRow(
-                    BodyPosition(tuple(steps)), line, row, block.depth + 1, child, owner, last
-                )
-            block = below
-            if block.node.origin.kind is not OriginKind.GLUE:
-                owner = block.node.origin
+            is_last = index == len(node.items) - 1
+            rest -= starts[index]
+            depth += 1
+            node = child
+            if (
+                isinstance(node, Obj | Arr)
+                and node.items
+                and node.origin.kind is not OriginKind.GLUE
+            ):
+                owner = node.origin
+        return BodyRow(BodyPosition(tuple(steps)), line, inner, depth, node, owner, is_last)
 
     def line(self, spot: BodyRow) -> DrawnLine:
         """Return the whole line a row belongs to, drawn and broken."""
@@ -224,75 +359,68 @@ class PayloadLayout:
             closing = ("}" if isinstance(node, Obj) else "]") + "," * (not spot.last)
             pieces = (*pieces, LinePiece(f" ⋯ {spot.hidden} {closing}", GLUE))
         line = DrawnLine(pieces, spot.depth)
-        line.breaks = self._measure.breaks(line.text, spot.depth, line.head)
+        line.breaks = self._breaks(line.text, spot.depth, line.head)
         return line
+
+    # Places
 
     def row_of(self, place: BodyPosition) -> int:
         """Return the row of a position, by its nodes if they still exist, else by index."""
-        block, row = self.root, 0
-        if block is None:
+        node, line = self.payload.tree, 0
+        if not isinstance(node, Obj | Arr) or not node.items:
             return 0
         for step in place.steps:
-            index = _index(block.node, step)
-            if index is None:
-                return row
-            row += block.starts[index]
-            below = block.children[index]
-            if below is not None and below.folded:
-                return row
-            if below is None:
-                if place.part != "leaf" or not place.offset:
+            if (index := _index(node, step)) is None:
+                return self._row(line)
+            line += line_starts(node)[index]
+            _, child = item_of(node, index)
+            if not isinstance(child, Obj | Arr) or not child.items:
+                row = self._row(line)
+                if place.part != "leaf" or not place.offset or not self._heights[line]:
                     return row
-                line = self.line(self.spot(row))
-                return row + min(bisect_right(line.breaks, place.offset), len(line.breaks))
-            block = below
-        if place.part == "close":
-            return row + block.rows - 1
-        return row
+                drawn = self.line(self.spot(row))
+                return row + bisect_right(drawn.breaks, place.offset)
+            node = child
+        return self._row(line + line_starts(node)[-1] if place.part == "close" else line)
 
     def row_at(self, pointer: str) -> int | None:
         """Return the row of a JSON pointer; None if it does not exist."""
-        block, row = self.root, 0
-        names = pointer.split("/")[1:]
-        for depth, name in enumerate(names):
-            if block is None:
+        node, line = self.payload.tree, 0
+        for name in pointer.split("/")[1:]:
+            if not isinstance(node, Obj | Arr):
                 return None
-            index = _named(block.node, name.replace("~1", "/").replace("~0", "~"))
+            index = _named(node, name.replace("~1", "/").replace("~0", "~"))
             if index is None:
                 return None
-            row += block.starts[index]
-            block = block.children[index]
-            if block is not None and block.folded:
-                return row
-            if block is None and depth < len(names) - 1:
-                return None
-        return row
+            line += line_starts(node)[index]
+            _, node = item_of(node, index)
+        return self._row(line)
 
     def fold(self, row: int) -> int | None:
         """Fold or unfold the container of a row; return its first row, None if nothing folds."""
-        above: list[tuple[PayloadBlock, int]] = []
-        block, first_row = self.root, 0
-        while block is not None:
-            inside = row - first_row
-            if inside < block.opening or inside == block.rows - 1:
-                break
-            index = bisect_right(block.starts, inside) - 1
-            below = block.children[index]
-            if below is None:
-                break
-            above.append((block, index))
-            first_row += block.starts[index]
-            block = below
-        if block is None or not above:  # the body itself stays open
+        spot = self.spot(row)
+        steps = spot.place.steps
+        if spot.place.part == "leaf":
+            steps = steps[:-1]
+        if not steps:  # the body itself stays open
             return None
-        before = block.rows
-        block.folded = not block.folded
+        node, depth = steps[-1].child, len(steps)
+        assert isinstance(node, Obj | Arr)
+        is_folded = self._folded.pop(id(node), None) is None
+        if is_folded:
+            self._folded[id(node)] = node
         if self._folds is not None:
-            self._folds.remember(block)
-        for around, index in above:
-            around.grow(index, block.rows - before)
-        self.rows = self.root.rows if self.root else self.rows
-        return first_row
+            self._folds.remember(node, steps[-1].key, depth, is_folded)
+        if depth > 2:
+            self._items.pop(id(steps[1].child), None)
+        self._arrange_again()
+        return self.row_of(BodyPosition(steps, "open"))
+
+    def _arrange_again(self) -> None:
+        """Lay out what is open with the containers that are folded now."""
+        folds, self._folds = self._folds, None
+        self._arrange()
+        self._folds = folds
 
     def unfold_to(self, pointer: str) -> None:
         """Unfold everything that hides the node of a JSON pointer."""
@@ -301,27 +429,34 @@ class PayloadLayout:
                 break
             self.fold(row)
 
-    def folded_nodes(self) -> frozenset[int]:
-        """Return the identities of the folded containers inside the values of the body."""
-        return frozenset(id(block.node) for block in _folded_blocks(self.root) if block.depth > 1)
+    def fold_all(self) -> None:
+        """Fold all messages, or unfold them if one is folded."""
+        nodes = [item.node for item in self._items.values()]
+        is_folded = not any(id(node) in self._folded for node in nodes)
+        for node in nodes:
+            self._folded.pop(id(node), None)
+            if is_folded:
+                self._folded[id(node)] = node
+        self._arrange_again()
 
-    def fold_all(self, depth: int) -> None:
-        """Fold all containers at a depth, or unfold them if one is folded."""
-        if self.root is None:
-            return
-        blocks = list(at_depth(self.root, depth))
-        folded = not any(block.folded for block in blocks)
-        for block in blocks:
-            block.folded = folded
-        self.root.restack(depth)
-        self.rows = self.root.rows
+    # Contents
+
+    def _parts(self, *, backwards: bool = False) -> Iterator[_Part]:
+        """Yield the values of the body, or their items where they have some, with their lines."""
+        for start, _, value in lines_below(self.payload.tree, backwards=backwards):
+            if not isinstance(value, Obj | Arr) or not value.items:
+                yield start, value, None
+                continue
+            for line, _, child in lines_below(value, backwards=backwards):
+                yield start + line, child, self._items.get(id(child))
 
     def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
         """Yield row, key and value of all that begins below the row `after`; None as the value of
         a container.
         """
-        if self.root is not None:
-            yield from values(self.root, 0, after)
+        for line, key, node in lines_in(self.payload.tree):
+            if line and (row := self._row(line)) > after:
+                yield row, key, node if isinstance(node, Str | Lit) else None
 
     def leaves(
         self, kind: OriginKind, after: int = -1, *, backwards: bool = False
@@ -329,33 +464,34 @@ class PayloadLayout:
         """Yield the strings and literals with characters of a kind that begin below the row
         `after`, each with its first row.
         """
-        if self.root is not None:
-            yield from leaves(self.root, 0, BIT[kind], after, backwards)
+        for start, part, item in self._parts(backwards=backwards):
+            if item is not None and not item.kinds & BIT[kind]:
+                continue
+            nodes = lines_in(part)
+            for line, _, node in reversed(list(nodes)) if backwards else nodes:
+                if not isinstance(node, Str | Lit) or not bits_of(node) & BIT[kind]:
+                    continue
+                if (row := self._row(start + line)) > after:
+                    yield row, node
 
     def leaves_of(self, source: Origin) -> Iterator[tuple[int, Str | Lit]]:
         """Yield the strings and literals that may have text of a source, each with its first row.
-        Messages without any are skipped by the index.
+        Messages without any are skipped.
         """
-        root = self.root
-        if root is None:
-            return
-        kinds = BIT[source.kind] | BIT[OriginKind.MACRO] | BIT[OriginKind.SETTING]
-        for index, block in enumerate(root.children):
-            if block is None or not isinstance(block.node, Arr):
-                yield from leaves_in(root, (index,), 0, kinds)
-            else:
-                sources = self._sources.setdefault(block.key, SourceIndex())
-                numbers = sources.numbers(block.node.items, (source.kind, source.id))
-                yield from leaves_in(block, numbers, root.starts[index], kinds)
+        wanted = source.kind, source.id
+        for start, part, item in self._parts():
+            if item is None or wanted in item.sources:
+                for line, _, node in lines_in(part):
+                    if isinstance(node, Str | Lit):
+                        yield self._row(start + line), node
 
     def hides(self, spot: BodyRow, kind: OriginKind, name: str) -> bool:
         """Return True if a row folds a value of the body that has text of a source."""
-        steps, node = spot.place.steps, spot.node
-        if not spot.folded or len(steps) != 1 or not isinstance(node, Obj | Arr):
+        node = spot.node
+        if not spot.folded or len(spot.place.steps) != 1 or not isinstance(node, Obj | Arr):
             return False
-        children = node.items if isinstance(node, Arr) else tuple(child for _, child in node.items)
-        sources = self._sources.setdefault(steps[0].key, SourceIndex())
-        return bool(sources.numbers(children, (kind, name)))
+        items = (self._items.get(id(child)) for child in children(node))
+        return any(item is not None and (kind, name) in item.sources for item in items)
 
     def last_row(self, kind: OriginKind) -> int | None:
         """Return the last row with a character of a kind, apart from the system prompt, which some
@@ -374,11 +510,23 @@ class PayloadLayout:
 
     def kinds(self) -> frozenset[OriginKind]:
         """Return the kinds of origin in the body."""
-        bits = self.root.all_kinds if self.root else bits_of(self.payload.tree)
+        bits = 0
+        for _, part, item in self._parts():
+            bits |= kinds_in(part) if item is None else item.kinds
         return frozenset(kind for kind, bit in BIT.items() if bits & bit)
 
 
-_KEPT_LINES = 200
+def _counterpart(was: Tree | None, node: Obj | Arr, index: int) -> Tree | None:
+    """Return what was in the place of a child: at the same index, under the same key."""
+    if not isinstance(was, Obj | Arr) or type(was) is not type(node) or index >= len(was.items):
+        return None
+    key, child = item_of(was, index)
+    return child if key == item_of(node, index)[0] else None
+
+
+def _head(key: str | None) -> str:
+    """Return the key and colon before a value."""
+    return "" if key is None else f"{sanitize(quoted(key), 'exact')}: "
 
 
 def _index(node: Obj | Arr, step: PathStep) -> int | None:
@@ -409,40 +557,3 @@ def _origin(node: Tree) -> Origin:
     if isinstance(node, Str):
         return node.text.spans[0].origin if node.text.spans else GLUE
     return node.origin
-
-
-_WIDTH_SETTLED = 0.1
-"""Seconds for which a width must stay before a long body is laid out for it."""
-
-
-class _WidthChanged(Exception):
-    """The width changed again; the layout is no longer wanted."""
-
-
-async def lay_out_in_thread(
-    payload: Payload,
-    width: int,
-    before: PayloadLayout | None,
-    folds: FoldChoices,
-    cancelled: Event,
-) -> PayloadLayout | None:
-    """Return the layout of a long payload, made in a thread; None if `cancelled` was set first.
-
-    A dragged border passes many widths, and each layout would hold the interpreter for up to half
-    a second. So a width must stay for a moment, and the work for one that has passed is ended.
-    """
-    pauses = count()
-
-    def pause() -> None:
-        if cancelled.is_set():
-            raise _WidthChanged
-        if next(pauses) % 8 == 0:  # each takes a tenth of a millisecond
-            time.sleep(0)  # lets the waiting screen thread run
-
-    await asyncio.sleep(_WIDTH_SETTLED)
-    try:
-        return await asyncio.to_thread(PayloadLayout, payload, width, before, folds, pause=pause)
-    except _WidthChanged:
-        return None
-    finally:
-        cancelled.set()

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from threading import Event
 from typing import ClassVar
 
-from textual import events, work
+from textual import events
 from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
+from textual.timer import Timer
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
@@ -28,9 +28,8 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.inspector.drawn_row import BodyRow, CursorTarget, data_in, run_at
 from tui_chat.ui.areas.inspector.edit_place import EditPlace, place_of
 from tui_chat.ui.areas.inspector.origins import is_colorless, origin_rules
-from tui_chat.ui.areas.inspector.payload_blocks import FoldChoices
-from tui_chat.ui.areas.inspector.payload_cursor import MESSAGE_DEPTH, BodyCursor, target_under
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout, lay_out_in_thread
+from tui_chat.ui.areas.inspector.payload_cursor import BodyCursor, target_under
+from tui_chat.ui.areas.inspector.payload_layout import FoldChoices, PayloadLayout
 from tui_chat.ui.areas.inspector.payload_places import (
     NotePlaces,
     draft_row,
@@ -46,7 +45,9 @@ from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
 from tui_chat.ui.widgets.pane_key import pane_key
 
 LONG_BODY = 4_000
-"""Rows from which a body is laid out in a thread when the width changes."""
+"""Rows from which a body is laid out only when the width has stayed for a moment."""
+_WIDTH_SETTLED = 0.1
+"""That moment, in seconds: a dragged border passes many widths."""
 
 
 class PayloadView(LineView):
@@ -152,8 +153,8 @@ class PayloadView(LineView):
         """True while it is scrolled by itself and not by the user."""
         self._resizing = False
         """True while it is laid out for another width, and shown at the old one."""
-        self._cancelled = Event()
-        """Set when the width that is being laid out is no longer wanted."""
+        self._width_timer: Timer | None = None
+        """Runs until a long body is laid out for another width."""
         self._reveals_later = False
         """True if an origin is to be revealed once there is a layout."""
         self._follows_after = False
@@ -277,28 +278,15 @@ class PayloadView(LineView):
         """Lay out again if the width changed; keep following if only the height did."""
         width = self.scrollable_content_region.width - GUTTER
         was = self.layout_now
-        if was is not None and was.width != width:
-            self._cancelled.set()
+        if self._width_timer is not None:
+            self._width_timer.stop()
         if was is not None and was.width != width > 0 and was.rows >= LONG_BODY:
             self._resizing = True
-            self._lay_out_later(was.payload, width, self._form)
+            self._width_timer = self.set_timer(_WIDTH_SETTLED, self._show_width)
         elif was is None or was.width != width or self._resizing:
             self._show_width()
         elif self.following:
             self._settle(self._follow_top())
-
-    @work(group="layout", exclusive=True, description="lay out")
-    async def _lay_out_later(self, payload: Payload, width: int, form: str) -> None:
-        """Lay out in a thread, and show the result if the width is still the same."""
-        self._cancelled = Event()
-        layout = await lay_out_in_thread(
-            payload, width, self._layouts.get(form), self._folds, self._cancelled
-        )
-        if layout is None or not self.is_attached:
-            return
-        if width == self.scrollable_content_region.width - GUTTER:
-            self._layouts[form] = layout
-            self._show_width()
 
     def _show_width(self) -> None:
         self._resizing = False
@@ -498,7 +486,7 @@ class PayloadView(LineView):
         if layout is None:
             return
         place = position_at(layout, self.cursor.row)
-        layout.fold_all(MESSAGE_DEPTH)
+        layout.fold_all()
         self._refold()
         self._go(layout.row_of(place) if place is not None else None)
 
