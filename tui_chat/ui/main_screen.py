@@ -15,14 +15,13 @@ from textual.worker import Worker
 
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.questions import ask
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import AreaContext
     from tui_chat.workspace.workspace import Workspace
 
 
-class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """The screen with the areas; it arranges them before it is laid out at another width."""
 
     HORIZONTAL_BREAKPOINTS = []  # noqa: RUF012  as Textual declares it
@@ -36,7 +35,6 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
         """None until it is open."""
         self.workspace_opened = asyncio.Event()
         """Set once the workspace is open and its last session is shown."""
-        self._laid_out_size: Size | None = None
         self._has_been_shown = False
 
     @property
@@ -67,31 +65,12 @@ class MainScreen(Screen[None], OnePassWidget):  # pyright: ignore[reportIncompat
             widget = self.panes.next_focus(self.focused)
         super().set_focus(widget, scroll_visible, from_app_focus)
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Handle each size of the terminal once.
-
-        Textual posts a size again after laying it out, possibly when the terminal already has
-        another one.
-        """
-        size = self._app.size
-        if event.size != size or size == self._laid_out_size:
-            event.prevent_default()
-            if size != self._laid_out_size:
-                self.post_message(events.Resize(size, size))
-
     def _screen_resized(self, size: Size) -> None:
         """Show the areas that fit, and lay them out. Below a dialog nothing else does."""
-        is_new = size != self._laid_out_size
-        if is_new:
-            self._laid_out_size = size
-            self.panes.fit(size.width)
+        self.panes.fit(size.width)
         super()._screen_resized(size)
-        if is_new and not self.is_current:  # the dialog above was drawn on the old picture of it
+        if not self.is_current:  # the dialog above was drawn on the old picture of it
             self._app.screen.refresh()
-        elif is_new:  # then everything visible has been drawn
-            for widget in self._compositor.visible_widgets:
-                if isinstance(widget, OnePassWidget):
-                    widget.cancel_repaint()
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
         """Apply no styles a second time at the start: mounting the widgets has just done so."""

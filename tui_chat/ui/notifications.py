@@ -30,7 +30,6 @@ from textual.widget import Widget
 from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from textual.screen import Screen
@@ -83,7 +82,7 @@ class Refusal(str):
     __slots__ = ()
 
 
-class NotificationLine(OnePassWidget):
+class NotificationLine(Widget):
     """A line at the bottom of a screen that shows a notification; a click ends it."""
 
     DEFAULT_CSS = """

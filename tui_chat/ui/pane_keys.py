@@ -14,10 +14,10 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.signal import Signal
+from textual.widget import Widget
 
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.key_names import key_name
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.typed_app import app_of
 
 MOST = 6
@@ -55,7 +55,7 @@ _TYPED = (
 """What a draft may begin with, and ways to leave it; none can be bound to something else."""
 
 
-class PaneKeys(OnePassWidget):
+class PaneKeys(Widget):
     """Shows the keys of the pane with the focus; a click does what the key does."""
 
     ALLOW_SELECT = False

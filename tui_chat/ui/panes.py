@@ -38,7 +38,6 @@ from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.areas.sessions.area import SessionsArea
 from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -69,11 +68,11 @@ DEFAULT_RIGHT = 48
 """Columns at least at the right of the chat, unless the user chose fewer."""
 
 
-class AreaStack(Vertical, OnePassWidget):
+class AreaStack(Vertical):
     """Areas one above the other."""
 
 
-class Panes(Horizontal, OnePassWidget):
+class Panes(Horizontal):
     """Arranges sessions, chat, preset editor and inspector."""
 
     DEFAULT_CSS = """
@@ -143,9 +142,6 @@ class Panes(Horizontal, OnePassWidget):
         elif width < MEDIUM:
             self._layout = replace(self._layout, requested=None)  # it would cover the chat
         self._show_fitting(width)
-        dividers = self._left_divider, self._right_divider
-        for pane in (self.sessions, self._right, self.presets, self.inspector, *dividers):
-            pane.cancel_layout()
 
     def on_mount(self) -> None:
         layout_changes = cast("Signal[Screen[object]]", self.screen.screen_layout_refresh_signal)  # pyright: ignore[reportUnknownMemberType]  Textual says Screen[Any]

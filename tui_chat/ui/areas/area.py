@@ -16,7 +16,6 @@ from textual.worker import Worker
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.notifications import show_error
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ class AreaHost(Protocol):
         ...
 
 
-class Area(Vertical, OnePassWidget):
+class Area(Vertical):
     """A part of the main screen."""
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset()

@@ -13,29 +13,23 @@ screen are made and drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, cast
 
-from rich.segment import Segment
-from rich.style import Style
 from textual import events
-from textual.color import Color
-from textual.filter import LineFilter
+from textual.cache import LRUCache
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.widget import Widget
 
 from tui_chat.ui.widgets.component_styles import ComponentStyles, LazyComponents
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
-    from textual.app import App
     from textual.reactive import Reactive
 
-CACHE_SIZE = 200
-"""Strips in one generation of a cache; more than a screen has rows."""
+CACHE_SIZE = 400
+"""Strips in a cache; more than a screen has rows."""
 
 VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
@@ -154,101 +148,20 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
     def resized(self) -> None:
         """Called after the size changed, and when the view comes into sight."""
 
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar: Textual's property line for line, which has a fixed class."""
-        if self._vertical_scrollbar is None:
-            bar = ThinScrollBar(name="vertical", thickness=self.scrollbar_size_vertical)
-            self._vertical_scrollbar = bar
-            bar.display = False
-            app = cast("App[object]", self.app)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-            app._start_widget(self, bar)  # pyright: ignore[reportPrivateUsage]
-        return self._vertical_scrollbar
-
-
-class ThinScrollBar(ScrollBar, OnePassWidget):
-    """A scroll bar that renders each distinct row once."""
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return Textual's picture of the bar without asking the console for every row."""
-        width, height = self.size
-        bar = cast("ScrollBarRender", self.render())
-        style, base = cast("Style", bar.style), self.visual_style.rich_style
-        assert style.bgcolor is not None
-        assert style.color is not None
-        rows = bar.render_bar(
-            size=height,
-            virtual_size=bar.virtual_size,
-            window_size=bar.window_size,
-            position=bar.position,
-            thickness=width,
-            back_color=style.bgcolor,
-            bar_color=style.color,
-        ).segments
-        filters, (_, background) = self.get_line_filters(), self.background_colors
-        strips: dict[int, Strip] = {}
-        for row in rows:
-            if id(row) not in strips:
-                strip = Strip([Segment(row.text, base + row.style)], width)
-                for line_filter in filters:
-                    strip = strip.apply_filter(line_filter, background)
-                strips[id(row)] = strip
-        return [strips[id(rows[y])].crop(*crop.column_span) for y in crop.line_range]
-
 
 class StripCache:
-    """Painted lines by what they show, in two generations; a full newer one drops the older."""
+    """The lines painted last, by what they show."""
 
     def __init__(self) -> None:
-        self._newer: dict[Hashable, AcyclicStrip] = {}
-        self._older: dict[Hashable, AcyclicStrip] = {}
+        self._strips: LRUCache[Hashable, Strip] = LRUCache(CACHE_SIZE)
 
     def clear(self) -> None:
         """Drop all, because colors changed."""
-        self._newer.clear()
-        self._older.clear()
+        self._strips.clear()
 
-    def __call__(self, shown: Hashable, paint: Callable[[], Strip]) -> AcyclicStrip:
+    def __call__(self, shown: Hashable, paint: Callable[[], Strip]) -> Strip:
         """Return the strip that shows something; the same one each time."""
-        strip = self._newer.get(shown)
+        strip = self._strips.get(shown)
         if strip is None:
-            strip = self._older.get(shown)
-            if strip is None:
-                painted = paint()
-                strip = AcyclicStrip(painted, painted.cell_length)
-            if len(self._newer) >= CACHE_SIZE:
-                self._older, self._newer = self._newer, {}
-            self._newer[shown] = strip
+            self._strips[shown] = strip = paint()
         return strip
-
-
-class AcyclicStrip(Strip):
-    """A strip without a reference to itself.
-
-    Textual's strip caches its divisions; where the only part is the whole, it caches itself. Such
-    a cycle stays, with everything its click metadata refers to, until the garbage collector runs:
-    10 MB for every hundred pages scrolled.
-    """
-
-    __slots__ = ("_filtered",)
-
-    def __init__(self, segments: Iterable[Segment], cell_length: int | None = None) -> None:
-        super().__init__(segments, cell_length)
-        self._filtered: tuple[LineFilter, Color, AcyclicStrip | None] | None = None
-        """The last filter, its background and its result; None if it changed nothing."""
-
-    def divide(self, cuts: Iterable[int]) -> Sequence[Strip]:
-        """Divide the strip at these cells; without a cut inside, return it alone and uncached."""
-        width = self.cell_length
-        inside = [cut for cut in cuts if cut <= width]
-        return [self] if inside == [width] else super().divide(inside)
-
-    def apply_filter(self, filter: LineFilter, background: Color) -> Strip:
-        """Return the filtered strip, which has no cycle either."""
-        cached = self._filtered
-        if cached is None or cached[0] is not filter or cached[1] != background:
-            segments = list(self)
-            filtered = filter.apply(segments, background)
-            strip = None if filtered == segments else AcyclicStrip(filtered, self.cell_length)
-            cached = self._filtered = filter, background, strip
-        return self if cached[2] is None else cached[2]

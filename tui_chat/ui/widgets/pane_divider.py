@@ -6,12 +6,12 @@ from rich.segment import Segment
 from textual import events
 from textual.message import Message
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 
-class PaneDivider(OnePassWidget):
+class PaneDivider(Widget):
     """A line of one column. Dragged, it posts where to; a double click resets it."""
 
     ALLOW_SELECT = False

@@ -29,7 +29,6 @@ from tui_chat.ui.areas.chat.token_strip import TokenStrip
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from textual.layout import WidgetPlacement
@@ -54,7 +53,7 @@ class ReadOnlyLine(Static):
     """
 
 
-class PaneRow(Vertical, OnePassWidget):
+class PaneRow(Vertical):
     """Contains a part of the pane."""
 
 
@@ -71,7 +70,7 @@ class PaneContainers(NamedTuple):
     """That of the composer."""
 
 
-class ChatPane(Vertical, OnePassWidget):
+class ChatPane(Vertical):
     """A conversation and the draft of its next message. It shows what it is given."""
 
     DEFAULT_CSS = (

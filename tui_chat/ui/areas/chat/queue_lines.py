@@ -5,17 +5,17 @@ from __future__ import annotations
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
+from textual.widget import Widget
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.chat.text_lines import clipped
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 MAX_LINES = 3
 """Messages that are shown; a line counts the others."""
 _REMOVE = "×"
 
 
-class QueueLines(OnePassWidget):
+class QueueLines(Widget):
     """The queued messages; hidden if there are none."""
 
     DEFAULT_CSS = """

@@ -12,12 +12,12 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
 from textual.timer import Timer
+from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.areas.chat.text_lines import clipped
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class ChatFacts:
         return fact
 
 
-class TitleLine(OnePassWidget):
+class TitleLine(Widget):
     """The session's title, what there is to know of it, and at the right a status.
 
     Each is cut if there is no room, the status first.
@@ -151,7 +151,7 @@ class TitleLine(OnePassWidget):
         )
 
 
-class ActivityLine(OnePassWidget):
+class ActivityLine(Widget):
     """The row below the conversation: the progress of a streaming reply, else a status, else a
     hint. Without any it stays, as the space above the composer: the text would jump if it went.
     """
@@ -312,7 +312,7 @@ class ActivityLine(OnePassWidget):
         return f"{verb} · {rate}" if rate else verb
 
 
-class AttachmentLine(OnePassWidget):
+class AttachmentLine(Widget):
     """The draft's attachments as chips with a remove mark; hidden if there are none."""
 
     DEFAULT_CSS = """

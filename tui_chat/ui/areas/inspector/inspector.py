@@ -21,6 +21,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.timer import Timer
+from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_chat.errors import InputError
@@ -49,7 +50,6 @@ from tui_chat.ui.areas.inspector.views.request import SETTLED, copy_request
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.ui.notifications import NoticeOutdated
 from tui_chat.ui.widgets.find_bar import FindBar
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""
 
 
-class Inspector(OnePassWidget):
+class Inspector(Widget):
     """Tabs, summary, view, status, legend and notes of a request."""
 
     DEFAULT_CSS = """

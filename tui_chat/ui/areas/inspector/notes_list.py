@@ -22,6 +22,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.strip import Strip
+from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
@@ -30,7 +31,6 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, cut, fitting
 from tui_chat.ui.areas.inspector.summary import compares, forecast_figures, forecast_style
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList
 
@@ -48,7 +48,7 @@ MOST = 200
 _COLORS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: "$text-accent"}
 
 
-class NotesList(Vertical, OnePassWidget):
+class NotesList(Vertical):
     """The line, and below it the notes if the user opened them."""
 
     DEFAULT_CSS = """
@@ -162,7 +162,7 @@ _DETAILS = "i"
 """The key that shows the details of the inspector."""
 
 
-class NotesHeader(OnePassWidget):
+class NotesHeader(Widget):
     """The number of notes by level and the worst one; the forecast; the key for details."""
 
     ALLOW_SELECT = False

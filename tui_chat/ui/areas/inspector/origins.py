@@ -23,7 +23,6 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
 from tui_chat.ui.areas.inspector.drawn_row import SYSTEM_KEYS, CursorTarget
 from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, cut_front
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.typed_app import app_of
 
 LETTERS: dict[OriginKind, str] = {
@@ -76,7 +75,7 @@ _FORMS = ((0, " "), (1, " "), (2, " "), (2, ""))
 """Index of the name, and the gap after its square, the widest form first."""
 
 
-class Legend(OnePassWidget):
+class Legend(Widget):
     """One line among the details; a click on a kind goes to its next place in the payload."""
 
     ALLOW_SELECT = False
@@ -198,7 +197,7 @@ def _turn_of(origin: Origin, turns: tuple[Turn, ...]) -> Turn | None:
     return None
 
 
-class OriginStatus(OnePassWidget):
+class OriginStatus(Widget):
     """One line below the body, up to three as details."""
 
     DEFAULT_CSS = """

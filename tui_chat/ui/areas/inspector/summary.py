@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Size
 from textual.reactive import reactive
+from textual.widget import Widget
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget
@@ -24,7 +25,6 @@ from tui_chat.ui.areas.inspector.row_wrapping import (
     short_url,
     size_in_words,
 )
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 
 if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
@@ -35,7 +35,7 @@ WHOLE = 64
 _RULE = "$foreground-disabled"
 
 
-class ForecastLine(OnePassWidget):
+class ForecastLine(Widget):
     """The forecast among the details."""
 
     ALLOW_SELECT = False
@@ -122,7 +122,7 @@ _LEAST_GAP = 14
 """Cells right of the active tab's mark that take the figures; with fewer they stand left of it."""
 
 
-class RequestSummary(OnePassWidget):
+class RequestSummary(Widget):
     """The rule below the tabs of the views, with figures; as details up to three lines more, which
     have the figures then.
     """

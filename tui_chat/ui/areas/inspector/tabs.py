@@ -9,11 +9,11 @@ from textual import events
 from textual.binding import BindingType
 from textual.content import Content
 from textual.reactive import reactive
+from textual.widget import Widget
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
 from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import clipped
 
@@ -28,7 +28,7 @@ _VIEW_FORMS = ((False, 3), (False, 2), (False, 1), (True, 1))
 """Whether the labels of the views are short, and the gap, the widest form first."""
 
 
-class ProtocolTabs(OnePassWidget, can_focus=True):
+class ProtocolTabs(Widget, can_focus=True):
     """One line of tabs. Choosing one asks for a request; with it the owner sets `active`."""
 
     ALLOW_SELECT = False
@@ -105,7 +105,7 @@ class ProtocolTabs(OnePassWidget, can_focus=True):
         self.choose(order[(order.index(self.active) + step) % len(order)])
 
 
-class ViewTabs(OnePassWidget):
+class ViewTabs(Widget):
     """One line of tabs, above a rule that marks the active one, which the owner sets."""
 
     ALLOW_SELECT = False

@@ -16,7 +16,6 @@ from tui_chat.ui.areas.inspector.guarded_view import guarded_view
 from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.areas.inspector.view import PAYLOAD, load, plugin_of, views
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.typed_app import app_of
 
 View: TypeAlias = "PayloadView | RowsView"
@@ -27,7 +26,7 @@ _EMPTY = """[bold]Nothing to send yet[/]
 type, byte for byte, each character in the color of where it came from.[/]"""
 
 
-class ViewStack(Vertical, OnePassWidget):
+class ViewStack(Vertical):
     """Contains the views; each but the body is created when it is first shown."""
 
     DEFAULT_CSS = """

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
+from textual.widget import Widget
 from textual.widgets import Input
 
 from tui_chat.ui.areas.sessions.session_groups import (
@@ -27,7 +28,6 @@ from tui_chat.ui.areas.sessions.session_groups import (
 )
 from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.key_names import DEFAULT_KEYS, insert_keys
-from tui_chat.ui.widgets.one_pass import OnePassWidget
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _NEW, _FILTER = "+ New session", "  / filter"
 
 
-class NewSessionRow(OnePassWidget):
+class NewSessionRow(Widget):
     """The row above the list that starts a session, or filters them."""
 
     DEFAULT_CSS = """
@@ -138,7 +138,7 @@ SEARCH = "\n{search} searches\nall messages."
 """Follows it if a plugin adds the search of all conversations."""
 
 
-class SessionList(Vertical, OnePassWidget):
+class SessionList(Vertical):
     """The sidebar. Its keys run actions of `SessionsArea`, which asks for the chosen sessions."""
 
     DEFAULT_CSS = """
