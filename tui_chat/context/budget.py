@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 
 from tui_chat.context.history import SummarizedHistory, TruncatedHistory
-from tui_chat.context.history_costs import FIELD, HistoryCosts, answered_turn, is_blank
+from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.message import MessageOrigin
@@ -159,7 +159,7 @@ def history_notes(inputs: Inputs, costs: HistoryCosts, kept: TruncatedHistory) -
         if id(origin) not in dropped_origins:
             yield _empty_message(index, origin)
     if inputs.answered is not None and is_blank(inputs.answered):
-        yield _empty_message(len(costs.turns), answered_turn(inputs.answered, FIELD).origin)
+        yield _empty_message(len(costs.turns), answered_turn(inputs.answered).origin)
 
 
 def summary_notes(summarized: SummarizedHistory) -> Iterator[Note]:

@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import chain
+from operator import attrgetter
 
 from tui_chat.context.budget import budget_notes, history_notes, summary_notes, tool_costs
 from tui_chat.context.draft import draft_turn
@@ -321,6 +322,7 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
     """Return the envelope of a request, with its budget and all notes."""
     inputs, count, asked = request.inputs, request.count, request.parameters
     muted = muted_costs(request.muted, count)
+    has_parts = any(map(attrgetter("parts"), inputs.history))
     budget = Budget(
         limit=request.limit,
         reserve=request.reserve,
@@ -330,7 +332,7 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
         counter=count.name,
         exact=count.exact,
         ratio=count.ratio,
-        how=how_counted(count, guessed=bool(inputs.tools) or parts.costs.has_parts),
+        how=how_counted(count, guessed=bool(inputs.tools) or has_parts),
         tools=tool_costs(inputs.tools or (), count),
         muted=muted.tokens,
     )

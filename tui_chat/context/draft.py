@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tui_chat.context.history_costs import FIELD, Speakers, answered_turn
+from tui_chat.context.history_costs import answered_turn
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Level, Note, Placement, Turn
-from tui_chat.models.message import Message
 from tui_chat.models.text import Origin, OriginKind, Text, clean
 
 _BLANK = re.compile(r"\{\{\?\w[\w -]{0,39}\}\}")
@@ -17,18 +16,16 @@ MAX_BLANKS = 8
 _TYPED = Placement("draft", rule="Your draft follows the history.")
 
 
-def draft_turn(inputs: Inputs, notes: list[Note], speakers: Speakers = FIELD) -> Turn | None:
+def draft_turn(inputs: Inputs, notes: list[Note]) -> Turn | None:
     """Return the turn that ends the conversation; None without one."""
     if not inputs.has_draft:
         return None
     if inputs.answered is not None:
-        return answered_turn(inputs.answered, speakers)
+        return answered_turn(inputs.answered)
     origin = Origin(OriginKind.DRAFT, "draft")
     notes += _blank_notes(inputs.draft, origin)
-    message = draft_message(inputs)
-    text = _with_prompts(Text.of(message.content, origin), inputs.draft_prompts)
-    name = speakers.field(message)
-    return Turn("user", text, origin, _TYPED, name=name, parts=inputs.draft_parts)
+    text = _with_prompts(Text.of(clean(inputs.draft), origin), inputs.draft_prompts)
+    return Turn("user", text, origin, _TYPED, parts=inputs.draft_parts)
 
 
 def _with_prompts(text: Text, prompts: tuple[tuple[str, str], ...]) -> Text:
@@ -40,11 +37,6 @@ def _with_prompts(text: Text, prompts: tuple[tuple[str, str], ...]) -> Text:
             before, after = _with_prompts(text[:start], prompts), _with_prompts(text[end:], prompts)
             return before + Text.of(prompt, origin) + after
     return text
-
-
-def draft_message(inputs: Inputs) -> Message:
-    """Return the draft as a message: the stored one in its place, or what is typed."""
-    return inputs.answered or Message("user", clean(inputs.draft), "draft")
 
 
 def _blank_notes(draft: str, origin: Origin) -> Iterator[Note]:

@@ -61,7 +61,11 @@ from tui_chat.plugins.sillytavern.context.control import (
     nudge_turns,
     without_name,
 )
-from tui_chat.plugins.sillytavern.context.conversation import NamedSpeakers, expanded_conversation
+from tui_chat.plugins.sillytavern.context.conversation import (
+    Speakers,
+    draft_message,
+    expanded_conversation,
+)
 from tui_chat.plugins.sillytavern.context.depths import join_depths
 from tui_chat.plugins.sillytavern.context.macros import set_variables_of_card
 from tui_chat.plugins.sillytavern.context.post_processing import (
@@ -102,9 +106,11 @@ def build_context(
         set_variables_of_card(expander)
     expand_all(expander, inputs, role_prompt, groups)
 
-    speakers = NamedSpeakers.of(inputs)
+    speakers = Speakers.of(inputs)
     costs = history_costs(inputs.history, request.count, speakers)
-    draft = draft_turn(inputs, notes, speakers)
+    draft = draft_turn(inputs, notes)
+    if draft is not None:
+        draft = speakers.named(draft, draft_message(inputs))
     is_empty = draft is None and inputs.chat.kind == "normal"
     filler = empty_draft_turn(inputs, expander) if is_empty else None
     if policies.expand_history or scripts.scripts:

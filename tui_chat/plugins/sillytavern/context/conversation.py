@@ -1,6 +1,6 @@
 """The conversation as SillyTavern sends it: names of speakers, scripts, macros.
 
-1. `NamedSpeakers` applies the names policy of a preset to a message.
+1. `Speakers` applies the names policy of a preset to a message.
 2. Scripts replace what they find in the text of a message; then its macros are expanded, after
    those of the preset, the newest message first. Carriage returns are removed.
 """
@@ -10,10 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tui_chat.context import history_costs
-from tui_chat.context.draft import draft_message
 from tui_chat.context.examples import without_returns
-from tui_chat.context.history_costs import FIELD, HistoryCosts, with_changed
+from tui_chat.context.history_costs import HistoryCosts, history_turn, with_turns
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.macros.syntax import has_macros
@@ -23,7 +21,7 @@ from tui_chat.models.envelope import Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.preset import PresetMessage
-from tui_chat.models.text import GLUE, Origin, Span, Text
+from tui_chat.models.text import GLUE, Origin, Span, Text, clean
 from tui_chat.plugins.sillytavern.context.scripts import RequestScripts, scripts_for
 from tui_chat.plugins.sillytavern.policies import NamesPolicy, policies_of
 from tui_chat.tokens import Counter
@@ -34,7 +32,7 @@ _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_]")
 
 
 @dataclass(frozen=True, slots=True)
-class NamedSpeakers(history_costs.Speakers):
+class Speakers:
     """How the names of speakers are sent, and the names of those who have no other."""
 
     policy: NamesPolicy
@@ -42,33 +40,43 @@ class NamedSpeakers(history_costs.Speakers):
     char: str
 
     @staticmethod
-    def of(inputs: Inputs) -> history_costs.Speakers:
+    def of(inputs: Inputs) -> Speakers:
         """Return the rule of the preset."""
-        policy = policies_of(inputs.preset).names
-        return (
-            FIELD
-            if policy == "field"
-            else NamedSpeakers(policy, inputs.user_name, inputs.char_name)
-        )
-
-    def name_of(self, message: Message) -> str:
-        """Return who speaks."""
-        return message.name or {"user": self.user, "assistant": self.char}.get(message.role, "")
-
-    def field(self, message: Message) -> str:
-        if self.policy != "name":
-            return ""
-        return _NOT_IN_NAMES.sub("_", self.name_of(message))[:MAX_NAME]
+        return Speakers(policies_of(inputs.preset).names, inputs.user_name, inputs.char_name)
 
     def prefix(self, message: Message) -> str:
-        if message.role not in ("user", "assistant"):
-            return ""
-        if self.policy == "content":
-            return f"{self.name_of(message)}: "
+        """Return what goes before the text of a message."""
+        if self.policy == "content" and message.role in ("user", "assistant"):
+            return f"{self._name_of(message)}: "
         if self.policy == "other_speakers" and message.semantics.is_speaker_chosen:
-            name = self.name_of(message)
-            return "" if name == self.user else f"{name}: "
+            name = self._name_of(message) if message.role in ("user", "assistant") else ""
+            return f"{name}: " if name and name != self.user else ""
         return ""
+
+    def _name_of(self, message: Message) -> str:
+        return message.name or {"user": self.user, "assistant": self.char}.get(message.role, "")
+
+    def __call__(self, message: Message) -> Turn:
+        """Return the turn of a message of the history."""
+        return self.named(history_turn(message), message)
+
+    def named(self, turn: Turn, message: Message) -> Turn:
+        """Return the turn of a message with its name; the same object each time."""
+        name = message.name if self.policy == "field" else ""
+        if self.policy == "name":
+            name = _NOT_IN_NAMES.sub("_", self._name_of(message))[:MAX_NAME]
+        prefix = self.prefix(message)
+        return _named(turn, name, prefix) if prefix or name != turn.name else turn
+
+
+@Memo
+def _named(turn: Turn, name: str, prefix: str) -> Turn:
+    return replace(turn, name=name, text=Text((Span(prefix, GLUE), *turn.text.spans)))
+
+
+def draft_message(inputs: Inputs) -> Message:
+    """Return the draft as a message: the stored one in its place, or what is typed."""
+    return inputs.answered or Message("user", clean(inputs.draft), "draft")
 
 
 def expanded_conversation(
@@ -76,7 +84,7 @@ def expanded_conversation(
     costs: HistoryCosts,
     draft: Turn | None,
     count: Counter,
-    speakers: history_costs.Speakers,
+    speakers: Speakers,
     expander: Expander,
     scripts: RequestScripts,
 ) -> tuple[HistoryCosts, Turn | None]:
@@ -110,7 +118,14 @@ def expanded_conversation(
         sent = _with_text(turn, sent_text(inputs.history[index], turn, length - 1 - index))
         if sent is not turn:
             changed[index] = sent
-    return (with_changed(costs, tuple(changed.items()), count) if changed else costs), draft
+    return (_with_changed(costs, tuple(changed.items()), count) if changed else costs), draft
+
+
+@recent_memo()
+def _with_changed(
+    costs: HistoryCosts, changed: tuple[tuple[int, Turn], ...], count: Counter
+) -> HistoryCosts:
+    return with_turns(costs, dict(changed), count)
 
 
 def _with_text(turn: Turn, text: Text) -> Turn:
