@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tui_chat.context import (
-    CONTRIBUTORS,
     Contributor,
     Inputs,
     build,
@@ -143,7 +142,7 @@ class Composed:
 def compose(
     inputs: Inputs,
     counter: Callable[[str], Counter] = counter_for,
-    contributors: Sequence[Contributor] = CONTRIBUTORS,
+    contributors: Sequence[Contributor] = (),
 ) -> Composed:
     """Compose a request.
 

@@ -45,7 +45,6 @@ BUILT_IN: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "sillytavern": {
         "builders": ("sillytavern",),
         "kinds": ("impersonate", "quiet"),
-        "script_builder": ("scripts",),
         "actions": ("impersonate", "quiet"),
         "commands": ("sillytavern",),
         "formats": ("SillyTavern's chats",),
@@ -145,6 +144,9 @@ class BuilderPath:
     """The import path of its `library.policies.BuilderPolicies`."""
     preset_keys: tuple[str, ...] = ()
     """The keys of preset files that only it reads."""
+    adds_texts: bool = False
+    """True if it builds requests with character cards, lorebooks, author's notes, injected texts
+    and scripts also for presets that name no builder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,9 +304,6 @@ class Plugin:
     builders: tuple[BuilderPath, ...] = ()
     kinds: tuple[RequestKind, ...] = ()
     """Kinds of generation whose texts are no messages of the conversation."""
-    script_builder: str = ""
-    """The name of its context builder that runs scripts. It builds requests with scripts also for
-    presets that name no builder."""
     formats: tuple[FormatPath, ...] = ()
     exports: tuple[ExportPath, ...] = ()
     recordings: tuple[RecordingPath, ...] = ()

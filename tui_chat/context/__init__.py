@@ -3,7 +3,7 @@
 inputs            Inputs: everything a request depends on, clock and seed included; contributors
 parameters        model, temperature, max tokens: from the session, else the role, else the endpoint
 resolved_message  a message with its origin and the reason why it is sent
-lorebooks         the contributor we ship
+lorebooks         search and activation of lore entries
 scan              phase 1: find the anchors, put each message into its group
 macros            expansion of `{{...}}`, in the preset's order
 history_costs     the tokens of a history and the sums that truncation needs
@@ -11,8 +11,9 @@ history           phase 2: truncate the history, inject messages by depth; summa
 skeleton          phase 3: walk the list, fill the anchors
 session_texts     author's note, depth prompt, profile at a depth, injected texts
 draft             the turn that ends the conversation
-examples          example dialogues, split into blocks
-generation        the kinds of generation: what continue, impersonate and quiet add
+generation        the kinds of generation, and what continue adds
+sent_texts        the texts that a request carries
+rules             what others ask of a preset's builder
 turn_sources      the messages that a merged turn is made of
 budget            notes about where the tokens went
 builder           build_context, which reads like these phases
@@ -20,13 +21,12 @@ builders          the builder that a preset chooses: the core's, or a plugin's
 """
 
 from tui_chat.context.budget import calibrated, count_envelope, without_unsent
-from tui_chat.context.builder import CONTRIBUTORS, build_context
+from tui_chat.context.builder import build_context
 from tui_chat.context.builders import build
 from tui_chat.context.inputs import Contribution, Contributor, Inputs, SessionSettings
 from tui_chat.context.resolved_message import ResolvedMessage
 
 __all__ = [
-    "CONTRIBUTORS",
     "Contribution",
     "Contributor",
     "Inputs",

@@ -1,8 +1,8 @@
 """The core's context builder: what the model will see, in three phases.
 
 0. `begin`: of the branch, what is sent. A summary stands for earlier messages, what is muted
-   leaves; the user message that ends the branch takes the draft's place. Contributors such as
-   lorebooks add messages.
+   leaves; the user message that ends the branch takes the draft's place. Contributors
+   add messages.
 1. `scan`: every message around the conversation goes into one group: system, deep, beside an
    anchor, or the skeleton. Macros are expanded, from the first message of the preset to the last.
 2. `truncate`: the newest messages of the history that the budget allows are kept. Then `inject`
@@ -20,14 +20,13 @@ The builder of a plugin calls the same steps, and others between them; see `buil
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
 from operator import attrgetter
 
 from tui_chat.context.budget import budget_notes, history_notes, summary_notes, tool_costs
 from tui_chat.context.draft import draft_turn
-from tui_chat.context.examples import example_turns
 from tui_chat.context.generation import nudge_turns, reply_start_turns
 from tui_chat.context.history import (
     SummarizedHistory,
@@ -40,7 +39,6 @@ from tui_chat.context.history import (
 )
 from tui_chat.context.history_costs import HistoryCosts, history_costs
 from tui_chat.context.inputs import (
-    NOTHING_TO_ADD,
     Contribution,
     Contributor,
     Inputs,
@@ -48,7 +46,7 @@ from tui_chat.context.inputs import (
     with_answered_as_draft,
     without_expired_sounds,
 )
-from tui_chat.context.macros.expander import Expander, expand_all
+from tui_chat.context.macros.expander import Expander
 from tui_chat.context.muted_history import (
     MutedHistory,
     muted_costs,
@@ -59,14 +57,14 @@ from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
     ExpandedTexts,
     ResolvedMessage,
+    resolve_profile,
     resolve_role_prompt,
     text_of,
     turns_of,
 )
 from tui_chat.context.scan import MessageGroups, scan
-from tui_chat.context.session_texts import expand_places, session_lines
+from tui_chat.context.sent_texts import profile_notes
 from tui_chat.context.skeleton import Placed, populate
-from tui_chat.context.unsent_fields import unsent_fields
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import (
@@ -86,52 +84,40 @@ Run = tuple[Sequence[Turn], Sequence[int]]
 """Turns, and the tokens of each."""
 
 
-def _lore(inputs: Inputs, count: Counter) -> Contribution:
-    if not inputs.lorebooks:
-        return NOTHING_TO_ADD
-    from tui_chat.context.lorebooks.activation import activate_lorebooks  # few sessions have books
-
-    return activate_lorebooks(inputs, count)
-
-
-CONTRIBUTORS: tuple[Contributor, ...] = (_lore,)
-"""The default contributors."""
-
-
 def build_context(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = CONTRIBUTORS
+    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()
 ) -> ChatEnvelope:
     """Decide what the model will see. Pure; raises nothing, and reports problems in notes."""
     request = begin(inputs, counter, contributors)
     inputs, notes = request.inputs, request.notes
     role_prompt = leading_prompt(inputs, notes)
-    groups = scan(
-        inputs.preset,
-        (*request.contributed.messages, *session_lines(inputs, request.contributed.places)),
-        inputs.chat.kind,
-        inputs.active_role,
-    )
+    groups = scan(inputs.preset, request.contributed.messages, inputs.chat.kind)
     notes += (*groups.notes, *request.contributed.notes)
     expander = Expander(inputs, notes)
-    expand_places(expander, request.contributed.places)
-    examples = example_turns(inputs, groups, request.contributed.places, expander)
-    expand_all(expander, inputs, role_prompt, groups)
-
+    expand_all(expander, groups, role_prompt)
     costs = history_costs(inputs.history, request.count)
     draft = draft_turn(inputs, notes)
-    parts = Parts(
-        groups,
-        role_prompt,
-        expander,
-        tuple(chain.from_iterable(examples)),
-        costs,
-        draft,
-        (
-            *nudge_turns(inputs, expander, costs.turns, draft),
-            *reply_start_turns(inputs, expander),
-        ),
+    ending = (
+        *nudge_turns(inputs, expander, costs.turns, draft),
+        *reply_start_turns(inputs, expander),
     )
-    return finish(request, parts, assemble(request, parts))
+    parts = Parts(groups, role_prompt, expander, costs, draft, ending)
+    content = assemble(request, parts)
+    return finish(request, parts, content, profile_notes(inputs, content.turns))
+
+
+def expand_all(
+    expander: Expander, groups: MessageGroups, role_prompt: ResolvedMessage | None
+) -> None:
+    """Expand the texts around the conversation."""
+    profile = expander.inputs.profile
+    if role_prompt is not None:
+        expander.expand(role_prompt)
+    for line in groups.listed:
+        if not line.message.is_anchor:
+            expander.expand(line)
+        elif line is groups.profile_anchor and profile is not None:
+            expander.expand(resolve_profile(line.message, profile))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +151,13 @@ class Parts:
     role_prompt: ResolvedMessage | None
     expander: Expander
     """Has the texts of the messages with macros."""
-    examples: Sequence[Turn]
-    """At the anchor of the example dialogues."""
     costs: HistoryCosts
     """The history, with its tokens."""
     draft: Turn | None
     ending: Sequence[Turn] = ()
     """What the kind of generation puts at the end."""
+    fillings: Mapping[int, Sequence[Turn]] = field(default_factory=dict[int, Sequence[Turn]])
+    """What stands at an anchor, by the identity of its message: filled by a plugin's builder."""
 
     @property
     def texts(self) -> ExpandedTexts:
@@ -192,9 +178,7 @@ class Content:
     notes: Sequence[Note] = ()
 
 
-def begin(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = CONTRIBUTORS
-) -> Request:
+def begin(inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()) -> Request:
     """Return a request with the messages of the branch that are sent: a summary in place of those
     that it stands for, nothing that is muted, the answered message in the draft's place.
     """
@@ -235,7 +219,7 @@ def leading_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     """Return the role's system prompt; None if it has none or the history brings its own: that of
     a file may be the one that its author saw.
     """
-    notes += role_notes(inputs)
+    notes += unusable_role_notes(inputs)
     role = inputs.active_role
     if role is None or not role.system_prompt:
         return None
@@ -249,7 +233,7 @@ def leading_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     return resolve_role_prompt(role)
 
 
-def role_notes(inputs: Inputs) -> Iterator[Note]:
+def unusable_role_notes(inputs: Inputs) -> Iterator[Note]:
     """Yield a note about a role that cannot be used: nothing is sent without a decision."""
     if inputs.role is None and inputs.role_missing:
         sentence = "The role of this session was deleted. Go on without it, or start a new session."
@@ -304,13 +288,12 @@ def assemble(request: Request, parts: Parts) -> Content:
 
 
 def _filled(placed: Sequence[Placed], parts: Parts) -> Sequence[Turn]:
-    """Return the turns of messages at their places, with the example dialogues at their anchor."""
-    anchor = parts.groups.examples_anchor
-    if anchor is None or not parts.examples:
+    """Return the turns of messages at their places, with what fills their anchors."""
+    if not parts.fillings:
         return turns_of(placed, parts.texts)
     turns: list[Turn] = []
     for each in placed:
-        turns += parts.examples if each[0] is anchor else turns_of((each,), parts.texts)
+        turns += parts.fillings.get(id(each[0])) or turns_of((each,), parts.texts)
     return turns
 
 
@@ -318,8 +301,12 @@ def _run(turns: Sequence[Turn], count: Counter) -> Run:
     return turns, tuple(map(count.turn, turns))
 
 
-def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
-    """Return the envelope of a request, with its budget and all notes."""
+def finish(
+    request: Request, parts: Parts, content: Content, unsent: Iterable[Note]
+) -> ChatEnvelope:
+    """Return the envelope of a request, with its budget and all notes; `unsent` are about texts
+    that it does not carry.
+    """
     inputs, count, asked = request.inputs, request.count, request.parameters
     muted = muted_costs(request.muted, count)
     has_parts = any(map(attrgetter("parts"), inputs.history))
@@ -344,16 +331,7 @@ def finish(request: Request, parts: Parts, content: Content) -> ChatEnvelope:
         *muted_notes(request.muted, muted.tokens),
     ]
     if not any(note.level is Level.ERROR for note in content.notes):  # it says that little fits
-        skipped = any(note.code == "role-prompt-skipped" for note in request.notes)
-        notes += unsent_fields(
-            inputs,
-            parts.groups,
-            parts.expander,
-            parts.examples,
-            content.turns,
-            request.contributed.places,
-            has_role_prompt=parts.role_prompt is not None or skipped,
-        )
+        notes += unsent
     if not asked.model.value:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
         notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))

@@ -1,22 +1,22 @@
 """Context builders: the core's, and those of plugins.
 
-A preset chooses its builder by name. Of a preset that names none, a request that the core cannot
-build is built by the plugin that can: one of a kind of generation that the plugin adds, or one with
-scripts.
+A preset chooses its builder by name. Of a preset that names none, a request with what the core does
+not send is built by the plugin that does: one of a kind of generation that the plugin adds, or one
+with a character card, lorebooks, an author's note, injected texts or scripts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from tui_chat.context.builder import CONTRIBUTORS, CounterOf, build_context
+from tui_chat.context.builder import CounterOf, build_context
 from tui_chat.context.inputs import Contributor, Inputs
 from tui_chat.context.parameters import parameters
 from tui_chat.context.rules import require_rules
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_named, missing_plugin, plugins
+from tui_chat.extensions import FIRST_BUILDER, load_named, missing_plugin, plugins
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.generation import side_kind
 
@@ -24,7 +24,7 @@ ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf, Sequence[Contributor]],
 
 
 def build(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = CONTRIBUTORS
+    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()
 ) -> ChatEnvelope:
     """Decide what the model will see, by the rules of the preset's builder.
 
@@ -41,16 +41,12 @@ def build(
     except InputError as error:
         note = Note(Level.ERROR, "missing-builder", str(error))
         return ChatEnvelope((), parameters(inputs), notes=(note,))
-    return envelope if name or not inputs.has_scripts else _without_scripts(envelope)
-
-
-def _without_scripts(envelope: ChatEnvelope) -> ChatEnvelope:
-    """Return an envelope with a note that its scripts were not run."""
-    plugin = missing_plugin("script_builder", "scripts")
-    sentence = (
-        f"Scripts are run by the plugin “{plugin}”, which is not installed; they are not run."
-    )
-    note = Note(Level.WARNING, "scripts-not-run", sentence)
+    added = "" if name else " and ".join(_added_texts(inputs))
+    if not added:
+        return envelope
+    plugin = missing_plugin("builders", FIRST_BUILDER) or FIRST_BUILDER
+    sentence = f"The plugin “{plugin}” is not installed, so {added} of this request are not sent."
+    note = Note(Level.WARNING, "texts-not-sent", sentence)
     return replace(envelope, notes=(*envelope.notes, note))
 
 
@@ -58,8 +54,28 @@ def _needed_builder(inputs: Inputs) -> str:
     """Return the name of the builder that knows what the core's does not; empty for the core's."""
     if (kind := side_kind(inputs.chat.kind)) is not None:
         return kind.builder
-    runners = (plugin.script_builder for plugin in plugins()) if inputs.has_scripts else ()
-    return next(filter(None, runners), "")
+    builders = (builder for plugin in plugins() for builder in plugin.builders)
+    adding = (builder.name for builder in builders if builder.adds_texts)
+    return next(adding, "") if any(True for _ in _added_texts(inputs)) else ""
+
+
+def _added_texts(inputs: Inputs) -> Iterator[str]:
+    """Yield what a request has that only the builder of a plugin sends."""
+    role, profile = inputs.active_role, inputs.profile
+    card = role.character if role is not None else None
+    if card is not None:
+        yield "the character card"
+    if inputs.lorebooks:
+        yield "the lorebooks"
+    if profile is not None and profile.placement not in ("anchor", "none"):
+        yield "the profile"
+    note = inputs.first("author_note")
+    if note is not None and note.text.strip():
+        yield "the author's note"
+    if inputs.first("injections"):
+        yield "the injected texts"
+    if inputs.first("scripts") or inputs.preset.scripts:
+        yield "the scripts"
 
 
 def builder_named(name: str) -> ContextBuilder:

@@ -14,9 +14,8 @@ from it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -37,8 +36,6 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
     NO_LORE_RULES,
-    CharacterTexts,
-    Injection,
     LoreRules,
     Settings,
     setting_values,
@@ -134,13 +131,8 @@ class Inputs:
 
     @property
     def active_role(self) -> Role | None:
-        """The session's role with its own texts for the card's; None without an enabled one."""
-        role = self.role
-        if role is None or role.status != "enabled" or role.character is None:
-            return None if role is None or role.status != "enabled" else role
-        texts = self.first("character")
-        collapses = self.rules.collapse_newlines
-        return _as_sent(role, texts, collapses) if texts or collapses else role
+        """The session's role; None without an enabled one."""
+        return self.role if self.role is not None and self.role.status == "enabled" else None
 
     def first(self, name: str) -> Any:
         """Return a setting of the first place that has it; None if none has."""
@@ -151,25 +143,13 @@ class Inputs:
     def setting_places(self) -> tuple[tuple[Settings, str], ...]:
         """The settings of each place, with its name; the first that has a setting counts."""
         preset = self.preset
-        role = self.role if self.role is not None and self.role.status == "enabled" else None
+        role = self.active_role
         return (
             (self.settings, "session"),
             (preset.settings, f"preset {preset.name}"),
             *(((role.settings, f"role {role.name}"),) if role is not None else ()),
             (self.endpoint.settings, f"endpoint {self.endpoint.name}"),
         )
-
-    @property
-    def has_scripts(self) -> bool:
-        """True if a setting, the preset or the role's card has scripts."""
-        character = self.active_role.character if self.active_role is not None else None
-        by_card = character.scripts if character is not None else ()
-        return bool(self.first("scripts") or self.preset.scripts or by_card)
-
-    @property
-    def injections(self) -> tuple[Injection, ...]:
-        """The texts that are inserted into every request."""
-        return self.first("injections") or ()
 
     @property
     def reply_start(self) -> str:
@@ -233,26 +213,6 @@ def _with_rules(books: tuple[Lorebook, ...], rules: LoreRules) -> tuple[Lorebook
     }
     changes = {name: value for name, value in changes.items() if value is not None}
     return tuple(replace(book, **changes) for book in books) if changes else books
-
-
-_BREAKS = re.compile(r"\n{2,}")
-_COLLAPSED = (
-    *("description", "personality", "scenario", "example_dialogues"),
-    *("system_prompt", "post_history"),
-)
-
-
-@recent_memo()
-def _as_sent(role: Role, texts: CharacterTexts | None, collapses: bool) -> Role:
-    """Return a role with the session's texts for its card's, perhaps with single line breaks."""
-    character = role.character
-    assert character is not None
-    found = {name: getattr(character, name) for name in _COLLAPSED}
-    for each in fields(texts) if texts is not None else ():
-        found[each.name] = getattr(texts, each.name) or found[each.name]
-    if collapses:
-        found = {name: _BREAKS.sub("\n", text.replace("\r", "")) for name, text in found.items()}
-    return replace(role, character=replace(character, **found))
 
 
 @recent_memo()

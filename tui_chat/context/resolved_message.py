@@ -136,6 +136,6 @@ def turns_of(
     turns: list[Turn] = []
     for line, placement in lines:
         text = text_of(line, expanded)
-        if text.plain:
+        if text.plain and not line.message.is_anchor:
             turns.append(turn_of(line, text, placement))
     return tuple(turns)

@@ -25,8 +25,6 @@ class BuilderRules:
     """True if no conversation is sent without an enabled `chat_history` anchor."""
     card_prompts: tuple[CardField, ...] = ("system_prompt", "post_history")
     """The prompts of a character card that replace those of the preset."""
-    collapse_newlines: bool = False
-    """True if several line breaks in a row become one in the texts of a character card."""
     role_prompt: Literal["first", "description"] = "first"
     """Where the prompt of a role without a character card goes; `description`: it is the value of
     that macro."""

@@ -1,8 +1,7 @@
 """Phase 1: find the anchors, then put each message into its group.
 
 1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`, which
-   can also be named by their own ids. The profile stands at the first `user_profile` anchor, the
-   example dialogues at the first `example_dialogues` anchor.
+   can also be named by their own ids. The profile stands at the first `user_profile` anchor.
 2. Contributed messages stand directly before the history.
 3. Each enabled message that is not an anchor goes to the first group that fits: system, deep,
    anchored, skeleton.
@@ -13,12 +12,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import field
 
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
-    card_origin,
     origin_of,
     resolve_preset_message,
 )
@@ -26,13 +24,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
-from tui_chat.models.preset import CHAT_HISTORY, CardField, Preset, PresetMessage
-from tui_chat.models.role import Role
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 
-MAIN = "main"
-"""The id of the preset's message that the author's note can stand beside."""
-CARD_FIELDS: tuple[CardField, ...] = ("system_prompt", "post_history")
-"""The prompts of a character card that replace those of the preset."""
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"
 )
@@ -60,8 +53,6 @@ class MessageGroups:
     """By anchor id, for every anchor of the skeleton; the history's has every name it goes by."""
     profile_anchor: ResolvedMessage | None = None
     """The anchor that is the place of the profile."""
-    examples_anchor: ResolvedMessage | None = None
-    """The anchor that stands for the example dialogues."""
     skeleton: list[ResolvedMessage] = field(default_factory=list[ResolvedMessage])
     """Plain messages and anchors, in their order."""
     notes: list[Note] = field(default_factory=list[Note])
@@ -82,19 +73,16 @@ def scan(
     preset: Preset,
     contributed: tuple[ResolvedMessage, ...] = (),
     kind: GenerationKind = "normal",
-    role: Role | None = None,
     *,
-    card_fields: tuple[CardField, ...] = CARD_FIELDS,
     needs_anchor: bool = False,
 ) -> MessageGroups:
     """Sort the messages of a preset and the contributed ones into their groups.
 
     Done once for the same messages: the result depends on neither history nor draft. Messages
-    without the trigger `kind` are left out. Prompts of the role's character card, `card_fields`,
-    replace those of the preset. If the conversation `needs_anchor`, it is not sent without one.
+    without the trigger `kind` are left out. If the conversation `needs_anchor`, it is not sent
+    without one.
     """
-    role = role if role and role.character else None
-    return _scan(preset, contributed, kind, role, card_fields, needs_anchor)
+    return _scan(preset, contributed, kind, needs_anchor)
 
 
 @Memo
@@ -102,134 +90,63 @@ def _scan(
     preset: Preset,
     contributed: tuple[ResolvedMessage, ...],
     kind: GenerationKind,
-    role: Role | None,
-    card_fields: tuple[CardField, ...],
     needs_anchor: bool,
 ) -> MessageGroups:
-    groups = MessageGroups()
-    groups.listed = [
-        with_card_prompt(line, role, card_fields)
-        for line in _resolve_all(preset, contributed, kind, groups.notes)
-    ]
+    lines = resolve_messages(preset, kind)
+    return group_messages(preset, with_contributed(lines, contributed), needs_anchor=needs_anchor)
+
+
+def resolve_messages(preset: Preset, kind: GenerationKind) -> list[ResolvedMessage]:
+    """Return the messages of a preset that are sent with a kind of generation."""
+    lines: list[ResolvedMessage] = []
+    seen: set[int] = set()
+    for message in preset.messages:
+        if is_sent(message, kind):
+            # A message listed twice is two resolved messages, which are compared by identity.
+            again = id(message) in seen
+            line = ResolvedMessage(message, origin_of(message)) if again else None
+            lines.append(line or resolve_preset_message(message))
+            seen.add(id(message))
+    return lines
+
+
+def is_sent(message: PresetMessage, kind: GenerationKind) -> bool:
+    """True if a message is sent with a kind of generation."""
+    return message.enabled and (not message.triggers or kind in message.triggers)
+
+
+def with_contributed(
+    lines: list[ResolvedMessage], contributed: Sequence[ResolvedMessage]
+) -> list[ResolvedMessage]:
+    """Return messages with the contributed ones directly before the first history anchor."""
+    places = (at for at, line in enumerate(lines) if line.message.type == "chat_history")
+    place = next(places, len(lines))
+    return [*lines[:place], *contributed, *lines[place:]]
+
+
+def group_messages(
+    preset: Preset, lines: list[ResolvedMessage], *, needs_anchor: bool = False
+) -> MessageGroups:
+    """Sort messages into their groups by the rules of their preset."""
+    groups = MessageGroups(lines)
     anchors = _find_anchors(groups)
-    if CHAT_HISTORY not in anchors and needs_anchor:
-        sentence = "The preset has no enabled chat_history anchor, so no conversation is sent."
+    has_history = CHAT_HISTORY in anchors
+    if not has_history and (needs_anchor or preset.messages):
+        what = "no conversation is sent" if needs_anchor else "the history goes last"
+        sentence = f"The preset has no enabled chat_history anchor, so {what}."
         groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
-    elif CHAT_HISTORY not in anchors and preset.messages:
-        sentence = "The preset has no enabled chat_history anchor, so the history goes last."
-        groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
-    for line in groups.listed:
+    for line in lines:
         if line.message.is_anchor:
             if anchors[line.message.anchor_id] is line:
                 _add_anchor(line, groups)
         elif _has_content(line, groups):
             _group(line, groups, hoist=preset.system_placement == "hoist")
-    if CHAT_HISTORY not in anchors and not needs_anchor:
+    if not has_history and not needs_anchor:
         groups.skeleton.append(ResolvedMessage(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
     _sort(groups)
-    groups.marks = any(line.message.cache_control is not None for line in groups.listed)
+    groups.marks = any(line.message.cache_control is not None for line in lines)
     groups.notes += _unused_anchors(groups)
     return groups
-
-
-def _resolve_all(
-    preset: Preset,
-    contributed: tuple[ResolvedMessage, ...],
-    kind: GenerationKind,
-    notes: list[Note],
-) -> list[ResolvedMessage]:
-    """Return the messages that are sent with this kind of generation.
-
-    The contributed ones stand beside the message that they target, or before the first history
-    anchor.
-    """
-    lines: list[ResolvedMessage] = []
-    seen: set[int] = set()
-    beside, others = _attached(preset, contributed, notes)
-    for message in preset.messages:
-        before, after = beside.get(id(message), _NONE)
-        lines += (_placed_like(line, message) for line in before)
-        if message.enabled and (not message.triggers or kind in message.triggers):
-            # A message listed twice is two resolved messages, which are compared by identity.
-            again = id(message) in seen
-            line = (
-                ResolvedMessage(message, origin_of(message))
-                if again
-                else resolve_preset_message(message)
-            )
-            lines.append(line)
-            seen.add(id(message))
-        lines += (_placed_like(line, message) for line in after)
-    place = next(
-        (i for i, line in enumerate(lines) if line.message.type == "chat_history"), len(lines)
-    )
-    return [*lines[:place], *others, *lines[place:]]
-
-
-_NONE: tuple[list[ResolvedMessage], list[ResolvedMessage]] = ([], [])
-
-
-def _attached(
-    preset: Preset, contributed: tuple[ResolvedMessage, ...], notes: list[Note]
-) -> tuple[dict[int, tuple[list[ResolvedMessage], list[ResolvedMessage]]], list[ResolvedMessage]]:
-    """Return the contributed messages that stand before and after a message of the preset, by its
-    identity, and the others. Those of a session's texts whose target is missing are left out.
-    """
-    beside: dict[int, tuple[list[ResolvedMessage], list[ResolvedMessage]]] = {}
-    others: list[ResolvedMessage] = []
-    targets: dict[str, PresetMessage] = {}
-    for message in preset.messages:
-        if not message.is_anchor:
-            targets.setdefault(message.id, message)
-    for line in contributed:
-        target = line.message.anchor_target if line.slot else None
-        if target is None or target == CHAT_HISTORY:
-            others.append(line)
-        elif (message := targets.get(target)) is not None:
-            sides = beside.setdefault(id(message), ([], []))
-            if line.message.anchor_point == "before":
-                sides[0].insert(0, line)  # each goes to the beginning
-            else:
-                sides[1].append(line)
-        else:
-            sentence = f"{line.called} is anchored to “{target}”, which the preset does not have; "
-            sentence += "it is not sent."
-            notes.append(Note(Level.WARNING, "unknown-anchor", sentence, line.origin))
-    return beside, others
-
-
-def _placed_like(line: ResolvedMessage, target: PresetMessage) -> ResolvedMessage:
-    """Return a contributed message at the place of the preset's message beside it."""
-    message = replace(line.message, anchor_point=None, anchor_target=None)
-    if target.insertion_point is None and target.anchor_target is None:
-        return replace(line, message=message)
-    message = replace(
-        message,
-        role=target.role,
-        order=target.order,
-        insertion_point=target.insertion_point,
-        anchor_point=target.anchor_point,
-        anchor_target=target.anchor_target,
-    )
-    return replace(line, message=message, slot="")
-
-
-def with_card_prompt(
-    line: ResolvedMessage, role: Role | None, card_fields: tuple[CardField, ...]
-) -> ResolvedMessage:
-    """Return the prompt of the role's card in the message's place, or the message itself."""
-    field = line.message.card_field
-    if role is None or role.character is None or field not in card_fields:
-        return line
-    content: str = getattr(role.character, field)
-    if not content.strip():
-        return line
-    return ResolvedMessage(
-        replace(line.message, content=content.strip()),
-        card_origin(role, field.replace("_", " ")),
-        is_card=True,
-        replaced=line,
-    )
 
 
 def _find_anchors(groups: MessageGroups) -> dict[str, ResolvedMessage]:
@@ -251,11 +168,9 @@ def _find_anchors(groups: MessageGroups) -> dict[str, ResolvedMessage]:
 
 def _add_anchor(line: ResolvedMessage, groups: MessageGroups) -> None:
     """Put an anchor into the skeleton. A second profile anchor is only a target for others: the
-    profile is sent once, and so are the example dialogues.
+    profile is sent once.
     """
     groups.skeleton.append(line)
-    if line.message.type == "example_dialogues" and groups.examples_anchor is None:
-        groups.examples_anchor = line
     if line.message.type != "user_profile":
         return
     if groups.profile_anchor is None:

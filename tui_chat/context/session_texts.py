@@ -16,7 +16,6 @@ from functools import lru_cache
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
-from tui_chat.context.scan import MAIN
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageRole
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
@@ -25,6 +24,7 @@ from tui_chat.models.settings import AuthorNote, Injection, NotePlacement
 from tui_chat.models.text import Origin, OriginKind, Text
 
 LORE_WORDS, OUTLET = ("worldinfobefore", "worldinfoafter"), "outlet "
+MAIN = "main"
 AUTHOR_NOTE = "author_note"
 """The id of the author's note."""
 INJECTION = "script_inject_"
@@ -50,7 +50,7 @@ def session_lines(
     profile = inputs.profile
     if profile is not None and profile.placement == "depth" and profile.content:
         yield _profile_line(profile)
-    for injection in inputs.injections:
+    for injection in inputs.first("injections") or ():
         yield _injection_line(injection)
     at_depth: dict[tuple[int, MessageRole], list[ResolvedMessage]] = {}
     for line in places.get("depth", ()):
@@ -127,7 +127,8 @@ def searched_texts(inputs: Inputs) -> Iterator[ResolvedMessage]:
         yield _profile_line(profile)
     if inputs.chat.prompt:
         yield _injection_line(Injection(f"{inputs.chat.kind} prompt", inputs.chat.prompt))
-    yield from (_injection_line(each) for each in inputs.injections if each.searched)
+    injections: tuple[Injection, ...] = inputs.first("injections") or ()
+    yield from (_injection_line(each) for each in injections if each.searched)
 
 
 @recent_memo()

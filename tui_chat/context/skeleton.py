@@ -20,7 +20,6 @@ Placed = tuple[ResolvedMessage, Placement]
 _FIRST = Placement("system", rule="System messages go first.")
 _ROLE_FIRST = Placement("system", rule="The role's system prompt goes first.")
 _IN_PLACE = Placement("skeleton", rule="This is its place in the preset.")
-_EXAMPLES = "It is an example dialogue of the character, at its anchor."
 _NOTHING = AnchorNeighbors()
 
 
@@ -41,8 +40,8 @@ def populate(
 ) -> Skeleton:
     """Place all messages but the history; `role_prompt` goes first.
 
-    The anchor of the example dialogues is placed itself. `with_neighbors`: also place what stands
-    before and after the history.
+    An anchor of example dialogues is placed itself: a plugin's builder fills it. `with_neighbors`:
+    also place what stands before and after the history.
     """
     before: list[Placed] = [] if role_prompt is None else [(role_prompt, _ROLE_FIRST)]
     before += ((line, _FIRST) for line in groups.system)
@@ -58,11 +57,8 @@ def populate(
         side += _beside(groups, line, "before")
         if line.message.type == "chat_history":
             side = after
-        elif line is groups.examples_anchor:
-            place = Placement(
-                "skeleton", line.message.id, rule=_EXAMPLES, anchor_name=_name_of(line)
-            )
-            side.append((line, place))
+        elif line.message.type == "example_dialogues":
+            side.append((line, _IN_PLACE))
         else:
             side += _filling(groups, line, profile)
         side += _beside(groups, line, "after")

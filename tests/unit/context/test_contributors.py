@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.support.contexts import A1, A2, ENDPOINT, HISTORY, U1, U2
 from tui_chat.compose import compose
-from tui_chat.context import CONTRIBUTORS, Contribution, Inputs
+from tui_chat.context import Contribution, Inputs
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.tokens import Counter
@@ -30,7 +30,7 @@ def test_the_documented_contributor_adds_its_line():
     assert scope["request"](replace(inputs, history=(U1, A1, U2))) == scope["request"](
         replace(inputs, history=(U1, A1), draft="U2")
     )
-    composed = compose(inputs, contributors=(*CONTRIBUTORS, scope["remind"]))
+    composed = compose(inputs, contributors=(scope["remind"],))
     turn = next(t for t in composed.envelope.turns if t.origin.id == "reminder")
     assert turn.origin.label == "lore entry “Reminder in long conversations”"
     assert turn.placement.rule == (
@@ -44,7 +44,7 @@ def test_a_failing_contributor_adds_only_a_note():
         raise RuntimeError("no\nluck")
 
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1, A1, U2))
-    composed = compose(inputs, contributors=(*CONTRIBUTORS, broken))
+    composed = compose(inputs, contributors=(broken,))
     assert composed.payload.body == compose(inputs).payload.body
     notes = [note.sentence for note in composed.notes if note.code == "contributor-failed"]
     assert len(notes) == 1

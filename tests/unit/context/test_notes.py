@@ -213,7 +213,7 @@ NOTES: list[tuple[str, State, State]] = [
     ("profile-not-sent", of(profile=ADA), of(said("{{persona}}"), profile=ADA)),
     ("profile-not-sent", of(profile=ADA), of(PresetMessage("p", type="user_profile"), profile=ADA)),
     (
-        "scripts-not-run",
+        "texts-not-sent",
         lambda: without_plugins(TextScript("s", "a", "b", ("user",))),
         lambda: without_plugins(),
     ),

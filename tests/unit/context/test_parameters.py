@@ -7,7 +7,7 @@ from dataclasses import replace
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, codes, order, said
 from tests.support.strategies import EVERY_SETTING
 from tests.support.tables import each_row
-from tui_chat.context import Inputs, SessionSettings, build_context
+from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.context.parameters import parameters
 from tui_chat.models.envelope import Parameters
 from tui_chat.models.preset import Preset
@@ -160,9 +160,9 @@ def test_macros_of_the_note_are_expanded_and_names_are_those_of_the_session():
 def test_an_empty_note_takes_away_that_of_another_place():
     role = Settings(author_note=AuthorNote("R", 1))
     inputs = Inputs(endpoint=replace(ENDPOINT, settings=role), preset=Preset("P"), draft="D")
-    assert order(build_context(inputs, lambda _: LETTERS)) == "R D"
+    assert order(build(inputs, lambda _: LETTERS)) == "R D"
     inputs = replace(inputs, settings=with_note(""))
-    assert order(build_context(inputs, lambda _: LETTERS)) == "D"
+    assert order(build(inputs, lambda _: LETTERS)) == "D"
 
 
 def test_the_session_s_limit_and_reserve_cut_the_history():

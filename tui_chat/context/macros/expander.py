@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import TypeAlias
@@ -26,16 +26,13 @@ from tui_chat.context.macros.expansion import (
 )
 from tui_chat.context.macros.functions import GLOBAL
 from tui_chat.context.macros.syntax import Parsed, has_macros, parse
-from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile, text_of
-from tui_chat.context.scan import MessageGroups
+from tui_chat.context.resolved_message import ResolvedMessage, text_of
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, OriginKind, Text
 
 Value: TypeAlias = "str | Text | None"
 """The value of a variable: a text, one with origins, or None if it is not set."""
-LoreChange: TypeAlias = "Callable[[Expander, ResolvedMessage, Text], Text]"
-EXAMPLES = "example_dialogues"
 NOTHING = Text()
 _STORED = Origin(OriginKind.DRAFT, "draft")
 
@@ -57,13 +54,7 @@ def _same(_: ResolvedMessage, text: Text) -> Text:
 class Expander:
     """Expands the texts of one request, in the order in which they are given."""
 
-    def __init__(
-        self,
-        inputs: Inputs,
-        notes: list[Note] | None = None,
-        change_lore: LoreChange | None = None,
-    ) -> None:
-        self._change_lore = change_lore
+    def __init__(self, inputs: Inputs, notes: list[Note] | None = None) -> None:
         self.inputs = inputs
         self.room = MAX_EXPANSION
         """Characters that macros may still expand to."""
@@ -123,22 +114,6 @@ class Expander:
 
     def expand(self, line: ResolvedMessage) -> Text:
         """Return the expanded text of a message."""
-        if line.pieces:
-            texts = ((self.expand(piece), piece) for piece in line.pieces)
-            kept = (text for text, piece in texts if text.plain or not is_lore_entry(piece))
-            self.texts[id(line)] = text = Text.join(line.separator, kept)
-            return text
-        original = None if line.replaced is None else self.expand(line.replaced)
-        self.set("original text", original)
-        text = self._expanded(line)
-        self.set("original text", None)
-        if original is not None and not text.plain:  # the card's prompt expands to nothing
-            self.texts[id(line)] = text = original
-        if self._change_lore is not None and is_lore_entry(line):
-            self.texts[id(line)] = text = self._change_lore(self, line, text)
-        return text
-
-    def _expanded(self, line: ResolvedMessage) -> Text:
         parsed = _parsed(line)
         if parsed is None:
             return text_of(line, {})
@@ -179,24 +154,3 @@ class Expander:
 
 def _folded(variables: Mapping[str, str]) -> dict[str, str]:
     return {name.casefold(): value for name, value in variables.items()}
-
-
-def is_lore_entry(line: ResolvedMessage) -> bool:
-    """True if a message is an entry of a lorebook."""
-    return line.origin.kind is OriginKind.LORE and line.origin.within is not None
-
-
-def expand_all(
-    expander: Expander,
-    inputs: Inputs,
-    role_prompt: ResolvedMessage | None,
-    groups: MessageGroups,
-) -> None:
-    """Expand the texts around the conversation."""
-    if role_prompt is not None:
-        expander.expand(role_prompt)
-    for line in groups.listed:
-        if not line.message.is_anchor:
-            expander.expand(line)
-        elif line is groups.profile_anchor and inputs.profile is not None:
-            expander.expand(resolve_profile(line.message, inputs.profile))

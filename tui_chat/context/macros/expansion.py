@@ -351,10 +351,10 @@ class Expansion:
         condition = condition.strip()
         name = condition.removeprefix("!").strip()
         value = self._named(name)
-        is_true = (name if value is None else value).strip().lower() not in _FALSE
+        is_true = str(name if value is None else value).strip().lower() not in _FALSE
         return is_true is not condition.startswith("!")
 
-    def _named(self, name: str) -> str | None:
+    def _named(self, name: str) -> str | Text | None:
         """Return the value of a macro or variable that is only a name; None if it has none."""
         word = name.strip().casefold()
         declared = MACROS.get(word)
@@ -364,7 +364,7 @@ class Expansion:
             value = self._run(Macro(0, 0, word, (), ()))
         except UnknownMacro:
             return None
-        return "" if value is None else str(value)
+        return "" if value is None else value
 
     def has_value(self, name: str) -> bool:
         """True if a macro has a value, or a variable one that is not blank; the profile if it goes
@@ -375,7 +375,8 @@ class Expansion:
             return False
         try:
             value = self._named(word) or ""
-            return bool(value if self.expander.declared(word) else value.strip())
+            is_whole = isinstance(value, Text) or word in MACROS
+            return bool(str(value) if is_whole else value.strip())
         except NotExpanded:
             return True  # it has a value, although it cannot be inserted
 

@@ -43,9 +43,9 @@ PLUGIN = Plugin(
             rules=f"{_HERE}.context.rules:rules_of",
             policies=f"{_HERE}.policy_form:POLICIES",
             preset_keys=("sillytavern",),
+            adds_texts=True,
         ),
     ),
-    script_builder="sillytavern",
     kinds=(
         RequestKind(
             "impersonate",

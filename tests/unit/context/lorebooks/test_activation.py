@@ -21,7 +21,7 @@ from tests.support.contexts import (
 )
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
-from tui_chat.context import Contribution, Inputs, ResolvedMessage, SessionSettings, build_context
+from tui_chat.context import Contribution, Inputs, ResolvedMessage, SessionSettings, build
 from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
 from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -306,8 +306,8 @@ def test_further_typing_keeps_active_entries():
     assert first.turns[0].text == second.turns[0].text
     books = (Lorebook("Book", (entry("LORE", "dragon"), entry("{{user}}", "dragon"))),)
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "a dragon", lorebooks=books)
-    one = build_context(inputs, lambda _: LETTERS)
-    two = build_context(replace(inputs, draft="a dragon!"), lambda _: LETTERS)
+    one = build(inputs, lambda _: LETTERS)
+    two = build(replace(inputs, draft="a dragon!"), lambda _: LETTERS)
     assert one.turns[:-1] == two.turns[:-1]  # the very same objects
 
 
@@ -321,7 +321,7 @@ def test_any_contributor_can_add_messages():
         return Contribution((line,), (Note(Level.INFO, "mine", "A note of mine."),))
 
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D")
-    envelope = build_context(inputs, lambda _: LETTERS, (authors_note, authors_note))
+    envelope = build(inputs, lambda _: LETTERS, (authors_note, authors_note))
     assert order(envelope) == "NOTE User NOTE User U1 D"
     assert envelope.turns[0].origin == origin
     assert envelope.turns[0].placement.rule.startswith("The author wants it. Its depth 2 is")
@@ -361,15 +361,15 @@ def test_any_lorebook_keeps_every_message_and_its_reason(
     preset: Preset, history: tuple[Message, ...], draft: str, some: list[Lorebook], seed: int
 ):
     inputs = Inputs(ENDPOINT, preset, history, draft, lorebooks=tuple(some), session_seed=seed)
-    envelope = build_context(inputs, lambda _: LETTERS)
-    without = build_context(replace(inputs, lorebooks=()), lambda _: LETTERS)
+    envelope = build(inputs, lambda _: LETTERS)
+    without = build(replace(inputs, lorebooks=()), lambda _: LETTERS)
     others = [turn for turn in envelope.turns if turn.origin.kind is not OriginKind.LORE]
     assert [turn.text for turn in others] == [turn.text for turn in without.turns]
     for turn in envelope.turns:
         if turn.origin.kind is OriginKind.LORE:
             assert turn.placement.rule.startswith("This lore entry is ")
     afresh = tuple(replace(book, entries=tuple(map(replace, book.entries))) for book in some)
-    again = build_context(replace(inputs, lorebooks=afresh), lambda _: LETTERS)
+    again = build(replace(inputs, lorebooks=afresh), lambda _: LETTERS)
     assert [(turn.text, turn.placement) for turn in again.turns] == [
         (turn.text, turn.placement) for turn in envelope.turns
     ]

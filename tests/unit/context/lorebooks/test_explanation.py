@@ -13,7 +13,7 @@ from tests.support.lore_outcomes import (
     outcomes,
 )
 from tests.support.tables import each_row
-from tui_chat.context import SessionSettings, build_context
+from tui_chat.context import SessionSettings, build
 from tui_chat.context.lorebooks.explanation import LoreExplanation
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.preset import Preset, PresetMessage
@@ -84,7 +84,7 @@ def test_the_place_of_an_active_entry_is_that_in_the_context(
         preset = Preset("p", anchors, system_placement=system_placement)
         request = replace(inputs_with(entry, draft="Hi."), preset=preset)
         [found] = outcomes(request)
-        turns = build_context(request, counter_for).turns
+        turns = build(request, counter_for).turns
         [placement] = [turn.placement for turn in turns if turn.origin.id == "b/x"]
         is_first = role == "system" and system_placement == "hoist"
         assert (found.place, placement.kind) == (

@@ -23,31 +23,35 @@ from dataclasses import replace
 from itertools import chain
 
 from tui_chat.context.builder import (
-    CONTRIBUTORS,
     Content,
     CounterOf,
     Parts,
     Request,
     assemble,
     begin,
+    expand_all,
     finish,
     leading_prompt,
-    role_notes,
+    unusable_role_notes,
 )
 from tui_chat.context.draft import draft_turn
-from tui_chat.context.examples import example_placement, example_turns
-from tui_chat.context.generation import setting_line, uses_prefill
+from tui_chat.context.generation import uses_prefill
 from tui_chat.context.history_costs import history_costs
-from tui_chat.context.inputs import Contributor, Inputs
-from tui_chat.context.macros.expander import Expander, expand_all
+from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Contributor, Inputs
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
     resolve_preset_message,
-    turn_of,
     turns_of,
 )
-from tui_chat.context.scan import MAIN, MessageGroups, scan, with_card_prompt
-from tui_chat.context.session_texts import Places, expand_places, session_lines
+from tui_chat.context.scan import (
+    MessageGroups,
+    group_messages,
+    is_sent,
+    resolve_messages,
+    with_contributed,
+)
+from tui_chat.context.sent_texts import profile_notes
+from tui_chat.context.session_texts import expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note, Placement, Turn
@@ -55,6 +59,13 @@ from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, Preset, PresetMessage
 from tui_chat.models.role import Role
+from tui_chat.plugins.sillytavern.context.card_texts import (
+    MAIN,
+    CardExpander,
+    with_attached,
+    with_card_prompt,
+    with_own_texts,
+)
 from tui_chat.plugins.sillytavern.context.control import (
     control_turns,
     empty_draft_turn,
@@ -67,6 +78,7 @@ from tui_chat.plugins.sillytavern.context.conversation import (
     expanded_conversation,
 )
 from tui_chat.plugins.sillytavern.context.depths import join_depths
+from tui_chat.plugins.sillytavern.context.examples import example_turns, examples_anchor
 from tui_chat.plugins.sillytavern.context.macros import set_variables_of_card
 from tui_chat.plugins.sillytavern.context.post_processing import (
     post_process,
@@ -81,50 +93,54 @@ from tui_chat.plugins.sillytavern.context.prompt_budget import (
     fitting_notes,
 )
 from tui_chat.plugins.sillytavern.context.scripts import RequestScripts
+from tui_chat.plugins.sillytavern.context.unsent_fields import lore_notes, prompt_notes, role_notes
 from tui_chat.plugins.sillytavern.policies import policies_of
-from tui_chat.tokens import REQUEST_OVERHEAD
+from tui_chat.tokens import REQUEST_OVERHEAD, Counter
 
 _SYSTEM_APART = (Protocol.ANTHROPIC, Protocol.GEMINI)
 """The protocols that take a system prompt apart from the messages."""
 
 
+def _lore(inputs: Inputs, count: Counter) -> Contribution:
+    if not inputs.lorebooks:
+        return NOTHING_TO_ADD
+    from tui_chat.context.lorebooks.activation import activate_lorebooks  # few sessions have books
+
+    return activate_lorebooks(inputs, count)
+
+
 def build_context(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = CONTRIBUTORS
+    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()
 ) -> ChatEnvelope:
     """Decide what the model will see. Pure; raises nothing, and reports problems in notes."""
-    request = begin(inputs, counter, contributors)
+    request = begin(with_own_texts(inputs), counter, (_lore, *contributors))
     inputs, notes, places = request.inputs, request.notes, request.contributed.places
     policies = policies_of(inputs.preset)
     role_prompt = _role_prompt(inputs, notes)
     groups = _scan(request)
     notes += (*groups.notes, *request.contributed.notes)
     scripts = RequestScripts(inputs, notes)
-    expander = Expander(inputs, notes, scripts.change_lore)
+    expander = CardExpander(inputs, notes, scripts)
     expand_places(expander, places)
-    blocks = _example_blocks(inputs, groups, places, expander)
+    anchor = examples_anchor(groups)
+    blocks = example_turns(inputs, anchor, places, expander)
     if policies.expand_history:
         set_variables_of_card(expander)
-    expand_all(expander, inputs, role_prompt, groups)
+    expand_all(expander, groups, role_prompt)
 
     speakers = Speakers.of(inputs)
     costs = history_costs(inputs.history, request.count, speakers)
     draft = draft_turn(inputs, notes)
     if draft is not None:
         draft = speakers.named(draft, draft_message(inputs))
-    is_empty = draft is None and inputs.chat.kind == "normal"
-    filler = empty_draft_turn(inputs, expander) if is_empty else None
     if policies.expand_history or scripts.scripts:
         costs, draft = expanded_conversation(
             inputs, costs, draft, request.count, speakers, expander, scripts
         )
-    parts = Parts(
-        groups,
-        role_prompt,
-        expander,
-        tuple(chain.from_iterable(blocks)),
-        costs,
-        draft or filler,
-    )
+    if not inputs.has_draft and inputs.chat.kind == "normal":
+        draft = empty_draft_turn(inputs, expander)
+    fillings = {} if anchor is None else {id(anchor): tuple(chain.from_iterable(blocks))}
+    parts = Parts(groups, role_prompt, expander, costs, draft, fillings=fillings)
     if policies.depths == "joined":
         content = _joined(request, parts, blocks)
     else:
@@ -136,7 +152,19 @@ def build_context(
             turns = tuple(system_first(turns, inputs.user_name, inputs.char_name))
         if policies.system_as_user:
             turns = tuple(system_as_user(turns))
-    return finish(request, parts, replace(content, turns=turns))
+    unsent = _unsent_notes(request, parts, turns)
+    return finish(request, parts, replace(content, turns=turns), unsent)
+
+
+def _unsent_notes(request: Request, parts: Parts, turns: Sequence[Turn]) -> Iterator[Note]:
+    """Yield warnings about texts that a request does not carry."""
+    inputs, skipped = request.inputs, any(n.code == "role-prompt-skipped" for n in request.notes)
+    if parts.role_prompt is None and not skipped:
+        yield from prompt_notes(inputs, turns)
+    yield from role_notes(inputs, turns, chain.from_iterable(parts.fillings.values()))
+    yield from profile_notes(inputs, turns)
+    places = request.contributed.places
+    yield from lore_notes(places, parts.expander, turns, inputs.preset)
 
 
 # --- the messages around the conversation ----------------------------------------------------
@@ -146,23 +174,50 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     """Return the role's system prompt if it goes first; as description it is a macro's value."""
     if policies_of(inputs.preset).role_prompt != "description":
         return leading_prompt(inputs, notes)
-    notes += role_notes(inputs)
+    notes += unusable_role_notes(inputs)
     return None
 
 
 def _scan(request: Request) -> MessageGroups:
     inputs, contributed = request.inputs, request.contributed
-    policies, kind, role = policies_of(inputs.preset), inputs.chat.kind, inputs.active_role
+    policies = policies_of(inputs.preset)
     is_joined = policies.depths == "joined"
     session = session_lines(inputs, contributed.places, keeps_blank=is_joined)
-    return scan(
-        _with_main(inputs.preset, kind, role) if is_joined else inputs.preset,
+    role = inputs.active_role
+    return _groups(
+        inputs.preset,
         (*contributed.messages, *session),
-        kind,
-        role,
-        card_fields=policies.card_prompts,
-        needs_anchor=inputs.rules.needs_anchor,
+        inputs.chat.kind,
+        role if role is not None and role.character is not None else None,
     )
+
+
+@Memo
+def _groups(
+    preset: Preset,
+    added: tuple[ResolvedMessage, ...],
+    kind: GenerationKind,
+    role: Role | None,
+) -> MessageGroups:
+    """Return the messages in their groups, prompts of the role's card in place of the preset's."""
+    policies, notes = policies_of(preset), list[Note]()
+    if policies.depths == "joined":
+        preset = _with_main(preset, kind, role)
+    lines = iter(resolve_messages(preset, kind))
+    places = (
+        (
+            message,
+            with_card_prompt(next(lines), role, policies.card_prompts)
+            if is_sent(message, kind)
+            else None,
+        )
+        for message in preset.messages
+    )
+    placed, others = with_attached(places, added, notes)
+    needs_anchor = policies.without_anchor == "not_sent"
+    groups = group_messages(preset, with_contributed(placed, others), needs_anchor=needs_anchor)
+    groups.notes[:0] = notes
+    return groups
 
 
 @Memo
@@ -184,22 +239,6 @@ def _with_main(preset: Preset, kind: GenerationKind, role: Role | None) -> Prese
         for message in preset.messages
     )
     return preset if messages == preset.messages else replace(preset, messages=messages)
-
-
-def _example_blocks(
-    inputs: Inputs, groups: MessageGroups, places: Places, expander: Expander
-) -> Sequence[tuple[Turn, ...]]:
-    """Return the blocks of example dialogues, each with its separator."""
-    blocks, anchor = example_turns(inputs, groups, places, expander), groups.examples_anchor
-    policies = policies_of(inputs.preset)
-    if anchor is None or policies.strip_examples:
-        return ()
-    line = setting_line("example_separator", "system", policies.example_separator)
-    text = expander.expand(line)
-    if not text.plain:
-        return blocks
-    separator = turn_of(line, text, example_placement(anchor))
-    return [(separator, *block) for block in blocks]
 
 
 # --- the order of the messages ---------------------------------------------------------------
@@ -280,7 +319,7 @@ class _Sections:
     def of(self, placed: Sequence[Placed]) -> Iterator[PromptSection | None]:
         """Yield messages at their places; None stands for the example dialogues."""
         for line, placement in placed:
-            if line is self._parts.groups.examples_anchor:
+            if id(line) in self._parts.fillings:
                 yield None
                 continue
             turns = turns_of(((line, placement),), self._parts.texts)

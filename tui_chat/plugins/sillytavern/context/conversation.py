@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tui_chat.context.examples import without_returns
 from tui_chat.context.history_costs import HistoryCosts, history_turn, with_turns
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
@@ -22,6 +21,7 @@ from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import GLUE, Origin, Span, Text, clean
+from tui_chat.plugins.sillytavern.context.examples import without_returns
 from tui_chat.plugins.sillytavern.context.scripts import RequestScripts, scripts_for
 from tui_chat.plugins.sillytavern.policies import NamesPolicy, policies_of
 from tui_chat.tokens import Counter

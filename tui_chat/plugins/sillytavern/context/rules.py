@@ -37,7 +37,6 @@ def rules_of(preset: Preset) -> BuilderRules:
     return BuilderRules(
         needs_anchor=policies.without_anchor == "not_sent",
         card_prompts=policies.card_prompts,
-        collapse_newlines=policies.collapse_newlines,
         role_prompt=policies.role_prompt,
         depth_roles=DEPTH_ROLES if is_joined else (),
         lore=_LORE if is_joined else CORE_LORE,

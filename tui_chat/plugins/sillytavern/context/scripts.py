@@ -87,19 +87,15 @@ class RequestScripts:
 
     def __init__(self, inputs: Inputs, notes: list[Note]) -> None:
         self.scripts = scripts_of(inputs)
-        self.change_lore = self._change_lore if self._for_lore else None
         self._steps = ScriptSteps(notes=notes)
-
-    @property
-    def _for_lore(self) -> bool:
-        return any("lore" in script.applies_to for script in self.scripts)
 
     def apply(self, text: Text, target: str, depth: int | None, expander: Expander) -> Text:
         """Return a text after the scripts for it; see `scripts_for`."""
         scripts = scripts_for(self.scripts, target, depth)
         return apply_scripts(text, scripts, self._steps, expander.expand_text)
 
-    def _change_lore(self, expander: Expander, line: ResolvedMessage, text: Text) -> Text:
+    def change_lore(self, expander: Expander, line: ResolvedMessage, text: Text) -> Text:
+        """Return what is sent of the expanded text of a lore entry."""
         point = line.message.insertion_point
         depth = None if point is None else max(-point, 0)
         changed = self.apply(text, "lore", depth, expander)

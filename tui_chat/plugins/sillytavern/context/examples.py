@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
+from tui_chat.context.generation import setting_line
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import EXAMPLES, Expander
-from tui_chat.context.resolved_message import ResolvedMessage, card_origin, text_of
+from tui_chat.context.macros.expander import Expander
+from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places
 from tui_chat.models.envelope import Placement, Turn
-from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.memo import Memo
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.text import Text
+from tui_chat.plugins.sillytavern.policies import policies_of
 
 ExampleMessage: TypeAlias = tuple[Literal["example_user", "example_assistant"], Text]
 ExampleBlock: TypeAlias = tuple[ExampleMessage, ...]
@@ -32,32 +35,36 @@ ExampleBlock: TypeAlias = tuple[ExampleMessage, ...]
 _START = re.compile("<START>", re.IGNORECASE)
 
 
+def examples_anchor(groups: MessageGroups) -> ResolvedMessage | None:
+    """Return the anchor that stands for the example dialogues: the first of its type."""
+    anchors = (line for line in groups.skeleton if line.message.type == "example_dialogues")
+    return next(anchors, None)
+
+
 def example_turns(
-    inputs: Inputs, groups: MessageGroups, places: Places, expander: Expander
+    inputs: Inputs, anchor: ResolvedMessage | None, places: Places, expander: Expander
 ) -> Sequence[tuple[Turn, ...]]:
-    """Return the turns of each block of example dialogues; none without an anchor for them."""
-    role, anchor = inputs.active_role, groups.examples_anchor
-    if anchor is None:
+    """Return the turns of each block of example dialogues, each with its separator; none without
+    an anchor for them.
+    """
+    role, policies = inputs.active_role, policies_of(inputs.preset)
+    if anchor is None or policies.strip_examples:
         return ()
     texts = [expander.expand(line) for line in reversed(places.get("examples_top", ()))]
     if role is not None and (line := _line_of(role)) is not None:
         texts.append(expander.expand(line))
     texts += (expander.expand(line) for line in places.get("examples_bottom", ()))
-    return [
-        tuple(_turn_of(said, name, anchor) for name, said in block)
+    blocks = [
+        tuple(_turn_of(anchor, said, name) for name, said in block)
         for text in texts
         for block in example_blocks(text, inputs.user_name, inputs.char_name)
     ]
-
-
-def has_examples(inputs: Inputs, expander: Expander) -> bool:
-    """True if the example dialogues of the role's card have a message. They were expanded."""
-    role = inputs.active_role
-    line = None if role is None else _line_of(role)
-    if line is None:
-        return False
-    text = text_of(line, expander.texts)
-    return any(example_blocks(text, inputs.user_name, inputs.char_name))
+    line = setting_line("example_separator", "system", policies.example_separator)
+    text = expander.expand(line)
+    if not text.plain:
+        return blocks
+    separator = turn_of(line, text, _placement(anchor))
+    return [(separator, *block) for block in blocks]
 
 
 @Memo
@@ -65,39 +72,21 @@ def _line_of(role: Role) -> ResolvedMessage | None:
     content = role.character.example_dialogues.strip() if role.character else ""
     if not content:
         return None
-    message = PresetMessage(EXAMPLES, "system", content, name="example dialogues")
+    message = PresetMessage("example_dialogues", "system", content, name="example dialogues")
     return ResolvedMessage(message, card_origin(role, "example dialogues"), is_card=True)
 
 
-def example_placement(anchor: ResolvedMessage) -> Placement:
-    """Return the place of example dialogues at their anchor."""
+def _placement(anchor: ResolvedMessage) -> Placement:
     rule = "It is an example dialogue of the character, at its anchor."
     name = anchor.message.name or anchor.message.id
     return Placement("skeleton", anchor.message.id, rule=rule, anchor_name=name)
 
 
-_MOST_TURNS = 1_000
-"""Turns of one anchor that are remembered."""
-
-
-@recent_memo()
-def _turns_at(_: ResolvedMessage) -> dict[tuple[str, Text], Turn]:
-    """Return where the turns of an anchor's examples are remembered, by speaker and text."""
-    return {}
-
-
-def _turn_of(text: Text, name: str, anchor: ResolvedMessage) -> Turn:
+@lru_cache(maxsize=1_000)
+def _turn_of(anchor: ResolvedMessage, text: Text, name: str) -> Turn:
     """Return the turn of a message of an example: the same object for the same text."""
-    known = _turns_at(anchor)
-    turn = known.get((name, text))
-    if turn is not None:
-        return turn
-    if len(known) > _MOST_TURNS:
-        known.clear()
     origin = text.spans[0].origin.outermost if text.spans else anchor.origin
-    turn = Turn("system", text, origin, example_placement(anchor), name=name)
-    known[name, text] = turn
-    return turn
+    return Turn("system", text, origin, _placement(anchor), name=name)
 
 
 def example_blocks(text: Text, user: str, char: str) -> Iterator[ExampleBlock]:
