@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE
+from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built, order, said
 from tests.support.lore_outcomes import OUTCOMES, explained, outcome
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character
 from tui_chat.models.settings import LoreRules, TextScript
@@ -68,3 +69,28 @@ def test_the_depth_of_lore_is_compared_with_that_of_scripts():
     )
     turns = build(inputs, lambda _: LETTERS).turns
     assert {turn.text.plain for turn in turns} == {"LORE lore", "lore deep", "hi"}
+
+
+def test_a_draft_of_attachments_is_the_newest_message_that_is_searched():
+    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    lines = HISTORY, said("[{{lastMessage}}|{{lastCharMessage}}]")
+    book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("A1",)),), scan_depth=1)
+    stored = Message("user", "", "x", parts=(picture,))
+    given = {"lorebooks": (book,)}
+    typed = built(*lines, history=(U1, A1), draft="", draft_parts=(picture,), **given)
+    again = built(*lines, history=(U1, A1, stored), draft="", **given)
+    assert order(typed) == order(again) == "U1 A1  [|A1]"
+    assert order(built(*lines, history=(U1, A1), draft="", **given)) == "LORE U1 A1 [A1|A1]"
+
+
+def test_the_answered_message_activates_lore_under_its_own_name():
+    book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("U2",)),))
+    rules = [
+        next(turn.placement.rule for turn in envelope.turns if turn.text.plain == "LORE")
+        for envelope in (
+            built(HISTORY, history=(U1, A1), draft="U2", lorebooks=(book,)),
+            built(HISTORY, history=(U1, A1, U2), draft="", lorebooks=(book,)),
+        )
+    ]
+    assert "occurs in the draft." in rules[0]
+    assert "occurs in message “U2”." in rules[1]

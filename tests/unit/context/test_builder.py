@@ -26,7 +26,6 @@ from tui_chat.context import Inputs, build_context
 from tui_chat.context.generation import CONTINUE_NUDGE, as_continuation, continued_text
 from tui_chat.models.endpoint import ModelFacts
 from tui_chat.models.envelope import Level, Placement, ToolDefinition
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
@@ -330,26 +329,11 @@ def test_an_empty_answered_message_gets_a_note():
 def test_a_draft_of_attachments_is_the_newest_message():
     picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
     lines = HISTORY, said("[{{lastMessage}}|{{lastCharMessage}}]")
-    book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("A1",)),), scan_depth=1)
     stored = Message("user", "", "x", parts=(picture,))
-    given = {"lorebooks": (book,)}
-    typed = built(*lines, history=(U1, A1), draft="", draft_parts=(picture,), **given)
-    again = built(*lines, history=(U1, A1, stored), draft="", **given)
+    typed = built(*lines, history=(U1, A1), draft="", draft_parts=(picture,))
+    again = built(*lines, history=(U1, A1, stored), draft="")
     assert order(typed) == order(again) == "U1 A1  [|A1]"
-    assert order(built(*lines, history=(U1, A1), draft="", **given)) == "LORE U1 A1 [A1|A1]"
-
-
-def test_the_answered_message_activates_lore_under_its_own_name():
-    book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("U2",)),))
-    rules = [
-        next(turn.placement.rule for turn in envelope.turns if turn.text.plain == "LORE")
-        for envelope in (
-            built(HISTORY, history=(U1, A1), draft="U2", lorebooks=(book,)),
-            built(HISTORY, history=(U1, A1, U2), draft="", lorebooks=(book,)),
-        )
-    ]
-    assert "occurs in the draft." in rules[0]
-    assert "occurs in message “U2”." in rules[1]
+    assert order(built(*lines, history=(U1, A1), draft="")) == "U1 A1 [A1|A1]"
 
 
 def deep(**depths: tuple[int, int]) -> list[PresetMessage]:

@@ -375,8 +375,8 @@ class Expansion:
             return False
         try:
             value = self._named(word) or ""
-            is_whole = isinstance(value, Text) or word in MACROS
-            return bool(str(value) if is_whole else value.strip())
+            is_plain = isinstance(value, str) and word not in MACROS
+            return bool(str(value).strip() if is_plain else str(value))
         except NotExpanded:
             return True  # it has a value, although it cannot be inserted
 
