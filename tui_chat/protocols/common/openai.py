@@ -22,7 +22,6 @@ from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
-    constant,
     merge_extras,
     setting_value,
     tool_origin,
@@ -31,6 +30,7 @@ from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.schemas import json_schema
+from tui_chat.protocols.common.trees import Word, object_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,20 @@ def _chat_cache_options(options: dict[str, Any], request: RequestEncoder) -> dic
 
 def user_items(request: RequestEncoder) -> Items:
     """Return whom a request of another vendor's protocol, or of ours, is made for."""
+    user = fitted_user(request)
+    return [("safety_identifier", setting_value(user))] if user is not None else []
+
+
+def fitted_user(request: RequestEncoder) -> Sourced[str] | None:
+    """Return whom a request of another vendor's protocol, or of ours, is made for."""
     user = request.parameters.user_id
     if user is None or isinstance(request.envelope.semantics.settings, OpenAISettings):
-        return []
+        return None
     if len(user.value) > _LONGEST_USER:
         why = f"OpenAI accepts {_LONGEST_USER} characters"
         request.leave_out(user, "the user's identifier", why, Level.INFO)
-        return []
-    return [("safety_identifier", setting_value(user))]
+        return None
+    return user
 
 
 _LONGEST_USER = 128
@@ -231,9 +237,8 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
     return ToolDefinition(name, description, parameters, strict, extras=entry.remaining_json())
 
 
-@Memo
-def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
-    """Return a function's definition; `captured`: in the protocol that it was decoded from."""
+def write_function(tool: ToolDefinition) -> JsonObject:
+    """Return a function's definition, without what only its protocol knows of it."""
     function: dict[str, Any] = {"name": tool.name}
     if tool.description:
         function["description"] = tool.description
@@ -241,8 +246,14 @@ def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
         function["parameters"] = json_schema(tool.parameters, tool.dialect)
     if tool.strict is not None:
         function["strict"] = tool.strict
+    return {"type": Word("function"), "function": function}
+
+
+@Memo
+def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
+    """Return a function's definition; `captured`: in the protocol that it was decoded from."""
     origin = tool_origin(tool.name)
-    items: Items = [("type", constant("function")), ("function", tree_of(function, origin))]
+    items = list(object_of(write_function(tool), origin).items)
     return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
 
 

@@ -22,6 +22,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tui_chat.models.block_turn import BlockTurn
+from tui_chat.models.blocks import JsonObject
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import (
     ChatEnvelope,
@@ -32,6 +34,7 @@ from tui_chat.models.envelope import (
     ToolDefinition,
     Turn,
 )
+from tui_chat.models.flat.turns import blocks_of
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
@@ -39,7 +42,9 @@ from tui_chat.models.semantics import UNSET, HostedTool, HostedToolKind
 from tui_chat.models.settings import ToolChoice, WebSearch
 from tui_chat.models.text import GLUE
 from tui_chat.protocols.base import BEARER, Encoded
+from tui_chat.protocols.common import mark_limits, setting_rows
 from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
+from tui_chat.protocols.common.call_pairing import pair_calls
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
@@ -59,6 +64,7 @@ from tui_chat.protocols.common.openai_tools import with_functions
 from tui_chat.protocols.common.settings import Scalar, Table
 from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
 from tui_chat.protocols.common.tools import tool_tree
+from tui_chat.protocols.common.trees import labelled
 
 
 def _is_object(tool: ToolDefinition) -> bool:
@@ -150,6 +156,25 @@ class RequestEncoder:
         self.notes += [*paired.notes, *general]
         return paired.turns
 
+    def block_turns(
+        self, rules: PairingRules, shared: Collection[str] = (), *, limits_marks: bool = False
+    ) -> Sequence[BlockTurn]:
+        """Return the turns as blocks; see `paired_turns`, which is for encoders that have not moved
+        to blocks.
+        """
+        envelope = self.envelope
+        turns: Sequence[BlockTurn] = [blocks_of(turn) for turn in envelope.turns]
+        general = list(envelope_notes(envelope, self.protocol, shared))
+        if limits_marks:
+            turns, marked = mark_limits.limit_cache_marks(turns, self.protocol)
+            self.notes += marked
+            general = without_mark_notes(general)
+        names = [tool.name for tool in envelope.tools or ()]
+        paired = pair_calls(turns, rules, names, envelope.semantics.tools.alias_map)
+        self.aliases = paired.aliases
+        self.notes += [*paired.notes, *general]
+        return paired.turns
+
     # --- settings ------------------------------------------------------------------------
 
     def model_items(self) -> Items:
@@ -179,6 +204,29 @@ class RequestEncoder:
                     value, row.key, f"{value.value} is not within {row.low:g} and {row.high:g}"
                 )
         return items
+
+    def accepted(self, parameters: Parameters, rows: setting_rows.Table) -> Parameters:
+        """Return parameters without the settings of a table that are out of range, and without the
+        sampling settings if the model refuses them.
+        """
+        refused = "" if self.unchanged else self._sampling_refused(parameters)
+        left_out: dict[str, None] = {}
+        for row in rows:
+            value: Sourced[Any] | None = getattr(parameters, row.setting)
+            if value is None or row.setting in left_out:
+                continue
+            if row.is_sampling and refused:
+                sentence = f"{with_key(row.key, value.origin)} is not sent: {refused}."
+                self.notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
+                left_out[row.setting] = None
+            elif not (
+                _is_within(row, value.value)
+                or (self.unchanged if row.is_sampling else self.captured)
+            ):
+                why = f"{value.value} is not within {row.low:g} and {row.high:g}"
+                self.leave_out(value, row.key, why)
+                left_out[row.setting] = None
+        return replace(parameters, **left_out)
 
     def _sampling_refused(self, parameters: Parameters) -> str:
         """Return why the model gets no sampling settings; empty if it gets them."""
@@ -229,12 +277,18 @@ class RequestEncoder:
         return Sourced(sent, stop.origin) if sent else None
 
     def tier_items(self, key: str, words: Mapping[str, str]) -> Items:
+        """Return the service tier in the protocol's words, by OpenAI's."""
+        tier = None if self.captured else self.service_tier(words)
+        return [(key, setting_value(tier))] if tier is not None else []
+
+    def service_tier(self, words: Mapping[str, str]) -> Sourced[str] | None:
         """Return the service tier in the protocol's words, by OpenAI's. A tier that it does not
-        have is left out: nobody is given one that costs more. An empty word is its default.
+        have is left out: nobody is given one that costs more. An empty word is its default. A
+        captured one stays in its protocol.
         """
         tier = self.parameters.service_tier
         if tier is None or self.captured:
-            return []
+            return tier
         word = words.get(tier.value)
         name = with_key(f"service_tier “{tier.value}”", tier.origin)
         if not word:
@@ -244,7 +298,7 @@ class RequestEncoder:
             self.leave_out(tier, name, f"{self.protocol.label} {why}", Level.INFO)
         elif tier.value in _FAST and word != tier.value:
             self.note_change(tier, f"{name} is sent as “{word}”.", Level.INFO)
-        return [(key, tree_of(word, tier.origin))] if word else []
+        return Sourced(word, tier.origin) if word else None
 
     def logprob_items(self, key: str, top_key: str) -> Items:
         """Return the log probabilities, asked for by a key and their number by another."""
@@ -268,6 +322,21 @@ class RequestEncoder:
             key = namespace.keys.get(field.name, field.name)
             written.append((key, tree_of(value, captured_origin(key))))
         return merged_items(items, written)
+
+    def captured_keys(self, skip: Collection[str] = ()) -> JsonObject:
+        """Return the keys of a captured request that only its protocol has, word for word, save the
+        fields of `skip`. They are sent over what is written of the parameters.
+        """
+        semantics, written = self.envelope.semantics, JsonObject()
+        namespace = semantics.settings
+        if not self.captured or namespace is None:
+            return written
+        for field in dataclasses.fields(namespace):
+            value = getattr(namespace, field.name)
+            if value is not UNSET and field.name not in (*skip, *namespace.form_only):
+                written[namespace.keys.get(field.name, field.name)] = value
+        written |= semantics.provider_extras.get(self.protocol, {})
+        return {key: labelled(v, origin=captured_origin(key)) for key, v in written.items()}
 
     def with_extras(self, items: Items) -> Items:
         """Return the items of the body with the undocumented keys of a captured request."""
@@ -410,7 +479,7 @@ _OPTIONS = {
 }
 
 
-def _is_within(row: Scalar, value: Any) -> bool:
+def _is_within(row: Scalar | setting_rows.Row, value: Any) -> bool:
     return not isinstance(value, int | float) or row.low <= value <= row.high
 
 

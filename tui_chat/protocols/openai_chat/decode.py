@@ -28,9 +28,17 @@ from tui_chat.protocols.common.decoding import (
 )
 from tui_chat.protocols.common.openai import NESTED, read_tool
 from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
-from tui_chat.protocols.common.settings import read_scalars
+from tui_chat.protocols.common.settings import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    TEXT,
+    TEXTS,
+    Scalar,
+    read_scalars,
+)
 from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
-from tui_chat.protocols.openai_chat.settings import LIMITS, SCALARS, OpenAIChatSettings, read_hosted
+from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings, read_hosted
 
 _CHAT = Protocol.OPENAI_CHAT
 _ROLES: dict[str, MessageRole] = {
@@ -41,6 +49,19 @@ _ROLES: dict[str, MessageRole] = {
     "tool": "tool",
     "function": "tool",
 }
+
+_SCALARS = (
+    Scalar("max_tokens", "max_completion_tokens", INTEGER),
+    Scalar("max_tokens", "max_tokens", INTEGER),
+    Scalar("temperature", "temperature", NUMBER),
+    Scalar("top_p", "top_p", NUMBER),
+    Scalar("presence_penalty", "presence_penalty", NUMBER),
+    Scalar("frequency_penalty", "frequency_penalty", NUMBER),
+    Scalar("seed", "seed", INTEGER),
+    Scalar("stop", "stop", TEXTS),
+    Scalar("effort", "reasoning_effort", TEXT),
+    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
+)
 
 _KNOWN = frozenset(
     (*("text", "refusal", "image_url", "input_audio", "file", "video_url", "thinking"),)
@@ -130,7 +151,7 @@ def _arguments(holder: Fields, key: str) -> str:
 
 
 def _parameters(request: Fields) -> Parameters:
-    values = read_scalars(request, (*LIMITS, *SCALARS))
+    values = read_scalars(request, _SCALARS)
     if isinstance(word := request.remaining.get("stop"), str) and word:
         values["stop"] = sourced("stop", (word,))  # stays in the namespace, since it was no list
     choice = take_if_reversible(request, "tool_choice", NESTED.read_choice, NESTED.write_choice)

@@ -10,45 +10,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import urlsplit
 
+from tui_chat.models.block_turn import BlockTurn
+from tui_chat.models.blocks import JsonObject
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, Turn
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
+from tui_chat.models.json_tree import Arr, Lit, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.semantics import HostedTool
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.cache_marks import (
-    has_marks,
-    mark_origin,
-    with_breakpoint,
-    without_mark_notes,
-)
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
     captured_origin,
     default_origin,
-    setting_value,
 )
 from tui_chat.protocols.common.loss_notes import default_note
-from tui_chat.protocols.common.openai import NESTED, SHARED, shared_items, user_items, write_tool
+from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_tool
 from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import openai_format
+from tui_chat.protocols.common.setting_rows import write_settings
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64
+from tui_chat.protocols.common.trees import object_of
+from tui_chat.protocols.openai_chat.sent_message import Server, sent_message, server
 from tui_chat.protocols.openai_chat.settings import (
     OPENAI_OPTIONS,
     OPENROUTER_OPTIONS,
-    SCALARS,
+    TABLE,
     searches,
     write_openrouter,
     write_options,
 )
-from tui_chat.protocols.openai_chat.turn_content import TurnContent, turn_encoder
-from tui_chat.protocols.openai_chat.undocumented_keys import with_accepted_keys
+from tui_chat.protocols.openai_chat.undocumented_keys import accepted_turns
 
 _CHAT = Protocol.OPENAI_CHAT
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
@@ -61,24 +59,28 @@ _MAX_STOPS = 4
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    facts = endpoint.facts_of(envelope.parameters.model.value)
-    envelope, key_notes = with_accepted_keys(envelope, facts)
     request = RequestEncoder(envelope, endpoint)
-    request.notes += key_notes
-    breakpoints = not request.captured and facts.cache_breakpoints is True
-    turns = request.paired_turns(_rules(request), SHARED, limits_marks=breakpoints)
-    speaks = facts.output_media is None or "audio" in facts.output_media
-    google = "gemini" in envelope.parameters.model.value.lower()
-    strict = facts.strict_keys is True and is_openai_model(envelope.parameters.model.value)
-    encode_turn = turn_encoder(bool(facts.developer_role), speaks, google, strict)
-    messages = _messages(request, turns, encode_turn, sends_marks=breakpoints)
-    body = [*request.model_items(), ("messages", Arr(tuple(messages)))]
-    tools = _tools(request)
-    has_tools = any(key == "tools" for key, _ in tools)
-    body += [*tools, *_settings(request, has_tools=has_tools)]
+    facts = request.facts
+    marks = not request.captured and facts.cache_breakpoints is True
+    turns = request.block_turns(_rules(request), SHARED, limits_marks=marks)
+    turns = accepted_turns(request, turns)
+    to = server(
+        developer=bool(facts.developer_role),
+        google="gemini" in request.model.lower(),
+        speaks=facts.output_media is None or "audio" in facts.output_media,
+        strict=facts.strict_keys is True and is_openai_model(request.model),
+        marks=marks,
+    )
+    messages = _messages(request, turns, to)
+    functions = request.functions()
+    tools, options = _tools(request, functions)
+    body: JsonObject = {"messages": Arr(tuple(messages)), **options, **tools}
+    body |= _settings(request, functions, has_tools=bool(tools))
+    model = {"model": body.pop("model")}
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
-    return request.encoded("/chat/completions", Obj(tuple(request.with_extras(body))))
+    body = model | body if request.model or not request.captured else body
+    return request.encoded("/chat/completions", object_of(body))
 
 
 def _rules(request: RequestEncoder) -> PairingRules:
@@ -91,13 +93,7 @@ def _rules(request: RequestEncoder) -> PairingRules:
     return _STRICT_RULES if is_strict or request.is_converted else _RULES
 
 
-def _messages(
-    request: RequestEncoder,
-    turns: Sequence[Turn],
-    encode_turn: Callable[[Turn], TurnContent],
-    *,
-    sends_marks: bool,
-) -> list[Tree]:
+def _messages(request: RequestEncoder, turns: Sequence[BlockTurn], to: Server) -> list[Tree]:
     """Return each turn as one message. What a tool result cannot hold follows in a user message,
     after all results of the same turn.
     """
@@ -107,20 +103,19 @@ def _messages(
         if follow_ups and turn.role != "tool":
             messages += follow_ups
             follow_ups = []
-        message = encode_turn(turn)
-        if sends_marks and has_marks(turn):
-            messages.append(with_breakpoint(message.tree, "text", mark_origin(turn)))
-            request.notes += without_mark_notes(message.notes)
-        else:
-            messages.append(message.tree)
+        message = sent_message(turn, to)
+        messages.append(message.tree)
+        if message.notes:
             request.notes += message.notes
         if message.follows is not None:
             follow_ups.append(message.follows)
     return messages + follow_ups
 
 
-def _tools(request: RequestEncoder) -> Items:
-    functions = request.functions()
+def _tools(
+    request: RequestEncoder, functions: Sequence[ToolDefinition]
+) -> tuple[JsonObject, JsonObject]:
+    """Return the key `tools`, and the web search where it is a setting."""
     encoded = request.with_native_tools([write_tool(tool, request.captured) for tool in functions])
     search, options = _web_search(request)
     items = request.tools_items(tools := with_hosted(encoded, search))
@@ -131,7 +126,7 @@ def _tools(request: RequestEncoder) -> Items:
             sentence = "An empty list of tools is left out: this server refuses one."
         note = Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools"))
         request.notes.append(note)
-    return [*options, *items, *request.choice_items(functions, NESTED.write_choice)]
+    return dict(items), dict(options)
 
 
 def _web_search(
@@ -158,45 +153,62 @@ _TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority"
 _TIERS["ultrafast"] = "fast"
 
 
-def _settings(request: RequestEncoder, *, has_tools: bool) -> Items:
-    parameters, facts, captured = request.parameters, request.facts, request.captured
-    items: Items = []
+def _settings(
+    request: RequestEncoder, functions: Sequence[ToolDefinition], *, has_tools: bool
+) -> JsonObject:
+    """Return the keys of all settings, `tool_choice` first."""
+    parameters = _fitted_parameters(request, functions, has_tools=has_tools)
+    captured = request.captured_keys(("stream",) if parameters.stream else ())
+    key = request.facts.max_tokens_key or request.endpoint.max_tokens_key
+    limits = {"max_tokens", "max_completion_tokens"} - {key}
+    skip = captured.keys() - set(_FIRST) if request.captured else limits
+    written = write_settings(parameters, TABLE, captured=request.captured, skip=skip)
+    stream: JsonObject = {}
+    if parameters.stream:
+        stream["stream"] = Lit(True, _STREAM)
+        if not request.captured and request.facts.stream_usage is not False:
+            stream["stream_options"] = {"include_usage": Lit(True, _STREAM)}
+    settings = {"tool_choice": written.pop("tool_choice")} if "tool_choice" in written else {}
+    settings |= {key: written.pop(key) for key in _FIRST if key in written}
+    settings |= stream | written | captured
+    return settings if request.captured else settings | dict(shared_items(request))
+
+
+_FIRST = (
+    *("model", "max_completion_tokens", "max_tokens", "temperature", "top_p", "presence_penalty"),
+    *("frequency_penalty", "seed", "stop", "reasoning_effort", "parallel_tool_calls"),
+    "response_format",
+)
+"""The settings before `stream`."""
+
+
+def _fitted_parameters(
+    request: RequestEncoder, functions: Sequence[ToolDefinition], *, has_tools: bool
+) -> Parameters:
+    """Return the parameters as model and server accept them."""
+    parameters, facts = request.parameters, request.facts
+    choice = parameters.tool_choice if request.has_own_choice else request.tool_choice(functions)
     limit = request.reply_limit()
-    if limit is not None:
-        key = facts.max_tokens_key or request.endpoint.max_tokens_key
-        items.append((limit.origin.id if captured else key, setting_value(limit)))
     stop = request.stop_sequences(0 if facts.stop is False else _MAX_STOPS)
     effort = openai_effort(request)
     parallel = parameters.parallel_tool_calls
-    if parallel is not None and not (has_tools or captured):
+    if parallel is not None and not (has_tools or request.captured):
         request.leave_out(parallel, "parallel_tool_calls", "no tools are sent", Level.INFO)
         parallel = None
-    items += request.scalars(SCALARS, stop=stop, effort=effort, parallel_tool_calls=parallel)
-    if (form := openai_format(request)) is not None:
-        items.append(("response_format", tree_of(NESTED.write_format(form.value), form.origin)))
-    if parameters.stream:
-        items.append(("stream", Lit(True, _STREAM)))
-        if not captured and facts.stream_usage is not False:
-            usage = Obj((("include_usage", Lit(True, _STREAM)),), _STREAM)
-            items.append(("stream_options", usage))
-            if request.is_converted:
-                sentence = "The token usage of the stream is requested (include_usage)."
-                request.notes.append(default_note(_STREAM, sentence))
-    if captured:
-        return request.with_namespace(items, ("stream",) if parameters.stream else ())
-    return items + _unified_settings(request)
-
-
-def _unified_settings(request: RequestEncoder) -> Items:
-    """Return the settings that a captured request of this protocol has in its namespace."""
-    parameters = request.parameters
-    named = [
-        ("verbosity", parameters.verbosity),
-        ("n", parameters.replies),
-        ("store", parameters.store),
-    ]
-    items: Items = [(key, setting_value(value)) for key, value in named if value is not None]
-    items += request.logprob_items("logprobs", "top_logprobs")
+    fitted = replace(
+        parameters,
+        tool_choice=choice,
+        max_tokens=limit,
+        stop=stop,
+        effort=effort,
+        parallel_tool_calls=parallel,
+    )
+    fitted = request.accepted(fitted, TABLE)
+    fitted = replace(fitted, response_format=openai_format(request))
+    if request.captured:
+        return fitted
+    if parameters.stream and facts.stream_usage is not False and request.is_converted:
+        sentence = "The token usage of the stream is requested (include_usage)."
+        request.notes.append(default_note(_STREAM, sentence))
     request.note_missing("reasoning_summary", "top_k")
-    items += request.tier_items("service_tier", _TIERS)
-    return [*items, *user_items(request), *shared_items(request)]
+    return replace(fitted, service_tier=request.service_tier(_TIERS), user_id=fitted_user(request))

@@ -14,26 +14,48 @@ from tui_chat.models.json_text import as_string
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
 from tui_chat.protocols.common.decoding import Meanings
-from tui_chat.protocols.common.openai import OpenAISettings
+from tui_chat.protocols.common.openai import NESTED, OpenAISettings
 from tui_chat.protocols.common.request_fields import Fields, is_count
-from tui_chat.protocols.common.settings import BOOLEAN, INTEGER, NUMBER, TEXT, TEXTS, Scalar
+from tui_chat.protocols.common.setting_rows import (
+    Row,
+    Table,
+    boolean,
+    count,
+    integer,
+    never,
+    number,
+    text,
+    texts,
+    unread,
+)
 from tui_chat.protocols.common.tools import search_fields, take_search
 
-LIMITS = (
-    Scalar("max_tokens", "max_completion_tokens", INTEGER),
-    Scalar("max_tokens", "max_tokens", INTEGER),
+TABLE: Table = (
+    Row("model", ("model",), text),
+    Row("max_tokens", ("max_completion_tokens",), integer),
+    Row("max_tokens", ("max_tokens",), integer),
+    Row("temperature", ("temperature",), number, low=0, high=2, is_sampling=True),
+    Row("top_p", ("top_p",), number, low=0, high=1, is_sampling=True),
+    Row("presence_penalty", ("presence_penalty",), number, low=-2, high=2, is_sampling=True),
+    Row("frequency_penalty", ("frequency_penalty",), number, low=-2, high=2, is_sampling=True),
+    Row("seed", ("seed",), integer),
+    Row("stop", ("stop",), texts),
+    Row("effort", ("reasoning_effort",), text),
+    Row("parallel_tool_calls", ("parallel_tool_calls",), boolean),
+    Row("response_format", ("response_format",), NESTED.read_format, NESTED.write_format),
+    Row("tool_choice", ("tool_choice",), NESTED.read_choice, NESTED.write_choice),
+    Row("verbosity", ("verbosity",), text),
+    Row("replies", ("n",), count),
+    Row("store", ("store",), boolean),
+    Row("logprobs", ("logprobs",), unread, lambda _: True),
+    Row("logprobs", ("top_logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("logprobs",), lambda on: 0 if on is True else None, never),
+    Row("service_tier", ("service_tier",), text),
+    Row("user_id", ("safety_identifier",), text),
+    Row("user_id", ("user",), text, never),
 )
-"""The two names of the reply limit; which one is sent depends on the model."""
-SCALARS = (
-    Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),
-    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
-    Scalar("presence_penalty", "presence_penalty", NUMBER, -2, 2, is_sampling=True),
-    Scalar("frequency_penalty", "frequency_penalty", NUMBER, -2, 2, is_sampling=True),
-    Scalar("seed", "seed", INTEGER),
-    Scalar("stop", "stop", TEXTS),
-    Scalar("effort", "reasoning_effort", TEXT),
-    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
-)
+"""The settings, in the order in which they are sent. Which name of the reply limit is sent depends
+on the model."""
 OPENAI_OPTIONS = ("context_size", "location")
 """The options of a web search that OpenAI has."""
 OPENROUTER_OPTIONS = ("context_size", "max_uses")

@@ -1,31 +1,42 @@
-"""Keys of a captured request that OpenAI does not document: vendors' own, and cache marks.
+"""Keys that OpenAI does not document: vendors' own, and cache marks.
 
-Many servers of this protocol have additional keys, so they are passed on, with a warning. For a
-server that is known to refuse unknown keys they are left out, with a warning.
+Many servers of this protocol have additional keys, so those of a captured request are passed on,
+with a warning. For a server that is known to refuse unknown keys they are left out, with a warning.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Turn
+from tui_chat.models.block_turn import BlockTurn
+from tui_chat.models.blocks import (
+    Block,
+    Extras,
+    Json,
+    JsonObject,
+    OpaqueBlock,
+    ReasoningBlock,
+    form_of,
+    own,
+)
+from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.json_text import to_json
-from tui_chat.models.model_facts import ModelFacts
+from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.tool_pairing import variant
-from tui_chat.protocols.openai_chat.reasoning_fields import (
+from tui_chat.protocols.common.request_encoder import RequestEncoder
+from tui_chat.protocols.common.turn_fit import without
+from tui_chat.protocols.openai_chat.messages import (
+    CHAT,
+    FIELD,
     PLAIN_FIELDS,
-    THINKING_PART,
+    THINKING,
     THINKING_TEXT,
     can_be_sent_back,
-    write_reasoning,
 )
 
-_CHAT = Protocol.OPENAI_CHAT
 _DOCUMENTED = frozenset(
     {"refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}
     | {"id", "tool_call_id", "text"}
@@ -43,103 +54,104 @@ _INNER = {
 """Keys that objects among these may have."""
 
 
-def with_accepted_keys(
-    envelope: ChatEnvelope, facts: ModelFacts
-) -> tuple[ChatEnvelope, list[Note]]:
-    """Return a request without undocumented keys if its server refuses them, and a note."""
-    if envelope.semantics.source is not _CHAT or facts.strict_keys is False:
-        return envelope, []
-    if not (keys := ", ".join(_undocumented(envelope))):
-        return envelope, []
-    sentence = f"Sent unchanged, although OpenAI itself refuses them: {keys}."
-    if facts.strict_keys:
-        sentence = f"Left out, since this server refuses unknown keys: {keys}."
-        envelope = _without_undocumented(envelope)
-    origin = captured_origin("unknown keys")
-    return envelope, [Note(Level.WARNING, "unknown-keys", sentence, origin)]
-
-
-def _undocumented(envelope: ChatEnvelope) -> dict[str, None]:
-    """Return the undocumented keys in order, each once."""
-    keys = dict.fromkeys(envelope.semantics.provider_extras.get(_CHAT, {}))
-    for turn in envelope.turns:
-        keys |= dict.fromkeys(_undocumented_in_turn(turn))
+def accepted_turns(request: RequestEncoder, turns: Sequence[BlockTurn]) -> Sequence[BlockTurn]:
+    """Return the turns of a captured request without undocumented keys if its server refuses them,
+    and take them from the rest of the request. A note names them.
+    """
+    facts, envelope = request.facts, request.envelope
+    if not request.captured or facts.strict_keys is False:
+        return turns
+    keys = dict.fromkeys(envelope.semantics.provider_extras.get(CHAT, {}))
+    for turn in turns:
+        keys |= undocumented_keys(turn)
     for tool in envelope.tools or ():
-        keys |= dict.fromkeys(_split(tool.extras)[1])
-    return keys
-
-
-def _undocumented_in_turn(turn: Turn) -> Iterator[str]:
-    form, layout = turn.semantics.wire, turn.semantics.layout
-    pieces = layout.pieces if layout is not None else ()
-    for extras in (form.extras if form else "", *(piece.extras for piece in pieces)):
-        yield from _split(extras)[1]
-    if any(piece.signature for piece in pieces):
-        yield "extra_content"
-    yield from write_reasoning(turn.semantics.reasoning)
-    if any(piece.cache for piece in pieces):
-        yield "cache_control"
-
-
-def undocumented_reply_keys(turn: Turn) -> dict[str, None]:
-    """Return the undocumented keys that a reply brought and would have in a request."""
-    keys: dict[str, None] = {}
-    layout = turn.semantics.layout
-    if turn.semantics.wire is not None:
-        return keys
-    if layout is not None and layout.protocol is _CHAT:
-        for piece in layout.pieces:
-            keys |= dict.fromkeys(_split(piece.extras)[1])
-            keys |= {"extra_content": None} if piece.signature else {}
-            keys |= {piece.name: None} if piece.kind == "other" else {}
-    blocks = [block for block in turn.semantics.reasoning if can_be_sent_back(block)]
-    if any(block.kind in (THINKING_PART, THINKING_TEXT) for block in blocks):
-        keys["thinking"] = None
-    fields = write_reasoning(blocks)
-    return keys | {k: None for k in fields if turn.tool_calls or k not in PLAIN_FIELDS}
+        keys |= dict.fromkeys(_split(json.loads(tool.extras or "{}"))[1])
+    if not keys:
+        return turns
+    sentence = f"Sent unchanged, although OpenAI itself refuses them: {', '.join(keys)}."
+    if facts.strict_keys:
+        sentence = f"Left out, since this server refuses unknown keys: {', '.join(keys)}."
+        request.envelope = _without_undocumented(envelope)
+        turns = [documented_turn(turn) if undocumented_keys(turn) else turn for turn in turns]
+    origin = captured_origin("unknown keys")
+    request.notes.insert(0, Note(Level.WARNING, "unknown-keys", sentence, origin))
+    return turns
 
 
 def _without_undocumented(envelope: ChatEnvelope) -> ChatEnvelope:
-    turns = tuple(
-        variant(turn, "documented", documented_turn) if any(_undocumented_in_turn(turn)) else turn
-        for turn in envelope.turns
-    )
     tools = envelope.tools
     if tools is not None:
-        tools = tuple(replace(tool, extras=_split(tool.extras)[0]) for tool in tools)
-    semantics = replace(envelope.semantics, provider_extras={})
-    return replace(envelope, turns=turns, tools=tools, semantics=semantics)
-
-
-def documented_turn(turn: Turn) -> Turn:
-    """Return a turn without its undocumented keys and its reasoning."""
-    form, layout = turn.semantics.wire, turn.semantics.layout
-    if form is not None:
-        form = replace(form, extras=_split(form.extras)[0])
-    if layout is not None:
-        pieces = (
-            replace(piece, extras=_split(piece.extras)[0], cache="", signature="")
-            for piece in layout.pieces
-            if piece.kind != "reasoning" and (form is not None or piece.kind != "other")
+        documented = (_split(json.loads(tool.extras or "{}"))[0] for tool in tools)
+        tools = tuple(
+            replace(tool, extras=to_json(keys) if keys else "")
+            for tool, keys in zip(tools, documented, strict=True)
         )
-        layout = replace(layout, pieces=tuple(pieces))
-    semantics = replace(turn.semantics, wire=form, layout=layout, reasoning=())
-    return replace(turn, semantics=semantics)
+    semantics = replace(envelope.semantics, provider_extras={})
+    return replace(envelope, tools=tools, semantics=semantics)
 
 
-def _split(extras: str) -> tuple[str, list[str]]:
-    """Return an object's documented extras, and the other keys: `function.key` one level down."""
-    documented: dict[str, Any] = {}
+def undocumented_keys(turn: BlockTurn) -> dict[str, None]:
+    """Return the undocumented keys that a turn has in a request, each once."""
+    keys = dict.fromkeys(_of_extras(turn.extras))
+    for block in turn.blocks:
+        keys |= dict.fromkeys(_of_block(block, is_reply=not turn.captured_from(CHAT)))
+    if turn.captured_from(CHAT) or turn.calls:
+        return keys
+    return {key: None for key in keys if key not in PLAIN_FIELDS}
+
+
+def _of_extras(extras: Extras | None) -> list[str]:
+    return _split(extras.keys)[1] if extras is not None and extras.protocol is CHAT else []
+
+
+def _of_block(block: Block, *, is_reply: bool) -> Iterator[str]:
+    form = form_of(block, CHAT)
+    if isinstance(block, ReasoningBlock):
+        if not can_be_sent_back(block):
+            return
+        is_part = form in (THINKING, THINKING_TEXT)
+        yield "thinking" if is_part else "reasoning_details" if "." in form else form
+        extras = own(block, CHAT)
+        if extras is not None and "reasoning_opaque" in extras.keys:
+            yield "reasoning_opaque"
+    elif isinstance(block, OpaqueBlock):
+        if is_reply and form == FIELD:
+            yield block.name
+    else:
+        yield from _of_extras(block.extras)
+
+
+def documented_turn(turn: BlockTurn) -> BlockTurn:
+    """Return a turn without its undocumented keys and its reasoning."""
+    return variant(turn, "documented", _documented_turn)
+
+
+def _documented_turn(turn: BlockTurn) -> BlockTurn:
+    kept = without(
+        turn, lambda block: isinstance(block, ReasoningBlock) or form_of(block, CHAT) == FIELD
+    )
+    blocks = tuple(replace(b, extras=_documented(b.extras)) for b in kept.blocks)
+    return replace(kept, blocks=blocks, extras=_documented(kept.extras))
+
+
+def _documented(extras: Extras | None) -> Extras | None:
+    if extras is None or extras.protocol is not CHAT:
+        return extras
+    return replace(extras, keys=_split(extras.keys)[0])
+
+
+def _split(keys: Mapping[str, Json]) -> tuple[JsonObject, list[str]]:
+    """Return the documented ones of keys, and the others: `function.key` one level down."""
+    documented: JsonObject = {}
     undocumented: list[str] = []
-    fields = cast("dict[str, Any]", json.loads(extras)) if extras else {}
-    for key, value in fields.items():
+    for key, value in keys.items():
         if key not in _DOCUMENTED:
             undocumented.append(key)
         elif isinstance(value, dict) and key in _INNER:
-            inner = cast("dict[str, Any]", value)
+            inner = cast("JsonObject", value)
             undocumented += [f"{key}.{name}" for name in inner if name not in _INNER[key]]
             if kept := {name: inner[name] for name in inner if name in _INNER[key]}:
                 documented[key] = kept
         else:
             documented[key] = value
-    return to_json(documented) if documented else "", undocumented
+    return documented, undocumented

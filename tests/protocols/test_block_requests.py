@@ -1,0 +1,69 @@
+"""What a protocol's reader makes of a request is written as the request that it was.
+
+Recorded requests, where they are at hand, the golden cases, and all of them with odd values.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tests.protocols.test_mutated_requests import changed, requests
+from tests.support.requests import CHAT
+from tests.support.tables import each_row
+from tui_chat.errors import InputError
+from tui_chat.models.blocks import Extras, same_json
+from tui_chat.models.endpoint import Protocol
+from tui_chat.protocols.common.reading import WireRequest
+from tui_chat.protocols.openai_chat import reader as openai_chat
+
+Read = Callable[[dict[str, Any]], WireRequest]
+Write = Callable[[WireRequest], dict[str, Any]]
+READERS: list[tuple[Protocol, Read, Write]] = [
+    (CHAT, openai_chat.read_request, openai_chat.write_request),
+]
+MUTANTS = 2_000
+LONGEST_CHANGE = 100
+"""Characters of a value that a recorded message has otherwise than we write it. A longer one is
+kept twice, and an edit of what is in it would be lost."""
+
+
+@each_row(("protocol", "read", "write"), READERS, ids=[protocol for protocol, _, _ in READERS])
+def test_a_request_comes_back_from_its_blocks(protocol: Protocol, read: Read, write: Write) -> None:
+    for body in bodies_of(protocol):
+        request = read(body)
+        assert same_json(write(request), body)
+        for extras in message_extras(request):
+            long = [c for c in extras.changes if len(json.dumps(c.value)) > LONGEST_CHANGE]
+            assert not long
+
+
+@each_row(("protocol", "read", "write"), READERS, ids=[protocol for protocol, _, _ in READERS])
+def test_a_request_with_odd_values_comes_back_from_its_blocks(
+    protocol: Protocol, read: Read, write: Write
+) -> None:
+    chance, pool = random.Random(7), list(bodies_of(protocol))
+    wrong: list[str] = []
+    for _ in range(MUTANTS):
+        body = changed(chance.choice(pool), chance)
+        try:
+            request = read(body)
+        except InputError:
+            continue
+        if not same_json(write(request), body):
+            wrong.append(json.dumps(body)[:1_500])
+    assert not wrong, "\n".join([f"{len(wrong)} of {MUTANTS}", *wrong[:5]])
+
+
+def bodies_of(protocol: Protocol) -> Iterator[dict[str, Any]]:
+    for source, body in requests():
+        if source is protocol and isinstance(body, dict):
+            yield body
+
+
+def message_extras(request: WireRequest) -> Iterator[Extras]:
+    for turn in request.turns:
+        holders = (turn.extras, *(block.extras for block in turn.blocks))
+        yield from (extras for extras in holders if extras is not None)

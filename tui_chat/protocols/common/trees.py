@@ -1,0 +1,123 @@
+"""What a writer returns, and the tree of it with an origin for every character.
+
+A writer returns plain objects, lists and values, in which a `Text` has its own origins, a `Word` is
+the protocol's, and `Named` has a narrower origin than what is around it. An object must stay a
+`dict`, or `patched` cannot look into it: wrap its values instead (`labelled`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models import json_tree
+from tui_chat.models.blocks import Extras, HasExtras, Json, JsonObject, ReasoningBlock, own, patched
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.text import GLUE, Origin, Text, clean
+from tui_chat.protocols.common.encoding import field_origin
+
+
+class Word(str):
+    """A string that the protocol requires: a type, a role."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A value with an origin of its own: `origin`, or a part of its turn's, called `name`."""
+
+    value: Json
+    name: str = ""
+    origin: Origin | None = None
+
+
+NULL = Lit(None, GLUE)
+"""A null that the protocol requires."""
+
+
+def labelled(value: Json, name: str = "", origin: Origin | None = None) -> Json:
+    """Return a value with an origin on all that is no object."""
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Json]", value)
+        return {key: labelled(inner, name, origin) for key, inner in fields.items()}
+    return Named(value, name, origin)
+
+
+def plain(value: Json) -> Json:
+    """Return what a writer returned as plain JSON."""
+    kind = value.__class__
+    if kind is str or value is None:
+        return value
+    if kind is Named:
+        return plain(value.value)
+    if kind is Text:
+        return value.plain
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in cast("Mapping[str, Json]", value).items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in cast("list[Json]", value)]
+    if isinstance(value, Obj | Arr | Str | Lit):
+        return json_tree.plain(value)
+    return str(value) if kind is Word else value
+
+
+def tree(value: Json, origin: Origin = GLUE) -> Tree:
+    """Return the tree of what a writer returned; `origin` is that of all that has none of its own.
+
+    Raises ValueError for NaN and infinities, which JSON does not have.
+    """
+    kind = value.__class__
+    if kind is Word:
+        return _word(value)
+    if kind is str:
+        return Str(Text.of(clean(value), origin))
+    if kind is Text:
+        return Str(value)
+    if kind is dict:
+        items = cast("JsonObject", value).items()
+        return Obj(tuple([(clean(key), tree(inner, origin)) for key, inner in items]), origin)
+    if kind is list or kind is tuple:
+        return Arr(tuple([tree(inner, origin) for inner in cast("list[Json]", value)]), origin)
+    if kind is Named:
+        inside = value.origin or (field_origin(origin, value.name) if value.name else origin)
+        return tree(value.value, inside)
+    if isinstance(value, Obj | Arr | Str | Lit):
+        return value
+    return json_tree.tree_of(value, origin)
+
+
+@lru_cache(maxsize=256)
+def _word(word: str) -> Str:
+    return Str(Text.glue(word))
+
+
+def with_keys(written: JsonObject, holder: HasExtras, protocol: Protocol) -> JsonObject:
+    """Return what is written of a thing, with the extras of its own protocol on it."""
+    extras = own(holder, protocol)
+    if extras is None or not (extras.keys or extras.changes):
+        return written
+    name = "what only its provider understands"
+    if isinstance(holder, ReasoningBlock):
+        name = "reasoning"
+    keys = {key: labelled(value, _NAMES.get(key, name)) for key, value in extras.keys.items()}
+    return patched(written, Extras(protocol, extras.form, keys, extras.changes), plain)
+
+
+_NAMES = {"cache_control": "cache mark", "prompt_cache_breakpoint": "cache mark"}
+"""What the values of some keys are called."""
+
+
+def object_of(value: Json, origin: Origin = GLUE) -> Obj:
+    """Return the tree of an object."""
+    made = tree(value, origin)
+    assert isinstance(made, Obj)
+    return made
+
+
+def dictionary(value: Any) -> JsonObject:
+    """Return a JSON object as it is; an empty one for any other value."""
+    return cast("JsonObject", value) if isinstance(value, dict) else {}

@@ -1,0 +1,197 @@
+"""The rules by which a turn is made fit to send, as far as several protocols have them.
+
+A function here takes one turn and returns it, the same object if nothing changes; so what it makes
+of a turn can be remembered by the turn. It makes no wire form. A turn that was captured from the
+protocol itself was accepted as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block
+from tui_chat.models.blocks import (
+    Block,
+    MediaBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    TextBlock,
+    own,
+)
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import as_object, as_string
+from tui_chat.models.media import detect_mime_of_base64, file_name, is_link, standard_base64
+from tui_chat.models.message import Part
+from tui_chat.models.text import Text
+
+_CHAT, _GEMINI, _ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.GEMINI, Protocol.ANTHROPIC
+_RESPONSES = Protocol.OPENAI_RESPONSES
+
+
+def portable(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
+    """Return a turn as another protocol can take it: without what only its own understands, with
+    texts that were pieces of one, and with pictures and files in a form that all accept.
+    """
+    if turn.captured_from(protocol):
+        return turn
+    turn = _without_stream_borders(turn, protocol)
+    for index, block in enumerate(turn.blocks):
+        if isinstance(block, MediaBlock) and (fit := portable_media(block, protocol)) != block:
+            turn = with_block(turn, index, fit)
+    return without(turn, lambda block: _is_empty(block, protocol))
+
+
+def without(turn: BlockTurn, leaves_out: Callable[[Block], bool]) -> BlockTurn:
+    """Return a turn without some of its blocks."""
+    return kept_blocks(turn, [i for i, block in enumerate(turn.blocks) if not leaves_out(block)])
+
+
+def _is_empty(block: Block, protocol: Protocol) -> bool:
+    """Return True for a block of another protocol that is nothing elsewhere."""
+    if isinstance(block, OpaqueBlock):
+        return block.protocol is not protocol
+    is_text = isinstance(block, TextBlock) and not block.text and own(block, protocol) is None
+    return is_text and not google_signature(block)
+
+
+def _without_stream_borders(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
+    """Return a turn whose adjacent texts are one, if Gemini's model said them: their borders show
+    where a piece of the stream ended.
+    """
+    if protocol is _GEMINI or turn.role != "assistant":
+        return turn
+    index = 1
+    while index < len(turn.blocks):
+        before, block = turn.blocks[index - 1 : index + 1]
+        if _is_piece(before) and _is_piece(block):
+            assert isinstance(block, TextBlock)
+            text = turn.text(index - 1) + turn.text(index)
+            signed = block if google_signature(block) else before
+            joined = replace(block, text=text.plain, extras=signed.extras)
+            rest = kept_blocks(turn, [i for i in range(len(turn.blocks)) if i != index])
+            turn = with_block(rest, index - 1, joined, text)
+        else:
+            index += 1
+    return turn
+
+
+def _is_piece(block: Block) -> bool:
+    is_gemini = block.extras is not None and block.extras.protocol is _GEMINI
+    return is_gemini and isinstance(block, TextBlock) and not block.is_refusal
+
+
+def portable_media(block: MediaBlock, protocol: Protocol) -> MediaBlock:
+    """Return a picture or file without invalid base64 and links. A missing type is detected, and a
+    file has the name that OpenAI requires.
+    """
+    if block.data and (data := standard_base64(block.data)) != block.data:
+        block = replace(block, data=data)
+    if block.data and not block.mime:
+        block = replace(block, mime=detect_mime_of_base64(block.data))
+    if block.url and not is_link(block.url) and block.owner is not protocol:
+        block = replace(block, url="")
+    elif block.owner is _GEMINI is not protocol and (block.url or block.file_id):
+        block = replace(block, url="", file_id="")
+    if block.media != "file":
+        return block
+    # Bytes need a name [I: openai-agents-python#1513, laravel/ai#324], and Responses refuses one
+    # beside a link [I: langchainjs#9887].
+    if block.data and not block.name and protocol in (_CHAT, _RESPONSES):
+        return replace(block, name=file_name(part_of(block), 1))
+    return replace(block, name="") if block.url and protocol is _RESPONSES else block
+
+
+def part_of(block: MediaBlock) -> Part:
+    """Return a picture or file in the flat model, in which a note on it is written."""
+    return Part(
+        block.media,
+        block.mime,
+        block.data,
+        block.url,
+        block.file_id,
+        block.text,
+        block.owner,
+        block.name,
+        block.detail,
+    )
+
+
+def google_signature(block: Block) -> str:
+    """Return the signature that Gemini put on a block; its own protocol and Google's endpoint of
+    OpenAI Chat both have it. Empty for none.
+    """
+    extras = block.extras
+    if extras is None:
+        return ""
+    if extras.protocol is _GEMINI:
+        signature = extras.keys.get("thoughtSignature")
+    else:
+        google = as_object(as_object(extras.keys.get("extra_content")).get("google"))
+        signature = google.get("thought_signature")
+    return as_string(signature)
+
+
+def anthropic_signature(block: ReasoningBlock) -> tuple[str, str]:
+    """Return Anthropic's signature of a thinking block, and its redacted data, also if a gateway of
+    OpenAI Chat passed it on. Empty strings if it is none of Anthropic's.
+    """
+    extras = block.extras
+    if extras is None:
+        return "", ""
+    form = str(extras.keys.get("format", ""))
+    is_passed_on = extras.form == "thinking_blocks" or form.startswith("anthropic-")
+    if extras.protocol is not _ANTHROPIC and not (extras.protocol is _CHAT and is_passed_on):
+        return "", ""
+    return as_string(extras.keys.get("signature")), as_string(extras.keys.get("data"))
+
+
+def is_blank(block: Block) -> bool:
+    """Return True for text of white space alone."""
+    return isinstance(block, TextBlock) and not block.text.strip()
+
+
+def text_borders(turn: BlockTurn) -> list[int]:
+    """Return the indices of text blocks that begin a new block of text, and do not go on in the
+    text before: Anthropic's model cites in the middle of a sentence.
+    """
+    borders: list[int] = []
+    last: TextBlock | None = None
+    is_apart = False
+    for index, block in enumerate(turn.blocks):
+        if not isinstance(block, TextBlock) or block.is_refusal:
+            is_apart = True
+            continue
+        if not block.text:
+            continue
+        goes_on = turn.role == "assistant" and not is_apart
+        if last is not None and not (goes_on and (_is_cited(last) or _is_cited(block))):
+            borders.append(index)
+        last, is_apart = block, False
+    return borders
+
+
+def _is_cited(block: TextBlock) -> bool:
+    is_listed = block.extras is not None and bool(block.extras.keys.get("citations"))
+    return bool(block.citations) or is_listed
+
+
+def merged_text(turn: BlockTurn) -> Text:
+    """Return the text of a turn for a place of one string: a line break stands between blocks."""
+    borders, merged = set(text_borders(turn)), Text()
+    for index, block in enumerate(turn.blocks):
+        if isinstance(block, TextBlock) and not block.is_refusal:
+            text = turn.text(index)
+            merged = with_break(merged, text) if index in borders else joined(merged, text)
+    return merged
+
+
+def joined(before: Text, after: Text) -> Text:
+    """Return two texts as one."""
+    return before + after if len(before) else after
+
+
+def with_break(before: Text, after: Text) -> Text:
+    """Return two blocks of text as one, with a line break between them if there is none yet."""
+    is_broken = before.plain.endswith("\n") or after.plain.startswith("\n")
+    return before + after if is_broken else Text.join("\n", (before, after))
