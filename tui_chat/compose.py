@@ -8,13 +8,12 @@ There is no I/O, clock or randomness: time and seed are inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from tui_chat.context import (
-    Contributor,
     Inputs,
     build,
     calibrated,
@@ -139,17 +138,11 @@ class Composed:
         return tuple(note for note in self.notes if note.level is Level.ERROR)
 
 
-def compose(
-    inputs: Inputs,
-    counter: Callable[[str], Counter] = counter_for,
-    contributors: Sequence[Contributor] = (),
-) -> Composed:
-    """Compose a request.
-
-    `counter` gives the token counter of a model by its name; `contributors` add to the preset's
-    list. Raises nothing: problems of the inputs are notes.
+def compose(inputs: Inputs, counter: Callable[[str], Counter] = counter_for) -> Composed:
+    """Compose a request. `counter` gives the token counter of a model by its name. Raises nothing:
+    problems of the inputs are notes.
     """
-    envelope = build(inputs, counter, contributors)
+    envelope = build(inputs, counter)
     return encode(envelope, inputs.endpoint, inputs, counter)
 
 

@@ -1,6 +1,6 @@
 """What the model will see: pure functions from inputs to an envelope.
 
-inputs            Inputs: everything a request depends on, clock and seed included; contributors
+inputs            Inputs: everything a request depends on, clock and seed included
 parameters        model, temperature, max tokens: from the session, else the role, else the endpoint
 resolved_message  a message with its origin and the reason why it is sent
 lorebooks         search and activation of lore entries
@@ -23,12 +23,10 @@ builders          the builder that a preset chooses: the core's, or a plugin's
 from tui_chat.context.budget import calibrated, count_envelope, without_unsent
 from tui_chat.context.builder import build_context
 from tui_chat.context.builders import build
-from tui_chat.context.inputs import Contribution, Contributor, Inputs, SessionSettings
+from tui_chat.context.inputs import Inputs, SessionSettings
 from tui_chat.context.resolved_message import ResolvedMessage
 
 __all__ = [
-    "Contribution",
-    "Contributor",
     "Inputs",
     "ResolvedMessage",
     "SessionSettings",

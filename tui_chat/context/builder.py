@@ -1,8 +1,7 @@
 """The core's context builder: what the model will see, in three phases.
 
 0. `begin`: of the branch, what is sent. A summary stands for earlier messages, what is muted
-   leaves; the user message that ends the branch takes the draft's place. Contributors
-   add messages.
+   leaves; the user message that ends the branch takes the draft's place.
 1. `scan`: every message around the conversation goes into one group: system, deep, beside an
    anchor, or the skeleton. Macros are expanded, from the first message of the preset to the last.
 2. `truncate`: the newest messages of the history that the budget allows are kept. Then `inject`
@@ -39,10 +38,7 @@ from tui_chat.context.history import (
 )
 from tui_chat.context.history_costs import HistoryCosts, history_costs
 from tui_chat.context.inputs import (
-    Contribution,
-    Contributor,
     Inputs,
-    contribute,
     with_answered_as_draft,
     without_expired_sounds,
 )
@@ -84,15 +80,13 @@ Run = tuple[Sequence[Turn], Sequence[int]]
 """Turns, and the tokens of each."""
 
 
-def build_context(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()
-) -> ChatEnvelope:
+def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     """Decide what the model will see. Pure; raises nothing, and reports problems in notes."""
-    request = begin(inputs, counter, contributors)
+    request = begin(inputs, counter)
     inputs, notes = request.inputs, request.notes
     role_prompt = leading_prompt(inputs, notes)
-    groups = scan(inputs.preset, request.contributed.messages, inputs.chat.kind)
-    notes += (*groups.notes, *request.contributed.notes)
+    groups = scan(inputs.preset, inputs.chat.kind)
+    notes += groups.notes
     expander = Expander(inputs, notes)
     expand_all(expander, groups, role_prompt)
     costs = history_costs(inputs.history, request.count)
@@ -134,7 +128,6 @@ class Request:
     """Tokens of input and output together; None if unknown."""
     reserve: int
     """Tokens kept free for the reply."""
-    contributed: Contribution
     notes: list[Note] = field(default_factory=list[Note])
 
     @property
@@ -178,7 +171,7 @@ class Content:
     notes: Sequence[Note] = ()
 
 
-def begin(inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()) -> Request:
+def begin(inputs: Inputs, counter: CounterOf) -> Request:
     """Return a request with the messages of the branch that are sent: a summary in place of those
     that it stands for, nothing that is muted, the answered message in the draft's place.
     """
@@ -199,7 +192,6 @@ def begin(inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor
         count,
         limit,
         reply_reserve(inputs, asked, limit),
-        contribute(inputs, count, contributors),
     )
 
 

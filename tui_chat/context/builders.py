@@ -7,12 +7,12 @@ with a character card, lorebooks, an author's note, injected texts or scripts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.context.builder import CounterOf, build_context
-from tui_chat.context.inputs import Contributor, Inputs
+from tui_chat.context.inputs import Inputs
 from tui_chat.context.parameters import parameters
 from tui_chat.context.rules import require_rules
 from tui_chat.errors import InputError
@@ -20,12 +20,10 @@ from tui_chat.extensions import FIRST_BUILDER, load_named, missing_plugin, plugi
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.generation import side_kind
 
-ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf, Sequence[Contributor]], ChatEnvelope]
+ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf], ChatEnvelope]
 
 
-def build(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()
-) -> ChatEnvelope:
+def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     """Decide what the model will see, by the rules of the preset's builder.
 
     Where that builder is missing, nothing is sent: a note of level error says which plugin would
@@ -35,7 +33,7 @@ def build(
         name = inputs.preset.builder_name or _needed_builder(inputs)
         builder = builder_named(name)
         require_rules(inputs.preset)
-        envelope = builder(inputs, counter, contributors)
+        envelope = builder(inputs, counter)
         if not isinstance(envelope, ChatEnvelope):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
             raise InputError(f"The builder {name} returned no envelope.")
     except InputError as error:

@@ -2,30 +2,24 @@
 
 The newest user message is the draft, typed or stored: `with_answered_as_draft` puts the branch's
 final user message into the draft's place, so that depths, macros, lorebooks,
-other contributors and the budget see no difference between a regeneration and the first send.
-
-The extension point is contributors: functions that add messages to the preset's. One is a pure
-function of the inputs that returns preset messages with origins of their own. They are added
-directly before the history and then treated like the preset's own: positions, order, macros and
-notes. A contributor that returns the same `ResolvedMessage` object again keeps everything derived
-from it.
+and the budget see no difference between a regeneration and the first send.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.rules import BuilderRules, rules_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.envelope import Level, Note, ToolDefinition
+from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, Part
@@ -40,7 +34,7 @@ from tui_chat.models.settings import (
     Settings,
     setting_values,
 )
-from tui_chat.tokens import NO_CORRECTION, Correction, Counter
+from tui_chat.tokens import NO_CORRECTION, Correction
 
 NO_PLACES: Mapping[str, tuple[ResolvedMessage, ...]] = MappingProxyType({})
 
@@ -77,7 +71,7 @@ class Inputs:
     """Oldest first, each with an id."""
     draft: str = ""
     """What the user is typing; empty for none (a regeneration, or nothing typed yet). The context
-    builder and its contributors find the answered message's text here; see `answered`."""
+    builder finds the answered message's text here; see `answered`."""
     draft_parts: tuple[Part, ...] = ()
     """Images, audio and files that go with the draft."""
     draft_prompts: tuple[tuple[str, str], ...] = ()
@@ -318,7 +312,7 @@ def _without_part_ids(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """The messages and notes of one contributor."""
+    """The messages and notes that lorebooks add to a preset's."""
 
     messages: tuple[ResolvedMessage, ...] = ()
     """In their order in the preset."""
@@ -328,30 +322,3 @@ class Contribution:
 
 
 NOTHING_TO_ADD = Contribution()
-
-Contributor: TypeAlias = Callable[[Inputs, Counter], Contribution]
-"""The counter is for contributors with a token budget of their own."""
-
-
-def _call(contributor: Contributor, inputs: Inputs, count: Counter) -> Contribution:
-    """Call a contributor. One that raises adds only a note."""
-    try:
-        return contributor(inputs, count)
-    except Exception as error:  # third-party code may raise anything
-        name = getattr(contributor, "__qualname__", type(contributor).__name__)
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        sentence = f"The contributor {name} failed and adds nothing. {why}"
-        return Contribution(notes=(Note(Level.ERROR, "contributor-failed", sentence),))
-
-
-def contribute(inputs: Inputs, count: Counter, contributors: Sequence[Contributor]) -> Contribution:
-    """Call all contributors and join their contributions."""
-    asked = [_call(contributor, inputs, count) for contributor in contributors]
-    given = [contribution for contribution in asked if contribution is not NOTHING_TO_ADD]
-    if len(given) <= 1:
-        return given[0] if given else NOTHING_TO_ADD
-    return Contribution(
-        tuple(message for contribution in given for message in contribution.messages),
-        tuple(note for contribution in given for note in contribution.notes),
-        {place: lines for contribution in given for place, lines in contribution.places.items()},
-    )

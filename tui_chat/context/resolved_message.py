@@ -1,7 +1,7 @@
 """Resolved messages: the messages around the conversation, each with its origin.
 
 1. Everything that is sent around the conversation is a `ResolvedMessage`: the role's prompt, the
-   preset's messages, the profile at its anchor, what contributors add.
+   preset's messages, the profile at its anchor, what lorebooks add.
 2. The turn of a message is the same object as long as its text and its placement are the same, so
    that its tokens and its encoding are found again.
 3. No remembered value refers to its key, or neither would ever be freed.

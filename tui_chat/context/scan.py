@@ -2,17 +2,16 @@
 
 1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`, which
    can also be named by their own ids. The profile stands at the first `user_profile` anchor.
-2. Contributed messages stand directly before the history.
-3. Each enabled message that is not an anchor goes to the first group that fits: system, deep,
+2. Each enabled message that is not an anchor goes to the first group that fits: system, deep,
    anchored, skeleton.
-4. The history always has a place: without an enabled `chat_history` anchor, it goes last.
-5. A message whose target does not exist stays at its own place, with a note. Only an empty message
+3. The history always has a place: without an enabled `chat_history` anchor, it goes last.
+4. A message whose target does not exist stays at its own place, with a note. Only an empty message
    is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import field
 
 from tui_chat.context.resolved_message import (
@@ -70,30 +69,20 @@ class MessageGroups:
 
 
 def scan(
-    preset: Preset,
-    contributed: tuple[ResolvedMessage, ...] = (),
-    kind: GenerationKind = "normal",
-    *,
-    needs_anchor: bool = False,
+    preset: Preset, kind: GenerationKind = "normal", *, needs_anchor: bool = False
 ) -> MessageGroups:
-    """Sort the messages of a preset and the contributed ones into their groups.
+    """Sort the messages of a preset into their groups.
 
     Done once for the same messages: the result depends on neither history nor draft. Messages
     without the trigger `kind` are left out. If the conversation `needs_anchor`, it is not sent
     without one.
     """
-    return _scan(preset, contributed, kind, needs_anchor)
+    return _scan(preset, kind, needs_anchor)
 
 
 @Memo
-def _scan(
-    preset: Preset,
-    contributed: tuple[ResolvedMessage, ...],
-    kind: GenerationKind,
-    needs_anchor: bool,
-) -> MessageGroups:
-    lines = resolve_messages(preset, kind)
-    return group_messages(preset, with_contributed(lines, contributed), needs_anchor=needs_anchor)
+def _scan(preset: Preset, kind: GenerationKind, needs_anchor: bool) -> MessageGroups:
+    return group_messages(preset, resolve_messages(preset, kind), needs_anchor=needs_anchor)
 
 
 def resolve_messages(preset: Preset, kind: GenerationKind) -> list[ResolvedMessage]:
@@ -113,15 +102,6 @@ def resolve_messages(preset: Preset, kind: GenerationKind) -> list[ResolvedMessa
 def is_sent(message: PresetMessage, kind: GenerationKind) -> bool:
     """True if a message is sent with a kind of generation."""
     return message.enabled and (not message.triggers or kind in message.triggers)
-
-
-def with_contributed(
-    lines: list[ResolvedMessage], contributed: Sequence[ResolvedMessage]
-) -> list[ResolvedMessage]:
-    """Return messages with the contributed ones directly before the first history anchor."""
-    places = (at for at, line in enumerate(lines) if line.message.type == "chat_history")
-    place = next(places, len(lines))
-    return [*lines[:place], *contributed, *lines[place:]]
 
 
 def group_messages(

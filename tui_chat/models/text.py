@@ -29,7 +29,7 @@ class OriginKind(StrEnum):
     PROFILE = "profile"
     """The user's profile."""
     LORE = "lore"
-    """An entry that a lorebook (or another contributor) added."""
+    """An entry that a lorebook added."""
     HISTORY = "history"
     """A stored message."""
     DRAFT = "draft"

@@ -28,7 +28,7 @@ from tests.support.contexts import (
     told,
 )
 from tests.support.tables import each_row
-from tui_chat.context import Contribution, Inputs, SessionSettings, build, build_context
+from tui_chat.context import Inputs, SessionSettings, build, build_context
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
@@ -39,7 +39,6 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import TextScript
-from tui_chat.tokens import Counter
 
 State = Callable[[], ChatEnvelope]
 ADA = Profile("Ada", "Calm.")
@@ -81,19 +80,6 @@ def without_plugins(*scripts: TextScript) -> ChatEnvelope:
         return build(inputs, lambda _: LETTERS)
 
 
-def contributed(inputs: Inputs, counter: Counter) -> Contribution:
-    return Contribution()
-
-
-def broken(inputs: Inputs, counter: Counter) -> Contribution:
-    raise RuntimeError("no luck")
-
-
-def with_contributor(contributor: Callable[[Inputs, Counter], Contribution]) -> ChatEnvelope:
-    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D")
-    return build_context(inputs, lambda _: LETTERS, (contributor,))
-
-
 def with_model(model: str) -> ChatEnvelope:
     endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e.invalid", models=(model,))
     endpoint = endpoint if model else replace(endpoint, models=())
@@ -129,7 +115,6 @@ def chain(length: int) -> Iterator[LorebookEntry]:
 NOTES: list[tuple[str, State, State]] = [
     ("blank-content", of(said(" \n")), of(said("x"))),
     ("blank-content", of(said("{{newline}}")), of(said("{{noop}}"))),
-    ("contributor-failed", lambda: with_contributor(broken), lambda: with_contributor(contributed)),
     ("depth-clamped", of(at(5)), of(at(4))),
     ("depth-clamped", of(at(-6)), of(at(-5))),
     ("doubled-anchor", of(SPOT, SPOT, AT_SPOT), of(SPOT, AT_SPOT)),

@@ -42,7 +42,7 @@ def rules(preset):
     raise ValueError("no rules")
 
 
-def build(inputs, counter, contributors):
+def build(inputs, counter):
     raise ValueError("no build")
 
 

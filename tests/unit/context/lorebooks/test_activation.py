@@ -1,4 +1,4 @@
-"""Lorebooks and contributors, a sentence each."""
+"""Lorebooks, a sentence each."""
 
 from __future__ import annotations
 
@@ -21,17 +21,16 @@ from tests.support.contexts import (
 )
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
-from tui_chat.context import Contribution, Inputs, ResolvedMessage, SessionSettings, build
+from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
 from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS
-from tui_chat.models.envelope import ChatEnvelope, Level, Note
+from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.settings import LoreRules
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.tokens import Counter
 
 
 def lore(envelope: ChatEnvelope) -> str:
@@ -309,23 +308,6 @@ def test_further_typing_keeps_active_entries():
     one = build(inputs, lambda _: LETTERS)
     two = build(replace(inputs, draft="a dragon!"), lambda _: LETTERS)
     assert one.turns[:-1] == two.turns[:-1]  # the very same objects
-
-
-def test_any_contributor_can_add_messages():
-    origin = Origin(OriginKind.LORE, "note", "Author's note")
-    line = ResolvedMessage(
-        said("NOTE {{user}}", insertion_point=-2), origin, "The author wants it."
-    )
-
-    def authors_note(_: Inputs, __: Counter) -> Contribution:
-        return Contribution((line,), (Note(Level.INFO, "mine", "A note of mine."),))
-
-    inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D")
-    envelope = build(inputs, lambda _: LETTERS, (authors_note, authors_note))
-    assert order(envelope) == "NOTE User NOTE User U1 D"
-    assert envelope.turns[0].origin == origin
-    assert envelope.turns[0].placement.rule.startswith("The author wants it. Its depth 2 is")
-    assert codes(envelope) == ["mine", "mine"]
 
 
 KEY_TEXTS = st.sampled_from(["a", "b", "ab", "c#1", "/a.b/", "你", "{{user}}", ""])

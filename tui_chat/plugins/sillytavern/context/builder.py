@@ -1,7 +1,7 @@
 """SillyTavern's context builder: what the model will see with one of its presets.
 
 0. The conversation begins as with the core's builder: a summary stands for earlier messages, the
-   user message that ends the branch takes the draft's place, contributors add messages.
+   user message that ends the branch takes the draft's place, lorebooks add messages.
 1. `scan` groups the messages. The main prompt keeps its place where its triggers leave it out, if
    the card has one. Macros are expanded: the variables of the card first, then the preset, the
    example dialogues, and the conversation, newest message first.
@@ -37,7 +37,7 @@ from tui_chat.context.builder import (
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.generation import uses_prefill
 from tui_chat.context.history_costs import history_costs
-from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Contributor, Inputs
+from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
     resolve_preset_message,
@@ -48,10 +48,9 @@ from tui_chat.context.scan import (
     group_messages,
     is_sent,
     resolve_messages,
-    with_contributed,
 )
 from tui_chat.context.sent_texts import profile_notes
-from tui_chat.context.session_texts import expand_places, session_lines
+from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note, Placement, Turn
@@ -109,16 +108,16 @@ def _lore(inputs: Inputs, count: Counter) -> Contribution:
     return activate_lorebooks(inputs, count)
 
 
-def build_context(
-    inputs: Inputs, counter: CounterOf, contributors: Sequence[Contributor] = ()
-) -> ChatEnvelope:
+def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     """Decide what the model will see. Pure; raises nothing, and reports problems in notes."""
-    request = begin(with_own_texts(inputs), counter, (_lore, *contributors))
-    inputs, notes, places = request.inputs, request.notes, request.contributed.places
+    request = begin(with_own_texts(inputs), counter)
+    inputs, notes = request.inputs, request.notes
+    lore = _lore(inputs, request.count)
+    places = lore.places
     policies = policies_of(inputs.preset)
     role_prompt = _role_prompt(inputs, notes)
-    groups = _scan(request)
-    notes += (*groups.notes, *request.contributed.notes)
+    groups = _scan(inputs, lore)
+    notes += (*groups.notes, *lore.notes)
     scripts = RequestScripts(inputs, notes)
     expander = CardExpander(inputs, notes, scripts)
     expand_places(expander, places)
@@ -152,18 +151,19 @@ def build_context(
             turns = tuple(system_first(turns, inputs.user_name, inputs.char_name))
         if policies.system_as_user:
             turns = tuple(system_as_user(turns))
-    unsent = _unsent_notes(request, parts, turns)
+    unsent = _unsent_notes(request, parts, turns, places)
     return finish(request, parts, replace(content, turns=turns), unsent)
 
 
-def _unsent_notes(request: Request, parts: Parts, turns: Sequence[Turn]) -> Iterator[Note]:
+def _unsent_notes(
+    request: Request, parts: Parts, turns: Sequence[Turn], places: Places
+) -> Iterator[Note]:
     """Yield warnings about texts that a request does not carry."""
     inputs, skipped = request.inputs, any(n.code == "role-prompt-skipped" for n in request.notes)
     if parts.role_prompt is None and not skipped:
         yield from prompt_notes(inputs, turns)
     yield from role_notes(inputs, turns, chain.from_iterable(parts.fillings.values()))
     yield from profile_notes(inputs, turns)
-    places = request.contributed.places
     yield from lore_notes(places, parts.expander, turns, inputs.preset)
 
 
@@ -178,15 +178,14 @@ def _role_prompt(inputs: Inputs, notes: list[Note]) -> ResolvedMessage | None:
     return None
 
 
-def _scan(request: Request) -> MessageGroups:
-    inputs, contributed = request.inputs, request.contributed
+def _scan(inputs: Inputs, lore: Contribution) -> MessageGroups:
     policies = policies_of(inputs.preset)
     is_joined = policies.depths == "joined"
-    session = session_lines(inputs, contributed.places, keeps_blank=is_joined)
+    session = session_lines(inputs, lore.places, keeps_blank=is_joined)
     role = inputs.active_role
     return _groups(
         inputs.preset,
-        (*contributed.messages, *session),
+        (*lore.messages, *session),
         inputs.chat.kind,
         role if role is not None and role.character is not None else None,
     )
@@ -215,7 +214,10 @@ def _groups(
     )
     placed, others = with_attached(places, added, notes)
     needs_anchor = policies.without_anchor == "not_sent"
-    groups = group_messages(preset, with_contributed(placed, others), needs_anchor=needs_anchor)
+    anchors = (at for at, line in enumerate(placed) if line.message.type == "chat_history")
+    at = next(anchors, len(placed))
+    placed[at:at] = others
+    groups = group_messages(preset, placed, needs_anchor=needs_anchor)
     groups.notes[:0] = notes
     return groups
 
