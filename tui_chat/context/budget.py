@@ -139,13 +139,8 @@ def budget_notes(budget: Budget, dropped: int) -> Iterator[Note]:
         )
         yield Note(Level.ERROR, "over-budget", sentence)
     if dropped:
-        messages = "message" if dropped == 1 else "messages"
-        which = f"{dropped:,} {messages} ({budget.dropped:,} tokens{about})"
-        sentence = f"The oldest {which} did not fit into the budget and are not sent."
-        if dropped == 1:
-            sentence = sentence.replace("oldest 1 message", "oldest message").replace(
-                "are not sent", "is not sent"
-            )
+        which = "message does" if dropped == 1 else f"{dropped:,} messages do"
+        sentence = f"The oldest {which} not fit into the budget ({budget.dropped:,} tokens{about})."
         yield Note(Level.WARNING, "history-dropped", sentence)
 
 

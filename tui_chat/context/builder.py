@@ -300,7 +300,7 @@ def finish(
     that it does not carry.
     """
     inputs, count, asked = request.inputs, request.count, request.parameters
-    muted = muted_costs(request.muted, count)
+    left_out, muted_tokens = muted_costs(request.muted, count)
     has_parts = any(map(attrgetter("parts"), inputs.history))
     budget = Budget(
         limit=request.limit,
@@ -313,14 +313,14 @@ def finish(
         ratio=count.ratio,
         how=how_counted(count, guessed=bool(inputs.tools) or has_parts),
         tools=tool_costs(inputs.tools or (), count),
-        muted=muted.tokens,
+        muted=muted_tokens,
     )
     notes = [
         *request.notes,
         *budget_notes(budget, len(content.dropped)),
         *content.notes,
         *summary_notes(request.summarized),
-        *muted_notes(request.muted, muted.tokens),
+        *muted_notes(request.muted, muted_tokens),
     ]
     if not any(note.level is Level.ERROR for note in content.notes):  # it says that little fits
         notes += unsent
@@ -333,7 +333,7 @@ def finish(
         parameters=asked,
         tools=inputs.tools,
         dropped=content.dropped,
-        muted=muted.left_out,
+        muted=left_out,
         notes=tuple(notes),
         budget=budget,
         tokens=content.tokens,

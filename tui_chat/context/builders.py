@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tui_chat.context.builder import CounterOf, build_context
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.parameters import parameters
-from tui_chat.context.rules import require_rules
+from tui_chat.context.rules import load_rules
 from tui_chat.errors import InputError
 from tui_chat.extensions import FIRST_BUILDER, load_named, missing_plugin, plugins
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -32,7 +32,7 @@ def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     try:
         name = inputs.preset.builder_name or _needed_builder(inputs)
         builder = builder_named(name)
-        require_rules(inputs.preset)
+        load_rules(inputs.preset)
         envelope = builder(inputs, counter)
         if not isinstance(envelope, ChatEnvelope):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
             raise InputError(f"The builder {name} returned no envelope.")

@@ -14,22 +14,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, repeat
 from operator import attrgetter, is_not
 
-from tui_chat.context.history import summary_of
+from tui_chat.context.history import dropped_turn, summary_of
 from tui_chat.context.history_costs import history_turn
 from tui_chat.context.reduced_message import Reduction, reduce_message
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Dropped, Level, Note
+from tui_chat.models.envelope import Dropped, Level, Note, Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import NOT_MUTED, Message, MessageOrigin
 from tui_chat.tokens import Counter
-
-_PREVIEW = 80
-"""Characters of a message that is listed as not sent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,50 +184,35 @@ def _without_kept(message: Message) -> Message:
     return replace(message, semantics=replace(message.semantics, kept_as=None))
 
 
-@dataclass(frozen=True, slots=True)
-class MutedCosts:
-    """What is muted, with its tokens."""
-
-    left_out: tuple[Dropped, ...] = ()
-    tokens: int = 0
-    """Of the messages and of the parts that are not sent."""
-
-
-_NOTHING = MutedCosts()
-
-
-def muted_costs(muted: MutedHistory, counter: Counter) -> MutedCosts:
-    """Return what is muted as `counter` counts it."""
-    return _count(muted, counter) if muted.left_out or muted.reduced else _NOTHING
+def muted_costs(muted: MutedHistory, counter: Counter) -> tuple[tuple[Dropped, ...], int]:
+    """Return the muted messages with their tokens, and the tokens of all that is muted."""
+    return _count(muted, counter) if muted.left_out or muted.reduced else ((), 0)
 
 
 @recent_memo()
-def _count(muted: MutedHistory, counter: Counter) -> MutedCosts:
-    turns = [history_turn(message) for message in muted.left_out]
-    costs = counter.each(turns)
-    before = counter.each([history_turn(stored) for stored, _ in muted.reduced])
-    after = counter.each([history_turn(sent) for _, sent in muted.reduced])
-    left_out = tuple(
-        Dropped(turn.origin, turn.role, " ".join(turn.text.plain[:200].split())[:_PREVIEW], cost)
-        for turn, cost in zip(turns, costs, strict=True)
-    )
-    return MutedCosts(left_out, sum(costs) + sum(before) - sum(after))
+def _count(muted: MutedHistory, counter: Counter) -> tuple[tuple[Dropped, ...], int]:
+    def costs(messages: Iterable[Message]) -> Iterator[tuple[Turn, int]]:
+        turns = [history_turn(message) for message in messages]
+        return zip(turns, counter.each(turns), strict=True)
+
+    left_out = tuple(dropped_turn(turn, cost) for turn, cost in costs(muted.left_out))
+    before = sum(cost for _, cost in costs(stored for stored, _ in muted.reduced))
+    after = sum(cost for _, cost in costs(sent for _, sent in muted.reduced))
+    return left_out, sum(each.tokens for each in left_out) + before - after
 
 
 def muted_notes(muted: MutedHistory, tokens: int) -> Iterator[Note]:
     """Yield notes on what is muted, and on what is sent though it is muted."""
-    parts = [
-        *((_counted(len(muted.left_out), "message"),) if muted.left_out else ()),
-        *((_counted(muted.parts, "part"),) if muted.parts else ()),
-        *((f"the reasoning of {_counted(muted.reasoning, 'message')}",) if muted.reasoning else ()),
-    ]
-    if parts:
-        what = " and ".join((", ".join(parts[:-1]), parts[-1])) if parts[1:] else parts[0]
-        is_one = len(muted.left_out) + muted.parts + muted.reasoning == 1
-        does = "is" if is_one or parts[0].startswith("the") else "are"
-        about = f": about {_counted(tokens, 'token')}" if tokens else ""
+    counts = (
+        (len(muted.left_out), _counted(len(muted.left_out), "message")),
+        (muted.parts, _counted(muted.parts, "part")),
+        (muted.reasoning, f"the reasoning of {_counted(muted.reasoning, 'message')}"),
+    )
+    listed = ", ".join(words for count, words in counts if count)
+    if listed:
+        about = f" (about {_counted(tokens, 'token')})" if tokens else ""
         first = next(chain(muted.left_out, (stored for stored, _ in muted.reduced)))
-        sentence = f"{what[0].upper()}{what[1:]} {does} muted and not sent{about}."
+        sentence = f"Muted and not sent: {listed}{about}."
         yield Note(Level.INFO, "history-muted", sentence, MessageOrigin(first))
     if muted.demanded:
         sentence = (

@@ -9,7 +9,7 @@ from typing import Literal
 
 from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
 from tui_chat.errors import InputError
-from tui_chat.extensions import BuilderPath, Plugin, load_part, parts
+from tui_chat.extensions import load_part, parts
 from tui_chat.hooks import failed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
@@ -49,25 +49,19 @@ CORE_RULES = BuilderRules()
 @Memo
 def rules_of(preset: Preset) -> BuilderRules:
     """Return the rules of a preset's builder; the core's where it is missing."""
+    try:
+        return load_rules(preset)
+    except InputError:  # a note of the request says so
+        return CORE_RULES
+
+
+def load_rules(preset: Preset) -> BuilderRules:
+    """Return the same. Raises InputError if they cannot be used."""
     name = preset.builder_name
     for plugin, builder in parts("builders") if name else ():
         if builder.name == name and builder.rules:
-            try:
-                return _loaded_rules(plugin, builder, preset)
-            except InputError:  # a note of the request says so
-                return CORE_RULES
+            rules = load_part(plugin, builder.rules)(preset)
+            if isinstance(rules, BuilderRules):
+                return rules
+            raise failed(plugin.name, f"builder {name}", TypeError("its rules are none"))
     return CORE_RULES
-
-
-def require_rules(preset: Preset) -> None:
-    """Raise InputError if the rules of a preset's builder cannot be used."""
-    for plugin, builder in parts("builders"):
-        if builder.name == preset.builder_name and builder.rules:
-            _loaded_rules(plugin, builder, preset)
-
-
-def _loaded_rules(plugin: Plugin, builder: BuilderPath, preset: Preset) -> BuilderRules:
-    rules = load_part(plugin, builder.rules)(preset)
-    if not isinstance(rules, BuilderRules):
-        raise failed(plugin.name, f"builder {builder.name}", TypeError("its rules are none"))
-    return rules

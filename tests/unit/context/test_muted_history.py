@@ -280,15 +280,15 @@ def test_a_muted_message_is_never_in_the_budget():
 @each_row(
     ("history", "sentence"),
     [
-        ((muted(U1), A1), "1 message is muted and not sent: about 6 tokens."),
-        ((muted(U1), muted(A1), U2), "2 messages are muted and not sent: about 12 tokens."),
+        ((muted(U1), A1), "Muted and not sent: 1 message (about 6 tokens)."),
+        ((muted(U1), muted(A1), U2), "Muted and not sent: 2 messages (about 12 tokens)."),
         (
             (
                 calling("T", "x"),
                 muted(result("x")),
                 muted(replace(U1, parts=(PICTURE,)), parts=(0,)),
             ),
-            "1 message and 1 part are muted and not sent: about ",
+            "Muted and not sent: 1 message, 1 part (about ",
         ),
         (
             (
@@ -299,7 +299,7 @@ def test_a_muted_message_is_never_in_the_budget():
                     reasoning=True,
                 ),
             ),
-            "The reasoning of 1 message is muted and not sent.",
+            "Muted and not sent: the reasoning of 1 message.",
         ),
     ],
 )

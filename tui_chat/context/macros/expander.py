@@ -18,15 +18,16 @@ from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expansion import (
+    CARD,
     MACROS,
     MAX_EXPANSION,
     Declaration,
     Expansion,
-    plugin_macros,
 )
 from tui_chat.context.macros.functions import GLOBAL
 from tui_chat.context.macros.syntax import Parsed, has_macros, parse
 from tui_chat.context.resolved_message import ResolvedMessage, text_of
+from tui_chat.extensions import load_all
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, OriginKind, Text
@@ -74,7 +75,7 @@ class Expander:
 
     @cached_property
     def _plugin_macros(self) -> Mapping[str, Declaration]:
-        return plugin_macros()
+        return {each.name: each for macros in load_all("macros", tuple) for each in macros}
 
     @cached_property
     def _given(self) -> Mapping[str, str]:
@@ -110,7 +111,8 @@ class Expander:
         if not has_macros(source, is_card=is_card):
             return source
         nodes = parse(source, is_card=is_card).nodes
-        return Expansion(self, source, origin, is_card=is_card).expanded(nodes).plain
+        place = CARD if is_card else origin.kind, origin.id
+        return Expansion(self, source, origin, place).expanded(nodes).plain
 
     def expand(self, line: ResolvedMessage) -> Text:
         """Return the expanded text of a message."""
@@ -118,9 +120,9 @@ class Expander:
         if parsed is None:
             return text_of(line, {})
         message, origin = line.message, line.origin
-        run = Expansion(self, message.content, origin, is_card=line.is_card)
-        if parsed.unclosed is not None:
-            run.tell_unclosed(parsed.unclosed, line.called)
+        place = CARD if line.is_card else origin.kind, origin.id
+        run = Expansion(self, message.content, origin, place)
+        run.tell_unclosed(parsed.unclosed, line.called)
         if message.requires and not run.has_value(message.requires):
             text = NOTHING
             self.without_value.add(origin.id)

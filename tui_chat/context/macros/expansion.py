@@ -1,40 +1,32 @@
-"""Macros: how one is declared, and the expansion of one text with the values inserted into it.
+"""Macros: how one is declared, and the expansion of a text with the values inserted into it.
 
-A macro is a function of a `MacroCall` that `macro` decorates: it returns what replaces the macro,
-and raises `NotExpanded` for arguments that it cannot use. Completion, help and the count of
-arguments come from the declaration. A plugin has a tuple of declarations.
-
-1. The arguments of a macro are expanded before it; its result is not parsed again, so text of the
-   user or the model cannot bring in macros. Only text of an author is expanded where it is
-   inserted: the values of the preset's and the session's variables, the profile, a card.
-2. No text is lost. A macro that is unknown or has unusable arguments stays as it is written, with a
-   note; the macros inside it are expanded. Nothing here raises.
-3. A macro stays as it is written if it is nested more than `MAX_DEPTH` deep (values count), if it
-   would insert a value into itself, or more than `MAX_VALUES` values; or if all results of the
-   request together would exceed the room that it has.
-4. Literal characters keep their origin and their offset in it. The result of a macro has the origin
+1. A macro is a function of a `MacroCall`, declared with `macro`. Its arguments are expanded before
+   it. Its result is not parsed again, so text of the user or the model cannot bring in macros: only
+   text of an author is expanded where it is inserted (a variable's value, a profile, a card).
+2. No text is lost. A macro stays as it is written, with a note, if it is unknown, has unusable
+   arguments, is nested more than `MAX_DEPTH` deep (values count), would insert a value into itself
+   or more than `MAX_VALUES`, or has no room left; the macros inside it are expanded.
+3. Literal characters keep their origin and their offset in it. The result of a macro has the origin
    `MACRO`: the macro as written, within the text it stood in.
-5. Random numbers depend on the seed, the text, and the offset of the macro in it. A value is a text
+4. Random numbers depend on the seed, the text, and the offset of the macro in it. A value is a text
    of its own: it expands to the same wherever it is inserted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from tui_chat.context.macros.syntax import Literal, Macro, Node, has_macros, parse
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_all
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Span, Text, clean
 
 if TYPE_CHECKING:
-    from tui_chat.context.inputs import Inputs
     from tui_chat.context.macros.expander import Expander
 
 MAX_EXPANSION = 2_000_000
@@ -112,27 +104,11 @@ def macro(
     return declare
 
 
-def plugin_macros() -> Mapping[str, Declaration]:
-    """Return the macros of plugins by name."""
-    return {each.name: each for macros in load_all("macros", tuple) for each in macros}
-
-
 class _TooLarge(NotExpanded):
     """A macro inserts too many or too long values."""
 
 
 # --- one macro --------------------------------------------------------------------------------
-
-
-class Source(NamedTuple):
-    """A text that is being expanded: a message's, or a value inserted into it."""
-
-    text: str
-    kind: str
-    """With `id`, distinguishes the text when random numbers are drawn."""
-    id: str
-    called: str = ""
-    """How a note cites a value: `variable “x”`; empty for the message's own text."""
 
 
 def draw_number(seed: object, *where: object) -> int:
@@ -148,11 +124,7 @@ class MacroCall:
         self.text = text
         self.macro = macro
         self.nodes = macro.arguments
-
-    @property
-    def inputs(self) -> Inputs:
-        """The inputs of the request."""
-        return self.text.expander.inputs
+        self.inputs = text.expander.inputs
 
     @cached_property
     def arguments(self) -> list[str]:
@@ -165,60 +137,62 @@ class MacroCall:
         is_scope = macro.scope is not None and nodes and nodes[0].start >= macro.scope[0]
         return _dedented(text) if is_scope and not macro.keeps_space else text
 
-    def tell(self, level: Level, code: str, what: str) -> None:
-        """Add a note that says something of the macro."""
-        written = self.text.source.text[self.macro.start : self.macro.stop]
-        self.text.tell(level, code, _shortened(written), what)
-
     def draw(self, seed: int, below: int, *more: object) -> int:
         """Draw a number from 0 up to, but not including, `below`."""
-        source = self.text.source
-        return draw_number(seed, source.kind, source.id, self.macro.start, *more) % below
+        return draw_number(seed, *self.text.place, self.macro.start, *more) % below
 
 
 # --- one text ---------------------------------------------------------------------------------
 
 
 class Expansion:
-    """One text while it is expanded; also the values that are inserted into it."""
+    """A text that is being expanded: a message's, or a value inserted into it."""
 
     def __init__(
-        self, expander: Expander, source: str, origin: Origin, *, is_card: bool = False
+        self,
+        expander: Expander,
+        source: str,
+        origin: Origin,
+        place: tuple[str, str],
+        value: str = "",
+        within: Expansion | None = None,
     ) -> None:
+        """`place` distinguishes the text when random numbers are drawn. `value` is how a note cites
+        a value that is inserted into the text `within`: `variable “x”`.
+        """
         self.expander = expander
-        self.source = Source(source, CARD if is_card else origin.kind, origin.id)
-        self.sets: list[str] = []
-        """The names of the variables that the text set."""
+        self.source = source
+        self.place = place
+        self.sets: list[str] = [] if within is None else within.sets
+        """The names of the variables that were set."""
         self._origin = origin
+        self._value = value
+        self._within = within
         self._notes: dict[tuple[str, str, str], Note] = {}
         self._results: dict[int, Sequence[Span | None]] = {}
-        """The result of each macro of `source`, by its offset: each is expanded once, or the work
-        would double with every level of nesting."""
-        self._depth = 0
-        self._values: tuple[Source, ...] = ()
-        """The values that are being expanded, the outermost first."""
+        """The result of each macro, by its offset: each is expanded once, or the work would double
+        with every level of nesting."""
+        self._depth = 0 if within is None else within._depth
         self._inserted = 0
-        """How many values the outermost of them has inserted, itself included."""
-
-    # --- notes ---
+        """How many values an outermost value has inserted."""
 
     def tell(self, level: Level, code: str, written: str, what: str, where: str = "") -> None:
         """Add a note about a macro as written, once for each spelling and each text."""
-        called, label = self.source.called, self._origin.label
-        where = where or (f"{called} in {label}" if called else label)
-        sentence = f"{written} in {where} {what}"
-        self._notes.setdefault((code, written, called), Note(level, code, sentence, self._origin))
+        label = self._origin.label
+        where = where or (f"{self._value} in {label}" if self._value else label)
+        note = Note(level, code, f"{_shortened(written)} in {where} {what}", self._origin)
+        self._notes.setdefault((code, written, self._value), note)
 
-    def tell_unclosed(self, at: int, where: str = "") -> None:
+    def tell_unclosed(self, at: int | None, where: str = "") -> None:
         """Add a note about a macro that begins at `at` and is never closed."""
-        begins = f"“{' '.join(self.source.text[at : at + 24].split())}”"
-        what = "has no “}}”; it is sent as it is written."
-        self.tell(Level.WARNING, "macro-stays", begins, what, where)
+        if at is not None:
+            what = "has no “}}”; it is sent as it is written."
+            self.tell(Level.WARNING, "macro-stays", f"“{self.source[at : at + 24]}”", what, where)
 
     def notes(self) -> tuple[Note, ...]:
         """Return the notes about the text."""
         notes = tuple(self._notes.values())
-        if not (count := len(notes) - MAX_NOTES) > 0:
+        if (count := len(notes) - MAX_NOTES) <= 0:
             return notes
         what = "1 more macro" if count == 1 else f"{count:,} more macros"
         sentence = f"There are notes about {what} of {self._origin.label}."
@@ -241,21 +215,21 @@ class Expansion:
         return Text(_trimmed(pieces))
 
     def _literal(self, start: int, stop: int) -> Span:
-        return Span(self.source.text[start:stop], self._origin, start)
+        return Span(self.source[start:stop], self._origin, start)
 
     def _result(self, macro: Macro) -> Sequence[Span | None]:
         """Return what replaces a macro; None stands for a trim."""
-        written = self.source.text[macro.start : macro.stop]
+        written = self.source[macro.start : macro.stop]
         try:
             if self._depth > MAX_DEPTH:
                 raise NotExpanded(f"is nested inside {MAX_DEPTH} macros and values")
             result = self._run(macro)
             self.take(0 if result is None else len(result))
         except NotExpanded as reason:
-            if self._values and isinstance(reason, _TooLarge):
+            if self._within is not None and isinstance(reason, _TooLarge):
                 raise  # the outermost value is inserted whole or not at all
             what = f"{reason}; it stays as it is written."
-            self.tell(Level.WARNING, reason.code, _shortened(written), what)
+            self.tell(Level.WARNING, reason.code, written, what)
             return self._as_written(macro)
         if isinstance(result, str):
             origin = Origin(OriginKind.MACRO, written, _shortened(written), within=self._origin)
@@ -295,9 +269,8 @@ class Expansion:
     def take(self, size: int) -> None:
         """Reserve room for an expansion. Raises NotExpanded if there is not enough."""
         if size > self.expander.room:
-            raise _TooLarge(
-                f"would exceed the {MAX_EXPANSION:,} characters that macros may expand to"
-            )
+            what = f"would exceed the {MAX_EXPANSION:,} characters that macros may expand to"
+            raise _TooLarge(what)
         self.expander.room -= size
 
     # --- values ---
@@ -314,35 +287,31 @@ class Expansion:
         value, was_set = self.expander.variable(name)
         if not isinstance(value, str) or was_set:
             return value
-        return self.inserted(Source(value, "variable", name, f"variable “{_shortened(name)}”"))
+        return self.inserted(value, f"variable “{_shortened(name)}”", "variable", name)
 
-    def inserted(self, value: Source) -> str:
-        """Return an author's text, its own macros expanded. Raises NotExpanded if it is being
-        expanded already, or without room for it.
+    def inserted(self, text: str, called: str, *place: str) -> str:
+        """Return an author's text, its own macros expanded; `called` is how a note cites it. Raises
+        NotExpanded if it is being expanded already, or without room for it.
         """
-        is_card = value.kind == CARD
-        if not has_macros(value.text, is_card=is_card):
-            return value.text
-        if value in self._values:
-            names = [each.called for each in self._values[self._values.index(value) :]]
-            raise NotExpanded(f"leads back to itself ({' → '.join((*names, value.called))})")
-        self._inserted = self._inserted + 1 if self._values else 1
-        if self._inserted > MAX_VALUES:
+        is_card = place[0] == CARD
+        if not has_macros(text, is_card=is_card):
+            return text
+        value = Expansion(self.expander, text, self._origin, (place[0], place[1]), called, self)
+        names, outer = [called], self
+        while outer._within is not None:
+            names.append(outer._value)
+            if (outer.source, outer.place) == (text, value.place):
+                raise NotExpanded(f"leads back to itself ({' → '.join(reversed(names))})")
+            outer = outer._within
+        outer._inserted = outer._inserted + 1 if self._within is not None else 1
+        if outer._inserted > MAX_VALUES:
             raise _TooLarge(f"inserts more than {MAX_VALUES:,} values")
-        self.take(VALUE_COST + len(value.text))
-        parsed = parse(value.text, is_card=is_card)
-        before = self.source, self._results, self._values, self._depth
-        notes = dict(self._notes)
-        self.source, self._results, self._values = value, {}, (*self._values, value)
-        if parsed.unclosed is not None:
-            self.tell_unclosed(parsed.unclosed)
-        try:
-            return self.expanded(parsed.nodes).plain
-        except _TooLarge:
-            self._notes = notes  # the others are about text that is not inserted
-            raise
-        finally:
-            self.source, self._results, self._values, self._depth = before
+        self.take(VALUE_COST + len(text))
+        parsed = parse(text, is_card=is_card)
+        value.tell_unclosed(parsed.unclosed)
+        plain = value.expanded(parsed.nodes).plain
+        self._notes |= {key: note for key, note in value._notes.items() if key not in self._notes}
+        return plain
 
     # --- conditions ---
 
@@ -353,6 +322,20 @@ class Expansion:
         value = self._named(name)
         is_true = str(name if value is None else value).strip().lower() not in _FALSE
         return is_true is not condition.startswith("!")
+
+    def has_value(self, name: str) -> bool:
+        """True if a macro has a value, or a variable one that is not blank; the profile if it goes
+        where the preset places it.
+        """
+        word, profile = name.strip().casefold(), self.expander.inputs.profile
+        if word == "persona" and (profile is None or profile.placement != "anchor"):
+            return False
+        try:
+            value = self._named(word) or ""
+        except NotExpanded:
+            return True  # it has a value, although it cannot be inserted
+        is_plain = isinstance(value, str) and word not in MACROS
+        return bool(str(value).strip() if is_plain else str(value))
 
     def _named(self, name: str) -> str | Text | None:
         """Return the value of a macro or variable that is only a name; None if it has none."""
@@ -365,20 +348,6 @@ class Expansion:
         except UnknownMacro:
             return None
         return "" if value is None else value
-
-    def has_value(self, name: str) -> bool:
-        """True if a macro has a value, or a variable one that is not blank; the profile if it goes
-        where the preset places it.
-        """
-        word, profile = name.strip().casefold(), self.expander.inputs.profile
-        if word == "persona" and (profile is None or profile.placement != "anchor"):
-            return False
-        try:
-            value = self._named(word) or ""
-            is_plain = isinstance(value, str) and word not in MACROS
-            return bool(str(value).strip() if is_plain else str(value))
-        except NotExpanded:
-            return True  # it has a value, although it cannot be inserted
 
 
 def _shortened(written: str) -> str:

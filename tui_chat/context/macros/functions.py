@@ -14,12 +14,11 @@ from tui_chat.context.macros.expansion import (
     Declaration,
     MacroCall,
     NotExpanded,
-    Source,
     macro,
-    plugin_macros,
 )
 from tui_chat.context.macros.syntax import Macro
 from tui_chat.context.parameters import parameters
+from tui_chat.extensions import load_all
 from tui_chat.models.envelope import Level
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import OriginKind, Text
@@ -56,16 +55,14 @@ def newest_message(*roles: MessageRole) -> Callable[[Inputs], str]:
     return newest
 
 
-def profile_text(inputs: Inputs) -> str:
-    """Return the profile's text."""
-    return inputs.profile.content if inputs.profile else ""
-
-
 value("{{user}}", "the profile's name", lambda inputs: inputs.user_name)
 value("{{char}}", "the role's name", lambda inputs: inputs.char_name)
 macro("{{persona}}", "the profile's text")(
     lambda call: call.text.inserted(
-        Source(profile_text(call.inputs), OriginKind.PROFILE, "profile", "the profile")
+        call.inputs.profile.content if call.inputs.profile else "",
+        "the profile",
+        OriginKind.PROFILE,
+        "profile",
     )
 )
 value("{{preset}}", "the preset's name", lambda inputs: inputs.preset.name)
@@ -187,8 +184,9 @@ def _declare_variables(scope: str, prefix: str, which: str) -> None:
     def get(call: MacroCall) -> str | Text:
         value = call.text.variable(prefix + call.arguments[0].strip())
         if value is None:
+            written = call.text.source[call.macro.start : call.macro.stop]
             what = "reads a variable that is not set; it expands to nothing."
-            call.tell(Level.INFO, "unset-variable", what)
+            call.text.tell(Level.INFO, "unset-variable", written, what)
         return value or ""
 
     def rest(call: MacroCall) -> str:
@@ -270,5 +268,6 @@ def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[Declara
         for name in variables
     )
     begin = typed.casefold()
-    every = (*MACROS.values(), *plugin_macros().values(), *given)
+    added = (each for macros in load_all("macros", tuple) for each in macros)
+    every = (*MACROS.values(), *added, *given)
     return tuple(each for each in every if each.name.startswith(begin))

@@ -13,7 +13,6 @@ from tui_chat.context.macros.expansion import (
     Declaration,
     MacroCall,
     NotExpanded,
-    Source,
     UnknownMacro,
     macro,
 )
@@ -82,7 +81,7 @@ def _declare_field(
             raise UnknownMacro("is not a macro or variable")
         text = text or ""
         text = text if name == "mesexamples" else text.strip()
-        return call.text.inserted(Source(text, CARD, name, f"variable “{name}”"))
+        return call.text.inserted(text, f"variable “{name}”", CARD, name)
 
     for each in (written, *others):
         macro(f"{{{{{each}}}}}", summary, into=_DECLARED)(run)
@@ -113,9 +112,7 @@ def _greeting(call: MacroCall) -> str:
     if not (number.isdecimal() and number.isascii() and len(number) < 5):
         raise NotExpanded("does not name a greeting by its number")
     text = card_text(call.inputs, lambda card: "".join(card.greetings[int(number) :][:1]), "")
-    return call.text.inserted(
-        Source((text or "").strip(), CARD, f"greeting {number}", "the greeting")
-    )
+    return call.text.inserted((text or "").strip(), "the greeting", CARD, f"greeting {number}")
 
 
 def _lore(call: MacroCall, name: str) -> Text | str:
