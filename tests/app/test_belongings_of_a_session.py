@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.databases import provide_database
+from tests.support.databases import made_at
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Answer, Provider, chat_text
 
@@ -78,7 +78,7 @@ async def test_nothing_of_a_purged_session_is_left(tmp_path: Path, provider: Pro
 
 
 async def test_what_an_earlier_version_left_is_removed(tmp_path: Path):
-    provide_database(tmp_path / "chat.db")
+    made_at(tmp_path / "chat.db", 19)
     stored(tmp_path, "INSERT INTO settings VALUES ('queue:gone', 'zaffre'), ('files:gone', '/q')")
     async with open_screen(tmp_path, waits=('"messages"',)) as screen:
         await screen.until(lambda: "zaffre" not in dump(tmp_path), "It stayed")

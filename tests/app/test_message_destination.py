@@ -23,12 +23,12 @@ from textual.worker import Worker, WorkerState
 from tests.support.app import burst, make_app, opened, say, screen_text, settle, until, workspace_of
 from tests.support.tables import each_row
 from tui_chat.store.branches import BranchStore
-from tui_chat.store.drafts import DraftStore, SettingStore
+from tui_chat.store.drafts import SessionTexts, SettingStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
 from tui_chat.store.requests import RequestStore, RevisionStore
 from tui_chat.store.roles import RoleStore
-from tui_chat.store.search.search import MessageSearch
+from tui_chat.store.search import MessageSearch
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui import key_queue
@@ -63,7 +63,7 @@ def slow_down(patch: pytest.MonkeyPatch, dice: random.Random) -> None:
     subjects = (
         *(
             BranchStore,
-            DraftStore,
+            SessionTexts,
             MessageStore,
             ReplyStore,
             RequestStore,

@@ -31,7 +31,7 @@ def kept_drafts(folder: Path) -> set[str]:
         return {
             text
             for (text,) in connection.execute(
-                "SELECT text FROM drafts UNION SELECT value FROM settings WHERE key = 'draft'"
+                "SELECT draft FROM sessions UNION SELECT value FROM settings WHERE key = 'draft'"
             )
         }
 

@@ -42,7 +42,7 @@ def rows(folder: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 def drafts(folder: Path) -> set[object]:
-    sql = "SELECT text FROM drafts UNION SELECT value FROM settings WHERE key = 'draft'"
+    sql = "SELECT draft FROM sessions UNION SELECT value FROM settings WHERE key = 'draft'"
     return {text for (text,) in rows(folder, sql)}
 
 

@@ -23,7 +23,7 @@ from tui_chat.cli.interpreter import (
     postpone_collections,
     share_heap,
 )
-from tui_chat.cli.output import write_error
+from tui_chat.cli.output import write_error, write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
@@ -202,9 +202,18 @@ async def open_store(common: CommonOptions, *, only_reads: bool = False) -> Asyn
 
     collect_seldom()
     path = common.database
+    say_update(path)
     opening = Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
     async with await opening as store:
         yield store
+
+
+def say_update(path: Path) -> None:
+    """Say on standard error that opening a database will take a while, if it will."""
+    from tui_chat.store.last_session import UPDATING, is_update_long
+
+    if is_update_long(path):
+        write_line(UPDATING, err=True)
 
 
 def new_id() -> str:

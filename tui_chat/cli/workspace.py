@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tui_chat import paths
-from tui_chat.cli.app import open_workspace
+from tui_chat.cli.app import open_workspace, say_update
 from tui_chat.cli.names import find, find_role, named_session
 from tui_chat.cli.output import write_line
 from tui_chat.config import Config
@@ -86,6 +86,8 @@ async def command_workspace(
     Raises InputError and StoreError.
     """
     in_memory = not create and not paths.database_file(config.data_dir).exists()
+    if not in_memory:
+        say_update(paths.database_file(config.data_dir))
     workspace = await open_workspace(
         config, remembers=False, in_memory=in_memory, only_reads=not create
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, Self
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import MessageRole
@@ -71,3 +72,15 @@ class Hit:
     """Seconds since the epoch, UTC."""
     place: HitPlace = "text"
     """The part of the message with the words."""
+
+
+class Hits(tuple[Hit, ...]):
+    """The hits of a query, in their order."""
+
+    is_ranked: bool
+    """False if too many messages have the words to be ranked, so that the newest come first."""
+
+    def __new__(cls, hits: Iterable[Hit] = (), *, is_ranked: bool = True) -> Self:
+        made = super().__new__(cls, hits)
+        made.is_ranked = is_ranked
+        return made

@@ -22,12 +22,6 @@ UNPRICED = "unknown"
 """`Entry.priced` of a reply that prices were sought for and not found, also not later."""
 
 
-CHOSEN_TOOLS, QUEUE, DRAFT_FILES = "tools/", "queue:", "files:"
-"""What the key of a setting that belongs to a session begins with, before the session's id: the
-names of its chosen tools, its queued messages, the paths of the files attached to its draft."""
-OF_SESSION = (CHOSEN_TOOLS, QUEUE, DRAFT_FILES)
-
-
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Entry:
     """A message in its session's tree, with the state of its reply."""
@@ -141,6 +135,8 @@ class NewSession:
     """The versions of the message that it opens with, with ids."""
     shown: str = ""
     """The id of the greeting that is shown."""
+    tools: str = ""
+    """The names of the tools that were chosen for it, as JSON; empty if none were."""
 
 
 class Node(NamedTuple):

@@ -2,18 +2,17 @@
 and it does so when a store is opened, so importing it costs little.
 
 store           Store: opening and closing, and one object per subject:
-sessions        session_list  branches  messages  replies  requests  transcripts  roles
-                drafts    search/
+sessions        branches  messages  replies  requests  transcripts  roles  drafts  search
                 each the class of its subject, and the functions on a transaction that others use
 stream_journal  a streaming reply on its way to the disk
 unsaved         what is only in memory while the file cannot be written to
+index           the rows of full text (words: how it holds scripts without spaces)
 rows            rows to values and back
 database        one connection, one writer, safe cancellation
-schema          versions: creating, migrating, undoing; `migrations/` holds the SQL
+schema          versions: creating and migrating; `migrations/` holds the SQL
 process_lock    which running program receives a reply, and whether it still runs
 errors          SQLite's errors as errors of ours
 last_session    the session that was open last, before the store is opened
-maintenance/    checks, backups and repair of the file
 """
 
 from typing import TYPE_CHECKING

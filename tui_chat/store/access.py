@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError, StoreBusy
+from tui_chat.errors import InputError
 from tui_chat.store import schema
 from tui_chat.store.errors import store_errors
 from tui_chat.store.schema import companion
@@ -65,22 +65,13 @@ def open_exclusively(path: Path) -> Generator[sqlite3.Connection]:
 
     Raises StoreBusy if another program has it open.
     """
-    import sqlite3
-
     require_database(path)
     with store_errors(path):
         schema.refuse_empty(path)
         schema.inspect_version(path, BUSY_SECONDS)
         with closing(schema.connect(path, 0.2)) as connection:
             connection.execute("PRAGMA foreign_keys = OFF")
-            try:
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-                connection.execute("BEGIN EXCLUSIVE")
-                connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                    raise
-                raise _in_use_error(path) from error
+            schema.lock_others_out(connection, path, 0)
             yield connection
 
 
@@ -116,14 +107,7 @@ _ALIVE_BYTE = 128
 def refuse_in_use(path: Path) -> None:
     """Raise StoreBusy if another program has the database open."""
     if is_in_use(path):
-        raise _in_use_error(path)
-
-
-def _in_use_error(path: Path) -> StoreBusy:
-    return StoreBusy(
-        f"Another program has the database {path} open.",
-        advice="Close tui-chat in all windows and try again; nothing was changed.",
-    )
+        raise schema.in_use_error(path)
 
 
 def require_database(path: Path) -> None:

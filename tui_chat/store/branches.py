@@ -20,24 +20,19 @@ from typing import Any, TypeAlias, cast
 
 from tui_chat.errors import NotYet, StoreError
 from tui_chat.models.boundary import pack
-from tui_chat.models.session import CHOSEN_TOOLS, Entry, Node, Session
+from tui_chat.models.session import Entry, Node, Session
+from tui_chat.store import index
 from tui_chat.store.database import Row, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of, json_value
-from tui_chat.store.search import index
-from tui_chat.store.sessions import (
-    copy_setting,
-    insert_session,
-    require_session,
-    set_head,
-)
+from tui_chat.store.sessions import insert_session, require_session, set_head
 from tui_chat.store.stream_journal import read_streamed_fields
 from tui_chat.store.unsaved import StoreContext
 
 PlacedRow: TypeAlias = "tuple[Row, tuple[int, int]]"
 """The arguments of `entry_of`: a row, and which of how many siblings it is."""
 
-_VISIBLE = "m.seq NOT IN (SELECT message FROM hidden_messages)"
+_VISIBLE = "m.hidden IS NULL"
 
 _BRANCH = f"""
     WITH RECURSIVE up (seq, parent_id) AS (
@@ -90,7 +85,7 @@ DESCENDANTS = """
         SELECT seq, message_id FROM messages WHERE message_id = ?
         UNION ALL
         SELECT m.seq, m.message_id FROM down JOIN messages AS m ON m.parent_id = down.message_id
-        WHERE m.seq NOT IN (SELECT message FROM hidden_messages)
+        WHERE m.hidden IS NULL
     )
 """
 
@@ -329,7 +324,7 @@ async def sibling_ids(tx: Transaction, session_id: str, parent_id: str | None) -
     """Return the messages that follow `parent_id` (None: the first ones), oldest first."""
     rows = await tx.rows(
         "SELECT message_id FROM messages WHERE session_id = ? AND parent_id IS ? "
-        "AND seq NOT IN (SELECT message FROM hidden_messages) ORDER BY seq",
+        "AND hidden IS NULL ORDER BY seq",
         *(session_id, parent_id),
     )
     return [message_id for (message_id,) in rows]
@@ -353,8 +348,7 @@ async def check_parent(tx: Transaction, session_id: str, parent_id: str | None) 
     if parent_id is None:
         return
     row = await tx.row(
-        "SELECT seq IN (SELECT message FROM hidden_messages) FROM messages "
-        "WHERE message_id = ? AND session_id = ?",
+        "SELECT hidden IS NOT NULL FROM messages WHERE message_id = ? AND session_id = ?",
         *(parent_id, session_id),
     )
     if row is None:
@@ -416,7 +410,7 @@ async def _fork(
             for (old_id, fresh_id), parent_id in zip(fresh.items(), parents, strict=False)
         ],
     )
-    await index.add_stored(tx, "session_id = ?", made.session_id)
+    await index.put_stored(tx, made.session_id)
     recipes = await tx.rows(
         f"{_PATH} SELECT r.seq, r.message_id, r.recipe FROM up JOIN requests AS r "
         "USING (message_id) ORDER BY r.seq",
@@ -429,10 +423,10 @@ async def _fork(
         [(fresh[old_id], _with_new_ids(recipe, fresh), seq) for seq, old_id, recipe in recipes],
     )
     await tx.run(
-        "INSERT INTO variables SELECT ?, key, value FROM variables WHERE session_id = ?",
-        *(made.session_id, session_id),
+        "UPDATE sessions SET (variables, tools) = "
+        "(SELECT variables, tools FROM sessions WHERE session_id = ?) WHERE session_id = ?",
+        *(session_id, made.session_id),
     )
-    await copy_setting(tx, CHOSEN_TOOLS, session_id, made.session_id)
     await set_head(tx, made.session_id, fresh[message_id])
     return await require_session(tx, made.session_id)
 

@@ -1,8 +1,10 @@
-"""Drafts, and settings of the program such as the last session."""
+"""Settings of the program, and texts that belong to a session, such as its draft."""
+# ruff: noqa: S608 - only our own column names are put into SQL
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.sessions import require_session
@@ -43,34 +45,6 @@ class SettingStore:
 
         await self._unsaved.write(f"setting {key}", value, work)
 
-    def is_saved(self, key: str) -> bool:
-        """False if a setting is in memory only until the file can be written to."""
-        return self._unsaved.get(f"setting {key}") is None
-
-    async def update(
-        self,
-        key: str,
-        change: Callable[[str], str],
-        value: str,
-        committed: Callable[[str], object],
-    ) -> None:
-        """Change a setting from its stored value, empty if it was never set, in one transaction, so
-        that another window's change is not lost. Raises StoreError.
-
-        A change that cannot be written is made once it can, from what is stored by then; until then
-        the setting is `value`. `committed` is called with the new value once it is stored.
-        """
-
-        async def work(tx: Transaction) -> str:
-            row = await tx.row("SELECT value FROM settings WHERE key = ?", key)
-            before = "" if row is None else row[0]
-            after = change(before)
-            if after != before:
-                await tx.run(_SET, key, after)
-            return after
-
-        await self._unsaved.write(f"setting {key}", value, work, committed)
-
     async def beginning_with(self, prefix: str) -> dict[str, str]:
         """Return the settings whose keys begin so, by key, in the order in which they were set."""
         sql = "SELECT key, value FROM settings WHERE substr(key, 1, ?) = ? ORDER BY rowid"
@@ -85,53 +59,82 @@ class SettingStore:
         await self._database.write(work)
 
 
-class DraftStore:
-    """The draft of each session."""
+class SessionTexts:
+    """One text of each session; empty if there is none."""
 
-    def __init__(self, database: Database, unsaved: UnsavedTexts) -> None:
+    def __init__(
+        self,
+        database: Database,
+        unsaved: UnsavedTexts,
+        column: Literal["draft", "files", "queue", "tools"],
+    ) -> None:
         self._database = database
         self._unsaved = unsaved
+        self._column = column
 
     async def get(self, session_id: str) -> str:
-        """Return the draft of a session; empty if there is none."""
-        unsaved = self._unsaved.get(f"draft {session_id}")
+        """Return the text of a session."""
+        unsaved = self._unsaved.get(self._key(session_id))
         if unsaved is not None:
             return unsaved
-        return await self._database.read(lambda tx: find_draft(tx, session_id))
+        return await self._database.read(lambda tx: self._read(tx, session_id))
 
     async def save(self, session_id: str, text: str) -> None:
-        """Save the draft of a session; an empty text removes it.
+        """Set the text of a session.
 
-        Raises `RecordGone` if the session is gone, another `StoreError` if the draft is in
+        Raises `RecordGone` if the session is gone, another `StoreError` if the text is in
         memory only until the file can be written to.
         """
-        await self._unsaved.write(
-            f"draft {session_id}", text, lambda tx: save_draft(tx, session_id, text)
-        )
 
+        async def work(tx: Transaction) -> None:
+            await require_session(tx, session_id)
+            await self._write(tx, session_id, text)
 
-async def find_draft(tx: Transaction, session_id: str) -> str:
-    """Return the draft of a session; empty if there is none."""
-    row = await tx.row("SELECT text FROM drafts WHERE session_id = ?", session_id)
-    return "" if row is None else row[0]
+        await self._unsaved.write(self._key(session_id), text, work)
 
+    async def update(
+        self,
+        session_id: str,
+        change: Callable[[str], str],
+        value: str,
+        committed: Callable[[str], object],
+    ) -> None:
+        """Change the text of a session from the stored one, in one transaction, so that another
+        window's change is not lost. Raises StoreError.
 
-async def save_draft(tx: Transaction, session_id: str, text: str) -> None:
-    """Save the draft of a session; an empty text removes it."""
-    if not text:
-        await tx.run("DELETE FROM drafts WHERE session_id = ?", session_id)
-        return
-    await require_session(tx, session_id)
-    await tx.run(
-        "INSERT INTO drafts (session_id, text) VALUES (?, ?) "
-        "ON CONFLICT (session_id) DO UPDATE SET text = excluded.text",
-        *(session_id, text),
-    )
+        A change that cannot be written is made once it can, from what is stored by then; until then
+        the text is `value`. `committed` is called with the new text once it is stored.
+        """
+
+        async def work(tx: Transaction) -> str:
+            before = await self._read(tx, session_id)
+            after = change(before)
+            if after != before:
+                await self._write(tx, session_id, after)
+            return after
+
+        await self._unsaved.write(self._key(session_id), value, work, committed)
+
+    def is_saved(self, session_id: str) -> bool:
+        """False if a text is in memory only until the file can be written to."""
+        return self._unsaved.get(self._key(session_id)) is None
+
+    def _key(self, session_id: str) -> str:
+        return f"{self._column} {session_id}"
+
+    async def _read(self, tx: Transaction, session_id: str) -> str:
+        sql = f"SELECT {self._column} FROM sessions WHERE session_id = ?"
+        row = await tx.row(sql, session_id)
+        return "" if row is None else row[0]
+
+    async def _write(self, tx: Transaction, session_id: str, text: str) -> None:
+        sql = f"UPDATE sessions SET {self._column} = ? WHERE session_id = ?"
+        await tx.run(sql, text, session_id)
 
 
 async def drop_sent_draft(tx: Transaction, session_id: str, text: str) -> None:
     """Remove the draft if it is the text of the sent message; another text is a new draft."""
-    await tx.run("DELETE FROM drafts WHERE session_id = ? AND text = ?", session_id, text)
-    await tx.run(
-        "UPDATE settings SET value = '' WHERE key = ? AND value = ?", *(NEW_CHAT_DRAFT, text)
-    )
+    sql = "UPDATE sessions SET draft = '' WHERE session_id = ? AND draft = ?"
+    await tx.run(sql, session_id, text)
+    sql = "UPDATE settings SET value = '' WHERE key = ? AND value = ?"
+    await tx.run(sql, NEW_CHAT_DRAFT, text)

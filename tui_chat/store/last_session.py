@@ -1,4 +1,6 @@
-"""The session that was open last, read before the store is opened: the first frame names it."""
+"""What is read of a database before the store is opened: the session that was open last, which the
+first frame names, and whether the database has to be updated.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,26 @@ from pathlib import Path
 from tui_chat.models.session import LastSession
 
 NEW_CHAT = LastSession("", "New chat")
+
+UPDATING = "Updating the database …"
+_LARGE = 20_000_000
+"""Bytes of a database whose update takes more than a moment."""
+
+
+def is_update_long(path: Path) -> bool:
+    """Return True if opening a database will update it, which takes more than a moment."""
+    import sqlite3
+
+    from tui_chat.store import schema
+
+    try:
+        if path.stat().st_size < _LARGE:
+            return False
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+            return schema.version_of(connection) < len(schema.migrations())
+    except (sqlite3.Error, OSError):
+        return False
 
 
 def read_last_session(path: Path) -> LastSession | None:

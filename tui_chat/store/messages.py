@@ -9,7 +9,6 @@ from dataclasses import replace
 from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message, Muted
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.models.usage import NO_USAGE
 from tui_chat.store.branches import (
@@ -23,6 +22,7 @@ from tui_chat.store.branches import (
 )
 from tui_chat.store.database import Transaction, writes
 from tui_chat.store.errors import decoding
+from tui_chat.store.index import put_message, put_messages
 from tui_chat.store.rows import (
     CACHE_LOSS,
     MUTED,
@@ -31,13 +31,6 @@ from tui_chat.store.rows import (
     json_text,
     json_texts,
     usage_values,
-)
-from tui_chat.store.search.index import (
-    add_attachments,
-    add_messages,
-    add_new_message,
-    add_secondary_texts,
-    allow_more_segments,
 )
 from tui_chat.store.sessions import append_to_branch, create_session, require_session, set_head
 from tui_chat.store.unsaved import StoreContext
@@ -93,7 +86,7 @@ class MessageStore:
             "JOIN sessions AS s USING (session_id) "
             "WHERE m.seq IN (SELECT seq FROM messages ORDER BY created DESC, seq DESC LIMIT ?) "
             "AND m.message_role = 'user' AND m.content <> '' AND s.deleted IS NULL "
-            "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+            "AND m.hidden IS NULL "
             "ORDER BY m.created DESC, m.seq DESC LIMIT ?",
             *(longest, _PROMPTS_SCANNED, limit),
         )
@@ -212,8 +205,8 @@ async def _hide(tx: Transaction, message_id: str, now: float) -> None:
         *(message_id, head and head[0], now, session_id),
     )
     await tx.run(
-        f"{DESCENDANTS} INSERT INTO hidden_messages (message, deletion) "
-        "SELECT seq, (SELECT seq FROM deletions WHERE message_id = ?) FROM down",
+        f"{DESCENDANTS} UPDATE messages SET hidden = (SELECT seq FROM deletions "
+        "WHERE message_id = ?) WHERE seq IN (SELECT seq FROM down)",
         *(message_id, message_id),
     )
     if head is not None:
@@ -242,6 +235,8 @@ async def _unhide(tx: Transaction, message_id: str) -> None:
 async def begin_session(tx: Transaction, new: NewSession, now: float) -> Session:
     """Store a session with its greetings."""
     session = await create_session(tx, new.session, now)
+    sql = "UPDATE sessions SET tools = ? WHERE session_id = ?"
+    await tx.run(sql, new.tools, session.session_id)
     entries = [Entry(message) for message in new.greetings]
     for entry in entries:
         await insert_message(tx, entry, InsertPosition(session.session_id, now))
@@ -255,7 +250,7 @@ async def insert_message(tx: Transaction, entry: Entry, placement: InsertPositio
     """Add an entry, whose parent was checked, to tree and index. Return it with its place."""
     [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, placement))
     if entry.status != "streaming":
-        await add_new_message(tx, seq, entry.message.content, *json_texts(entry.message))
+        await put_message(tx, seq, entry.message.content, *json_texts(entry.message))
     return await with_siblings_counted(tx, entry, placement.session_id)
 
 
@@ -309,20 +304,13 @@ async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPo
     await tx.run_many(
         _COUNT, [(new, min(tokens, 4 * 10**18), key) for key, (new, tokens) in counts.items()]
     )
-    await allow_more_segments(tx)
-    await add_messages(
-        tx, ((seq, entry.message.content) for seq, (entry, _) in enumerate(added, first))
-    )
-    await add_secondary_texts(
+    await put_messages(
         tx,
         (
-            (seq, *json_texts(entry.message)[1:])
+            (seq, entry.message.content, *json_texts(entry.message))
             for seq, (entry, _) in enumerate(added, first)
-            if entry.message.tool_calls or entry.message.semantics is not NO_MESSAGE_SEMANTICS
         ),
     )
-    if any(entry.message.parts for entry, _ in added):
-        await add_attachments(tx, "m.seq >= ? AND m.parts <> ''", first)
 
 
 _COUNT = """

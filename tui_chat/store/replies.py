@@ -23,6 +23,7 @@ from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Transaction, writes
 from tui_chat.store.drafts import drop_sent_draft
 from tui_chat.store.errors import store_errors
+from tui_chat.store.index import put_message
 from tui_chat.store.messages import (
     InsertPosition,
     begin_session,
@@ -39,7 +40,6 @@ from tui_chat.store.rows import (
     json_texts,
     usage_values,
 )
-from tui_chat.store.search.index import add_new_message, add_stored, remove_messages
 from tui_chat.store.sessions import (
     append_to_branch,
     refresh_status,
@@ -268,7 +268,6 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
     stored, and its session. Raises `RecordGone` if there is no such message.
     """
     message = entry.message
-    await remove_messages(tx, "m.message_id = ?", message.id)  # one that had ended before
     json_columns = json_texts(message)
     row = await tx.row(
         _FINISH,
@@ -281,7 +280,7 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
         raise RecordGone("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
-    await add_new_message(tx, seq, message.content, *json_columns)
+    await put_message(tx, seq, message.content, *json_columns)
     return entry_of(tuple(stored)), session_id
 
 
@@ -294,18 +293,18 @@ async def _owners(tx: Transaction) -> list[str]:
 async def _interrupt_replies(tx: Transaction, token: str) -> int:
     """End the replies of a program that is gone, with what had arrived; return their number."""
     streaming = await tx.rows(
-        "SELECT message_id, session_id FROM messages WHERE status = 'streaming' AND owner = ?",
+        "SELECT message_id, session_id, seq FROM messages WHERE status = 'streaming' AND owner = ?",
         token,
     )
-    for entry_id, session_id in streaming:
+    for entry_id, session_id, seq in streaming:
         fields = await read_streamed_fields(tx, entry_id)
+        columns = fields["content"], fields["parts"], fields["tool_calls"], fields["semantics"]
         await tx.run(
             "UPDATE messages SET content = ?, parts = ?, tool_calls = ?, semantics = ?, "
             "status = 'interrupted', owner = '' WHERE message_id = ?",
-            *(fields["content"], fields["parts"], fields["tool_calls"], fields["semantics"]),
-            entry_id,
+            *(*columns, entry_id),
         )
         await drop_changes(tx, entry_id)
-        await add_stored(tx, "message_id = ?", entry_id)
+        await put_message(tx, seq, *columns)
         await refresh_status(tx, session_id)
     return len(streaming)

@@ -183,7 +183,7 @@ class RequestStore:
             f"SELECT r.message_id, {_COLUMNS} FROM messages AS m "
             "JOIN requests AS r USING (message_id) LEFT JOIN received USING (message_id) "
             "WHERE m.session_id = ?1 AND copied = 0 AND r.endpoint = ?2 "
-            "AND m.seq NOT IN (SELECT message FROM hidden_messages) "
+            "AND m.hidden IS NULL "
             "AND (m.status = 'complete' OR received.status BETWEEN 200 AND 299 "
             "OR (received.status IS NULL AND m.content <> '')) "
             "AND (?3 = '' OR r.seq < (SELECT seq FROM requests WHERE message_id = ?3)) "
@@ -225,7 +225,7 @@ class RequestStore:
             "FROM sessions AS s JOIN messages AS m USING (session_id) "
             "JOIN requests AS r USING (message_id) "
             "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND s.deleted IS NULL "
-            "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
+            "AND m.hidden IS NULL ORDER BY r.seq",
             session_id,
         )
         return tuple(map(_call_of, rows))
@@ -289,7 +289,7 @@ async def find_requests(
     rows = await tx.rows(
         f"SELECT r.message_id, {_COLUMNS if bodies else _COLUMNS_WITHOUT_BODY} "
         "FROM messages AS m JOIN requests AS r USING (message_id) WHERE m.session_id = ? "
-        "AND m.seq NOT IN (SELECT message FROM hidden_messages) ORDER BY r.seq",
+        "AND m.hidden IS NULL ORDER BY r.seq",
         session_id,
     )
     return tuple(map(_sent_of, rows))

@@ -9,6 +9,7 @@ from dataclasses import replace
 from tui_chat.errors import InputError
 from tui_chat.models.boundary import pack
 from tui_chat.models.role import Role
+from tui_chat.store import index
 from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.rows import ROLE, SETTINGS, character_of, role_of
 
@@ -68,6 +69,7 @@ async def save_role(tx: Transaction, role: Role, now: float, picture: bytes = b"
         *(role.role_id, role.name, role.system_prompt, role.model),
         *(SETTINGS.text(role.settings), role.preset, role.status, now, now),
     )
+    await index.put_role(tx, role.role_id)
     if role.character is not None:
         await tx.run(
             "INSERT INTO characters (role_id, character, picture) VALUES (?, ?, ?) "

@@ -2,9 +2,10 @@
 
 1. The version is SQLite's `user_version`; 0 is an empty file. Migration N leads from N-1 to N. They
    are the numbered SQL files in `migrations`; the way back is the backup.
-2. A migration and the new version are committed together, by one script that begins with a check of
-   the version: if two programs start at the same time, one migrates.
-3. Before a database with content is migrated, a backup is made beside it.
+2. A migration and the new version are committed together, in a transaction that begins with a
+   check of the version: if two programs start at the same time, one migrates.
+3. Before a database with content is migrated, other programs are locked out, since one of an older
+   version would go on with tables that are gone, and a backup is made beside it.
 4. A file that is newer, damaged or another program's is refused and not changed: it is first
    inspected through a read-only connection.
 
@@ -14,14 +15,14 @@ Everything here is synchronous and opens its own connection; `Store.open` runs i
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
+from tui_chat.errors import InputError, StoreBusy, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.store.backup import back_up, create_private, publish
@@ -48,6 +49,17 @@ class Migration:
     name: str
     up: str
     """SQL that leads from `number - 1` to `number`."""
+    fill: Callable[[sqlite3.Connection], None] | None = None
+    """What follows the SQL, in the same transaction, if content cannot be computed in SQL."""
+
+
+def _fill_texts(connection: sqlite3.Connection) -> None:
+    from tui_chat.store.index import rebuild
+
+    rebuild(connection)
+
+
+_FILLS = {20: _fill_texts}
 
 
 @cache
@@ -60,7 +72,10 @@ def migrations() -> tuple[Migration, ...]:
         for item in files("tui_chat.store").joinpath("migrations").iterdir()
         if item.name.endswith(".sql")
     ]
-    return tuple(Migration(int(name[:4]), name[5:-4], sql) for name, sql in sorted(scripts))
+    return tuple(
+        Migration(int(name[:4]), name[5:-4], sql, _FILLS.get(int(name[:4])))
+        for name, sql in sorted(scripts)
+    )
 
 
 def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
@@ -96,10 +111,43 @@ def prepare(path: Path, *, now: float, busy_timeout: float) -> Path | None:
         if version == len(migrations()):
             return None
         with closing(connect(path, busy_timeout)) as connection:
+            lock_others_out(connection, path, busy_timeout)
+            if version_of(connection) == len(migrations()):
+                return None  # another program was faster
             saved = back_up(connection, path, now) if version else None
             connection.execute("PRAGMA journal_mode = WAL")
             migrate(connection, path)
         return saved
+
+
+def lock_others_out(connection: sqlite3.Connection, path: Path, seconds: float) -> None:
+    """Lock other programs out of a database until the connection is closed.
+
+    Waits as long for those that have it open, then raises StoreBusy.
+    """
+    import sqlite3
+
+    until = time.monotonic() + seconds
+    connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+    while True:
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+            if time.monotonic() > until:
+                raise in_use_error(path) from error
+            time.sleep(_PAUSES[0])
+
+
+def in_use_error(path: Path) -> StoreBusy:
+    """Return the error for a file that another program has open."""
+    return StoreBusy(
+        f"Another program has the database {path} open.",
+        advice="Close tui-chat in all windows and try again; nothing was changed.",
+    )
 
 
 def _create(path: Path, busy_timeout: float) -> None:
@@ -157,8 +205,7 @@ def migrate(
     steps = migrations() if steps is None else steps
     while (version := version_of(connection)) < len(steps):
         step = steps[version]
-        if not _run(connection, step.up, version, step.number):
-            continue  # another program was faster; check the version again
+        _run(connection, step)  # or another program was faster; check the version again
     if version > len(steps):
         raise newer_error(path, version)
 
@@ -265,26 +312,29 @@ def newer_error(path: Path, version: int) -> StoreNewer:
     )
 
 
-def _run(connection: sqlite3.Connection, sql: str, before: int, after: int) -> bool:
-    """Run a script as one transaction. Return False if the version is no longer `before`."""
+def _run(connection: sqlite3.Connection, step: Migration) -> None:
+    """Run a migration as one transaction, unless the version is another than the one before it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if version_of(connection) == step.number - 1:
+            for statement in _statements(step.up):
+                connection.execute(statement)
+            if step.fill is not None:
+                step.fill(connection)
+            connection.execute(f"PRAGMA user_version = {step.number}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Yield the statements of a script; `executescript` would commit first."""
     import sqlite3
 
-    # `executescript` commits first, so the transaction is part of the script. A script cannot
-    # branch, but it can fail: the temporary table accepts no row of another version.
-    script = f"""
-        BEGIN IMMEDIATE;
-        CREATE TEMP TABLE starting_from (version INTEGER CHECK (version = {before}));
-        INSERT INTO temp.starting_from SELECT user_version FROM pragma_user_version;
-        DROP TABLE temp.starting_from;
-        {sql}
-        PRAGMA user_version = {after};
-        COMMIT;
-    """  # noqa: S608 - numbers and our own migrations
-    try:
-        connection.executescript(script)
-    except sqlite3.Error:
-        connection.rollback()
-        if version_of(connection) != before:
-            return False
-        raise
-    return True
+    statement = ""
+    for piece in script.split(";"):
+        statement += piece + ";"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -14,22 +14,23 @@ from dataclasses import replace
 from typing import TypedDict, Unpack
 
 from tui_chat.errors import RecordGone
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import (
-    DRAFT_FILES,
-    OF_SESSION,
-    QUEUE,
-    Entry,
-    PlaceName,
-    Session,
-    SessionSummary,
-)
+from tui_chat.models.session import Entry, PlaceName, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.store.database import Transaction, writes
+from tui_chat.store import index
+from tui_chat.store.database import Row, Transaction, writes
+from tui_chat.store.errors import decoding
 from tui_chat.store.roles import require_enabled_role
-from tui_chat.store.rows import EDITS, SESSION, SESSION_NAMES, column_value, session_of
-from tui_chat.store.search import index
-from tui_chat.store.session_list import SessionListCache, newest_summaries, trashed_summaries
+from tui_chat.store.rows import (
+    EDITS,
+    SESSION,
+    SESSION_NAMES,
+    column_value,
+    names_of,
+    refuse_bytes,
+    session_of,
+)
 from tui_chat.store.unsaved import StoreContext
 
 UNTITLED = "New chat"
@@ -130,12 +131,10 @@ class SessionStore:
 
     def __init__(self, context: StoreContext) -> None:
         self.database, self._unsaved, self._now, self._new_id = context
-        self._list = SessionListCache()
         self.get = self.database.reader(find_session)
         self.variables = self.database.reader(find_variables)
         self.restore = self.database.writer(restore_sessions)
         self.remove = self.database.writer(remove_session)
-        self.list_trash = self.database.reader(trashed_summaries)
 
     @writes
     async def create(
@@ -191,10 +190,7 @@ class SessionStore:
 
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
         """Return the sessions outside the trash, most recently active first, up to a `limit`."""
-        if limit is not None:
-            summaries = await self.database.read(lambda tx: newest_summaries(tx, limit))
-        else:
-            summaries = await self.database.read(self._list.read)
+        summaries = await self._summaries(_LISTED, -1 if limit is None else limit)
         # In the file a reply whose end is unsaved is still streaming.
         statuses = self._unsaved.session_statuses()
         if not statuses:
@@ -235,6 +231,15 @@ class SessionStore:
 
     # The trash
 
+    async def list_trash(self) -> tuple[SessionSummary, ...]:
+        """Return the sessions in the trash, the most recently deleted first."""
+        return await self._summaries(_TRASHED)
+
+    async def _summaries(self, sql: str, *values: object) -> tuple[SessionSummary, ...]:
+        with decoding("list of sessions"):
+            rows = await self.database.read(lambda tx: tx.map_rows(_summary_of, sql, *values))
+        return tuple(rows)
+
     @writes
     async def delete(self, tx: Transaction, session_ids: Iterable[str]) -> None:
         """Move sessions to the trash: unlisted, unsearched and read-only until `restore`."""
@@ -250,38 +255,34 @@ class SessionStore:
         old = await tx.rows("SELECT session_id FROM sessions WHERE deleted < ?", before)
         for (session_id,) in old:
             await remove_session(tx, session_id)
-        for prefix in (QUEUE, DRAFT_FILES):  # earlier versions left them
-            await tx.run(_REMOVE_ORPHANS, len(prefix), prefix)
-        await index.remove_messages(tx, f"m.seq IN ({_DELETED_MESSAGES})", before)
-        await tx.run(f"DELETE FROM messages WHERE seq IN ({_DELETED_MESSAGES})", before)
+        await tx.run(
+            "DELETE FROM messages WHERE hidden IN (SELECT seq FROM deletions WHERE deleted < ?)",
+            before,
+        )
         return len(old)
 
 
-_DELETED_MESSAGES = """
-    SELECT message FROM hidden_messages
-    WHERE deletion IN (SELECT seq FROM deletions WHERE deleted < ?)
+_SUMMARIES = """
+    SELECT s.session_id, s.title, coalesce(r.name, ''),
+        coalesce(nullif(s.model, ''), r.model, ''), s.endpoint, s.message_count, s.total_tokens,
+        s.status, s.updated, s.created, s.pinned, s.archived, s.unread, s.folder, s.tags,
+        s.deleted, s.fork_of, s.client, s.parent_id
+    FROM sessions AS s LEFT JOIN roles AS r USING (role_id)
 """
+_LISTED = f"{_SUMMARIES} WHERE s.deleted IS NULL ORDER BY s.touched DESC, s.seq DESC LIMIT ?"
+_TRASHED = f"{_SUMMARIES} WHERE s.deleted IS NOT NULL ORDER BY s.deleted DESC, s.touched DESC"
 
 
-_REMOVE_ORPHANS = """
-    DELETE FROM settings WHERE substr(key, 1, ?1) = ?2
-    AND substr(key, ?1 + 1) NOT IN (SELECT session_id FROM sessions)
-"""
+def _summary_of(_: object, row: Row) -> SessionSummary:
+    refuse_bytes(row)
+    flags, tags = map(bool, row[10:13]), row[14]
+    names = names_of(tags) if tags else ()
+    return SessionSummary._make((*row[:10], *flags, row[13], names, *row[15:]))
 
 
 async def remove_session(tx: Transaction, session_id: str) -> None:
-    """Remove a session for good, with its messages, requests, draft and settings."""
-    keys = [(f"{prefix}{session_id}",) for prefix in OF_SESSION]
-    await tx.run_many("DELETE FROM settings WHERE key = ?", keys)
-    await index.remove_title(tx, session_id)
-    await index.remove_messages(tx, "m.session_id = ?", session_id)
+    """Remove a session for good, with its messages and requests."""
     await tx.run("DELETE FROM sessions WHERE session_id = ?", session_id)
-
-
-async def copy_setting(tx: Transaction, prefix: str, session_id: str, copy_id: str) -> None:
-    """Copy a setting that belongs to a session to another session."""
-    sql = "INSERT INTO settings (key, value) SELECT ?, value FROM settings WHERE key = ?"
-    await tx.run(sql, f"{prefix}{copy_id}", f"{prefix}{session_id}")
 
 
 async def find_session(tx: Transaction, session_id: str) -> Session | None:
@@ -333,7 +334,7 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
             for session in added
         ],
     )
-    await index.add_titles(tx, [session.session_id for session in added])
+    await index.put_titles(tx, [session.session_id for session in added])
 
 
 async def convert_touched_to_times(tx: Transaction, now: float) -> None:
@@ -362,8 +363,6 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
         raise TypeError(f"a session has no such settings: {', '.join(sorted(unknown))}")
     if changes:
         stored = {name: column_value(name, value) for name, value in changes.items()}
-        if "title" in changes:
-            await index.remove_title(tx, session_id)
         if "updated" in changes:
             stored["touched"] = _touched_at(changes["updated"], changes["updated"])
         assignments = ", ".join(f"{name} = ?" for name in stored)
@@ -373,7 +372,7 @@ async def _update(tx: Transaction, session_id: str, changes: SessionChanges) -> 
             session_id,
         )
         if "title" in changes:
-            await index.add_titles(tx, [session_id])
+            await index.put_titles(tx, [session_id])
     return await require_session(tx, session_id)
 
 
@@ -424,15 +423,17 @@ async def refresh_status(tx: Transaction, session_id: str) -> None:
 
 async def find_variables(tx: Transaction, session_id: str) -> dict[str, str]:
     """Return the macro variables of a session by name."""
-    rows = await tx.rows(
-        "SELECT key, value FROM variables WHERE session_id = ? ORDER BY key", session_id
-    )
-    return dict(rows)
+    row = await tx.row("SELECT variables FROM sessions WHERE session_id = ?", session_id)
+    with decoding("session"):
+        return dict(sorted(variables_of(row[0]).items())) if row else {}
+
+
+def variables_of(text: str) -> dict[str, str]:
+    """Return variables from their column. Raises ValueError or TypeError."""
+    return unpack(dict[str, str], text) if text else {}
 
 
 async def add_variables(tx: Transaction, session_id: str, values: Mapping[str, str]) -> None:
     """Add macro variables to a session; those it has already keep their values."""
-    await tx.run_many(
-        "INSERT INTO variables (session_id, key, value) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        [(session_id, key, value) for key, value in values.items()],
-    )
+    both = {**values, **await find_variables(tx, session_id)}
+    await tx.run("UPDATE sessions SET variables = ? WHERE session_id = ?", pack(both), session_id)

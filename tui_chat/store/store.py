@@ -12,7 +12,7 @@ from tui_chat.errors import StoreError
 from tui_chat.store import schema
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.database import IN_MEMORY, Database
-from tui_chat.store.drafts import DraftStore, SettingStore
+from tui_chat.store.drafts import SessionTexts, SettingStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
 from tui_chat.store.requests import RequestStore, RevisionStore, SideRequestStore
@@ -23,7 +23,7 @@ from tui_chat.store.unsaved import StoreContext, UnsavedReplies, UnsavedTexts
 from tui_chat.store.usage import UsageStore
 
 if TYPE_CHECKING:
-    from tui_chat.store.search.search import MessageSearch
+    from tui_chat.store.search import MessageSearch
 
 
 class Store:
@@ -61,7 +61,13 @@ class Store:
         self.roles = RoleStore(database, now)
         self.revisions = RevisionStore(database, now)
         self.settings = SettingStore(database, texts)
-        self.drafts = DraftStore(database, texts)
+        self.drafts = SessionTexts(database, texts, "draft")
+        self.draft_files = SessionTexts(database, texts, "files")
+        """The paths of the files attached to drafts, a line each."""
+        self.queues = SessionTexts(database, texts, "queue")
+        """Messages that wait for the reply before them, as JSON."""
+        self.chosen_tools = SessionTexts(database, texts, "tools")
+        """Names of the tools that were chosen for a session, as JSON; empty if none were."""
 
     @classmethod
     async def open(
@@ -115,7 +121,7 @@ class Store:
     @cached_property
     def search(self) -> MessageSearch:
         """Full-text search; imported when something is searched for."""
-        from tui_chat.store.search.search import MessageSearch
+        from tui_chat.store.search import MessageSearch
 
         return MessageSearch(self.database)
 

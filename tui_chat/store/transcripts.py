@@ -16,7 +16,6 @@ from tui_chat.models.text import clean
 from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
-from tui_chat.store.drafts import find_draft, save_draft
 from tui_chat.store.messages import InsertPosition, insert_messages
 from tui_chat.store.replies import write_reply
 from tui_chat.store.requests import (
@@ -43,12 +42,9 @@ from tui_chat.store.sessions import (
 from tui_chat.store.unsaved import UnsavedReplies
 
 _HIDE_BELOW_HIDDEN = """
-    INSERT INTO hidden_messages (message, deletion)
-    SELECT m.seq, h.deletion FROM messages AS m
-    JOIN messages AS p ON p.message_id = m.parent_id
-    JOIN hidden_messages AS h ON h.message = p.seq
-    WHERE m.session_id = ? AND m.seq NOT IN (SELECT message FROM hidden_messages)
-    RETURNING 1
+    UPDATE messages AS m SET hidden = p.hidden FROM messages AS p
+    WHERE p.message_id = m.parent_id AND p.hidden IS NOT NULL
+    AND m.session_id = ? AND m.hidden IS NULL RETURNING 1
 """
 
 
@@ -110,13 +106,18 @@ class TranscriptStore:
                 tuple((await find_variables(tx, session_id)).items()),
                 sent,
                 await revisions_of_recipes(tx, (request.request.recipe for request in sent)),
-                await find_draft(tx, session_id) if requests else "",
+                await _draft(tx, session_id) if requests else "",
             )
 
         transcript = await self._database.read(work)
         if transcript is None or not self._unsaved:
             return transcript
         return replace(transcript, entries=self._unsaved.applied_to_all(transcript.entries))
+
+
+async def _draft(tx: Transaction, session_id: str) -> str:
+    [(draft,)] = await tx.rows("SELECT draft FROM sessions WHERE session_id = ?", session_id)
+    return draft
 
 
 class _DryRun(Exception):
@@ -159,7 +160,8 @@ async def _import(
     new_sessions = {session.session_id for session in plan.sessions}
     for transcript in batch:
         if transcript.draft and transcript.session.session_id in new_sessions:
-            await save_draft(tx, transcript.session.session_id, transcript.draft)
+            sql = "UPDATE sessions SET draft = ? WHERE session_id = ?"
+            await tx.run(sql, transcript.draft, transcript.session.session_id)
     await set_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
     for session_id, updated in plan.extended.items():
         await _extend_active_branch(tx, session_id)

@@ -126,6 +126,10 @@ class Lifecycle:
         self._is_closed = False
         await asyncio.to_thread(_import_the_rest)
         await main.panes.inspector.open_pane()
+        from tui_chat.store.last_session import UPDATING, is_update_long
+
+        if await asyncio.to_thread(is_update_long, database_file(self._config.data_dir)):
+            app.notify(UPDATING, markup=False)
         try:
             workspace = await self._open_workspace()
             workspace.subscribe(self.handle)

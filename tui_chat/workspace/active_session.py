@@ -202,13 +202,13 @@ class ActiveSession:
             edits=state.edits,
         )
         if not state.entries:
-            return NewSession(session)
+            return NewSession(session, tools=self.core.new_chat_tools)
         shown = state.entries[0]
         greetings = tuple(
             (shown if number == shown.sibling else self._greeting(number)[0]).message
             for number in range(shown.siblings)
         )
-        return NewSession(session, greetings, shown.message.id)
+        return NewSession(session, greetings, shown.message.id, self.core.new_chat_tools)
 
     async def confirm_created(self, session: Session) -> None:
         """Note that a session's first message is stored: it was open last, the draft is empty."""

@@ -67,6 +67,8 @@ class WorkspaceCore:
         self.new_id = new_id
         self.remembers = remembers
         self.state = WorkspaceState.initial(config)
+        self.new_chat_tools = ""
+        """The names of the tools that were chosen for the new chat, as JSON; empty if none were."""
         self._watchers: list[Callable[[WorkspaceState, WorkspaceState], object]] = []
         self._listeners: list[Callable[[WorkspaceEvent], object]] = []
         self._doubted = set[tuple[str, str]]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from tui_chat.errors import TuiChatError
-from tui_chat.models.session import DRAFT_FILES, Session
+from tui_chat.models.session import Session
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.temporary import TemporarySession
@@ -22,7 +22,7 @@ class Drafts:
         self._fault = ""
         """The last draft's fault, which is reported once, not with every word."""
         self._stored_files: dict[str, str] = {}
-        """The paths stored last, by their key: they seldom change."""
+        """The paths stored last, by session id: they seldom change."""
 
     @reported("")
     async def text(self) -> str:
@@ -34,10 +34,14 @@ class Drafts:
 
     async def files(self) -> tuple[str, ...]:
         """Return the paths of the files attached to the active session's draft."""
-        key, paths = _files_key(self.core.state.session), ""
+        session, store, paths = self.core.state.session, self.core.active_store, ""
+        session_id = "" if session is None else session.session_id
         with self.core.reporting():
-            paths = await self.core.active_store.settings.get(key) or ""
-        self._stored_files[key] = paths
+            if session_id:
+                paths = await store.draft_files.get(session_id)
+            else:
+                paths = await store.settings.get(_NEW_CHAT_FILES) or ""
+        self._stored_files[session_id] = paths
         return tuple(paths.split("\n")) if paths else ()
 
     async def save(self, session: Session | None, text: str, files: tuple[str, ...] = ()) -> None:
@@ -58,11 +62,14 @@ class Drafts:
 
     async def _write(self, session: Session | None, text: str, files: tuple[str, ...]) -> None:
         store = self.core.store_of(session.session_id if session is not None else "")
-        key, paths = _files_key(session), "\n".join(files)
+        session_id, paths = "" if session is None else session.session_id, "\n".join(files)
         try:
-            if self._stored_files.get(key, "") != paths:
-                self._stored_files[key] = paths
-                await store.settings.set(key, paths)
+            if self._stored_files.get(session_id, "") != paths:
+                self._stored_files[session_id] = paths
+                if session_id:
+                    await store.draft_files.save(session_id, paths)
+                else:
+                    await store.settings.set(_NEW_CHAT_FILES, paths)
         finally:  # the text is stored even if the paths could not be
             if session is None:
                 await store.settings.set("draft", text)
@@ -70,6 +77,5 @@ class Drafts:
                 await store.drafts.save(session.session_id, text)
 
 
-def _files_key(session: Session | None) -> str:
-    """Return the name of the stored setting that holds the paths of a draft's attachments."""
-    return "files" if session is None else f"{DRAFT_FILES}{session.session_id}"
+_NEW_CHAT_FILES = "files"
+"""The stored setting that holds the paths of the files of a new chat's draft."""

@@ -17,7 +17,6 @@ from typing import Any
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.message import Part
-from tui_chat.models.session import QUEUE
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled, WorkspaceEvent
 from tui_chat.workspace.replies import Replies
@@ -46,7 +45,7 @@ class MessageQueue:
     def is_saved(self) -> bool:
         """False while the active session's queue is in memory only."""
         session_id = self.core.state.session_id
-        return self.core.store_of(session_id).settings.is_saved(_key(session_id))
+        return self.core.store_of(session_id).queues.is_saved(session_id)
 
     # --- use cases -----------------------------------------------------------------------
 
@@ -138,14 +137,14 @@ class MessageQueue:
             self._spawn(self._load(now.session_id))
 
     async def _load(self, session_id: str) -> None:
-        settings, key = self.core.store_of(session_id).settings, _key(session_id)
+        queues = self.core.store_of(session_id).queues
         with suppress(TuiChatError):
             async with self._storing:
-                if not settings.is_saved(key):
+                if not queues.is_saved(session_id):
                     return  # it is merged with what is stored once it can be written
-                text = await settings.get(key)
+                text = await queues.get(session_id)
                 base, ours = self._stored.get(session_id, ()), self._of(session_id)
-                theirs = self._stored[session_id] = read_queue(text or "")
+                theirs = self._stored[session_id] = read_queue(text)
                 self._show(session_id, _merged(base, ours, theirs))
 
     # --- changing and storing --------------------------------------------------------------
@@ -168,7 +167,7 @@ class MessageQueue:
         """Store a queue with what changed here since it was read, and show it as it is then. One
         that cannot be stored stays in memory, and the store does the same once it can.
         """
-        settings, key = self.core.store_of(session_id).settings, _key(session_id)
+        queues = self.core.store_of(session_id).queues
         ours = together = self._of(session_id)
 
         def change(text: str) -> str:
@@ -183,7 +182,7 @@ class MessageQueue:
 
         try:
             async with self._storing:
-                await settings.update(key, change, pack(ours), committed)
+                await queues.update(session_id, change, pack(ours), committed)
         except TuiChatError as error:
             self.core.publish(QueueChanged())
             self.core.publish(Failed(error))
@@ -234,8 +233,3 @@ def _without(
         else:
             left.append(message)
     return tuple(left)
-
-
-def _key(session_id: str) -> str:
-    """Return the name of the stored setting that holds a session's queue."""
-    return f"{QUEUE}{session_id}"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.session import OF_SESSION
 from tui_chat.workspace.active_session import ActiveSession, quoted_title, session_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
@@ -88,10 +87,12 @@ class TemporarySession:
         result = await core.store.transcripts.add(replace(transcript, session=session))
         if result.fault:
             raise InputError(result.fault)
-        for key in (f"{prefix}{session_id}" for prefix in OF_SESSION):
-            value = await store.settings.get(key)
-            if value is not None:
-                await core.store.settings.set(key, value)
+        for here, there in (
+            (store.draft_files, core.store.draft_files),
+            (store.queues, core.store.queues),
+            (store.chosen_tools, core.store.chosen_tools),
+        ):
+            await there.save(session_id, await here.get(session_id))
         stored = await core.store.sessions.get(session_id)
         await self._close(store)
         core.update(BranchChanged(), session=stored)

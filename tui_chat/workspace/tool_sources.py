@@ -30,7 +30,6 @@ from tui_chat.hooks import PluginFailed, guard
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.role import Role
-from tui_chat.models.session import CHOSEN_TOOLS
 from tui_chat.models.tool import CommandTool, Tool
 from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.core import WorkspaceCore, reported
@@ -270,20 +269,23 @@ class ToolSources:
             raise InputError(f"There is no tool “{unknown[0]}”.")
         self._chosen = frozenset(names)
         self._offer()
-        key = f"{CHOSEN_TOOLS}{core.state.session_id}"
-        await core.active_store.settings.set(key, json.dumps(names))
+        if core.state.session is None:
+            core.new_chat_tools = json.dumps(names)
+        else:
+            await core.active_store.chosen_tools.save(core.state.session_id, json.dumps(names))
         core.publish(BranchChanged())
 
     async def apply(self, session_id: str, role: Role | None) -> None:
         """Offer what was chosen for a session, else for its role; without an id what new sessions
         of the role offer. Raises StoreError.
         """
-        core, text = self.core, None
+        core, text = self.core, ""
+        core.new_chat_tools = ""
         if core.state.config.tools or self._has_plugins:
             if session_id:
-                text = await core.store_of(session_id).settings.get(f"{CHOSEN_TOOLS}{session_id}")
-            if text is None and role is not None:
-                text = await core.store.settings.get(_ROLE_PREFIX + role.role_id)
+                text = await core.store_of(session_id).chosen_tools.get(session_id)
+            if not text and role is not None:
+                text = await core.store.settings.get(_ROLE_PREFIX + role.role_id) or ""
         self._chosen = frozenset(json.loads(text)) if text else None
         self._offer()
 

@@ -298,8 +298,8 @@ SPOILT = {
     "tables": ("DROP INDEX messages_parent", "index messages_parent is missing."),
     "tables, strange": ("CREATE TABLE strange (x)", "table strange is unexpected."),
     "tables, changed": (
-        "ALTER TABLE drafts ADD COLUMN x TEXT",
-        "drafts has a different definition.",
+        "ALTER TABLE revisions ADD COLUMN x TEXT",
+        "revisions has a different definition.",
     ),
     "values": ("UPDATE requests SET recipe = '{'", ""),
     "requests": ("UPDATE requests SET body = x'00'", ""),
@@ -327,8 +327,8 @@ def test_check_finds_and_names_faults(db: Database, name: str) -> None:
     ("name", "statement"),
     [
         ("counts", "UPDATE sessions SET message_count = 7"),
-        ("search", "INSERT INTO message_index (rowid, words) VALUES (99, 'ghost')"),
-        ("search", "INSERT INTO message_index (message_index) VALUES ('delete-all')"),
+        ("search", "INSERT INTO texts (rowid, text) VALUES (99, 'ghost')"),
+        ("search", "DELETE FROM texts"),
         ("search", "UPDATE messages SET content = content || ' more' WHERE status = 'complete'"),
     ],
 )
@@ -347,7 +347,7 @@ def test_repair_rebuilds_derived_data(db: Database, name: str, statement: str) -
 def test_check_finds_a_visible_deleted_message(db: Database) -> None:
     db.spoil(
         "INSERT INTO deletions SELECT 1, message_id, NULL, 1.0 FROM messages WHERE seq = 1",
-        "INSERT INTO hidden_messages VALUES (1, 1)",
+        "UPDATE messages SET hidden = 1 WHERE seq = 1",
     )
     assert "messages after it are visible" in db("check").out
 

@@ -122,7 +122,9 @@ def saved(path: Path) -> tuple[SalvageResult, Rows]:
         assert not connection.execute("PRAGMA foreign_key_check").fetchall()
         assert schema.version_of(connection) == LATEST
     rows = rows_of(target)
-    assert result.rows == {table: len(rows[table]) for table in result.rows}
+    counted = {table: number for table, number in result.rows.items() if table in rows}
+    assert counted == {table: len(rows[table]) for table in counted}
+    assert not any(result.rows[table] for table in result.rows.keys() - counted.keys())
     return result, rows
 
 
@@ -139,7 +141,7 @@ async def test_missing_messages_are_counted(whole: Path) -> None:
         connection.execute("PRAGMA foreign_keys = OFF")
         connection.execute("DROP TRIGGER removed_message_is_not_counted")
         connection.execute("DELETE FROM messages WHERE seq % 5 = 0 AND parent_id IS NOT NULL")
-        connection.execute("DELETE FROM hidden_messages")
+        connection.execute("UPDATE messages SET hidden = NULL")
         connection.commit()
         (left,) = connection.execute("SELECT count(*) FROM messages").fetchone()
     result, rows = saved(whole)
@@ -185,7 +187,7 @@ async def test_a_lost_page_loses_only_its_own_rows(whole: Path) -> None:
     """The page of a table's leaf; that of its tree loses what SQLite reaches through it."""
     before, data = rows_of(whole), whole.read_bytes()
     target = whole.with_name("new.db")
-    tables = ("messages", "requests", "settings", "roles", "drafts")
+    tables = ("messages", "requests", "settings", "roles")
     kept = 0
     every = range(2, len(data) // PAGE + 1, 31)
     for number in every:

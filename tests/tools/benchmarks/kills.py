@@ -77,7 +77,8 @@ MESSAGES = """
     ELSE length(content) END, status, message_role FROM messages AS m
 """
 DRAFTS = """
-    SELECT text FROM drafts UNION ALL SELECT value FROM settings WHERE key = 'draft' AND value <> ''
+    SELECT draft FROM sessions WHERE draft <> ''
+    UNION ALL SELECT value FROM settings WHERE key = 'draft' AND value <> ''
 """
 
 
@@ -160,7 +161,9 @@ def check(folder: Path, life: Life, question: str) -> None:
     with closing(sqlite3.connect(folder / "chat.db")) as connection:
         if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
             life.faults.append("the database is damaged")
-        connection.execute("DELETE FROM drafts")  # the next program begins with an empty composer
+        connection.execute(
+            "UPDATE sessions SET draft = ''"
+        )  # the next program begins with an empty composer
         connection.execute("UPDATE settings SET value = '' WHERE key = 'draft'")
         connection.commit()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.databases import made_at
+from tests.support.databases import made_at, plain
 from tests.support.stores import Opener, begin
 from tests.support.tables import each_row
 from tests.unit.store.child_text import TEXT
@@ -163,6 +163,21 @@ async def test_a_locked_database_is_busy(
     assert caught.value.advice
     holder.communicate()
     assert await (await open_store(path)).sessions.list() == ()
+
+
+async def test_an_old_database_is_not_updated_while_another_program_has_it_open(
+    tmp_path: Path, open_store: Opener
+) -> None:
+    path = tmp_path / "chat.db"
+    made_at(path, 19)
+    with plain(path) as older:  # it is idle: no transaction is open
+        older.execute("INSERT INTO drafts SELECT session_id, 'typed' FROM sessions")
+        with pytest.raises(StoreBusy, match="has the database"):
+            await open_store(path)
+        older.execute("INSERT INTO settings VALUES ('theme', 'dark')")
+    store = await open_store(path)
+    assert await store.settings.get("theme") == "dark"
+    assert store.backup is not None
 
 
 async def test_a_write_waits_for_another_program_and_then_says_busy(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import sqlite3
-import unicodedata
 from base64 import b64encode
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
+from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.databases import made_at, plain
@@ -32,10 +32,11 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.maintenance.check import CheckResult, check
-from tui_chat.store import Store
-from tui_chat.store.search import index, search
-from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
-from tui_chat.store.search.words import Term, TermMatcher, fold, index_words, parse_terms
+from tui_chat.store import Store, index, schema, search
+from tui_chat.store.index import row_of
+from tui_chat.store.words import CLOSE, OPEN, index_text, match_expression, readable_snippet
+
+FIXED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 TEXTS = {
     "plain": "The quick brown fox jumps over the lazy dog.",
@@ -154,52 +155,58 @@ async def test_a_query_without_words_is_an_error(filled: Store, text: str) -> No
         await filled.search.find(Query(text))
 
 
-def _small(text: str) -> str:
-    return text.translate({letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)})
+@pytest.fixture
+def found_in() -> Callable[[str, str], tuple[str, list[str]] | None]:
+    """What a query finds in a text: the snippet and its marked parts; None if nothing."""
+
+    def find(text: str, query: str) -> tuple[str, list[str]] | None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute(TEXTS_TABLE)
+            connection.execute("INSERT INTO texts (text) VALUES (?)", (index_text(text),))
+            row = connection.execute(
+                "SELECT snippet(texts, 0, ?, ?, '…', 30) FROM texts WHERE texts MATCH ?",
+                (OPEN, CLOSE, match_expression(query)),
+            ).fetchone()
+        if row is None:
+            return None
+        snippet, marks = readable_snippet(row[0], query)
+        assert all(0 <= start < stop <= len(snippet) for start, stop in marks)
+        return snippet, [snippet[start:stop] for start, stop in marks]
+
+    return find
 
 
-@given(st.text(max_size=60) | st.text("aE1_ é\u0301ね食べ한，。“½ﬁ", max_size=20))
-def test_index_and_query_have_the_same_words(text: str) -> None:
-    """A simple implementation of what SQLite's index finds."""
-    text = text.replace('"', " ")
-    tokens = re.findall("[0-9a-z\x80-\U0010ffff]+", _small(index_words(text)))  # as SQLite has it
-    try:
-        wanted = parse_terms(f'"{text}"')
-    except InputError:
-        assert not tokens
-        return
-    in_pairs = Term((*wanted[0].words, "end")).match
-    assert tokens == _small(in_pairs.strip('"')).split()[:-1]
-    wanted = parse_terms(text)
-    finder = TermMatcher(wanted)
-    assert finder.has_all(text)
-    snippet, marks = finder.snippet(text)
-    assert all(0 <= start < stop <= len(snippet) for start, stop in marks)
+Find = Callable[[str, str], "tuple[str, list[str]] | None"]
+TEXTS_TABLE = next(
+    sql for sql in schema.migrations()[19].up.split(";") if "VIRTUAL TABLE texts" in sql
+)
 
 
-@given(st.text("aÉ北東ばバーﾊ。，！？：；（）…“”—’\u3099\u0301 1"))
-def test_fast_folding_equals_full_folding(text: str) -> None:
-    apart = unicodedata.normalize("NFKD", text.casefold())
-    without = "".join(letter for letter in apart if not "\u0300" <= letter <= "\u036f")
-    assert fold(text) == unicodedata.normalize("NFC", without)
+@FIXED
+@given(
+    st.lists(st.sampled_from([*"aE1_ éね食べ한，。“ﬁｱﾅโ\u2061\u2064", "e\u0301", "か\u3099", "ﾊﾞ"]))
+)
+def test_every_text_finds_itself(found_in: Find, letters: list[str]) -> None:
+    text = "".join(letters).strip()
+    if any(map(str.isalnum, normalize("NFKC", text))):
+        assert found_in(text, f'"{text}"') is not None
 
 
+@FIXED
 @given(st.text("北京大学a b，é", min_size=1, max_size=30), st.data())
-def test_every_substring_is_found_at_its_place(text: str, data: st.DataObject) -> None:
+def test_every_substring_is_found_at_its_place(
+    found_in: Find, text: str, data: st.DataObject
+) -> None:
     dense = [part for part in "".join(c if c in "北京大学" else " " for c in text).split() if part]
     if not dense:
         return
     run = data.draw(st.sampled_from(dense))
     start = data.draw(st.integers(0, len(run) - 1))
     stretch = run[start : data.draw(st.integers(start + 1, len(run)))]
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute("CREATE VIRTUAL TABLE i USING fts5 (w, content='', tokenize='ascii')")
-        connection.execute("INSERT INTO i (rowid, w) VALUES (1, ?)", (index_words(text),))
-        (term,) = parse_terms(stretch)
-        found = connection.execute("SELECT rowid FROM i WHERE i MATCH ?", (term.match,)).fetchall()
-    assert found == [(1,)]
-    _, marks = TermMatcher((term,)).snippet(text)
-    assert marks
+    found = found_in(text, stretch)
+    assert found is not None
+    assert found[0] == " ".join(text.split())
+    assert set(found[1]) == {stretch}
 
 
 @each_row(
@@ -210,18 +217,29 @@ def test_every_substring_is_found_at_its_place(text: str, data: st.DataObject) -
         ("去北京大学", "京大", "去北京大学", ["京大"]),
         ("Élodie et le café", "elodie cafe", "Élodie et le café", ["Élodie", "café"]),
         ("Straße", "strasse", "Straße", ["Straße"]),
-        ("e\u0301lan vital", "elan", "e\u0301lan vital", ["e\u0301lan"]),
-        ("ＡＢＣ ok", "abc", "ＡＢＣ ok", ["ＡＢＣ"]),
+        ("Strasse", "straße", "Strasse", ["Strasse"]),
+        ("e\u0301lan vital", "elan", "élan vital", ["élan"]),
+        ("ＡＢＣ ok", "abc", "ABC ok", ["ABC"]),
         ("等等…，去北京（大学）。", "大学", "等等…，去北京（大学）。", ["大学"]),
         ("“去”：北京，OK", "北京 ok", "“去”：北京，OK", ["北京", "OK"]),
+        ("用Python写的程序", "python写", "用Python写的程序", ["Python", "写"]),
         ("say  hello", '"say hello"', "say hello", ["say hello"]),
         ("[bold]fox[/]\x1b[0m", "fox", "[bold]fox[/]\x1b[0m", ["fox"]),
+        ("हिन्दी भाषा", "हिन्दी", "हिन्दी भाषा", ["हिन्दी"]),
+        ("ﾊﾞﾅﾅ", "バナナ", "バナナ", ["バナナ"]),
     ],
 )
-def test_snippets_mark_the_terms(text: str, query: str, snippet: str, marked: list[str]) -> None:
-    shown, marks = TermMatcher(parse_terms(query)).snippet(text)
-    assert shown == snippet
-    assert [shown[start:stop] for start, stop in marks] == marked
+def test_snippets_mark_the_terms(
+    found_in: Find, text: str, query: str, snippet: str, marked: list[str]
+) -> None:
+    assert found_in(text, query) == (snippet, marked)
+
+
+def test_a_very_long_word_is_cut(found_in: Find) -> None:
+    found = found_in("x" * 100_000 + " fox " + "y" * 100_000, "fox")
+    assert found is not None
+    assert len(found[0]) < 300
+    assert found[1] == ["fox"]
 
 
 async def test_a_snippet_shows_the_place_in_a_long_text(store: Store) -> None:
@@ -285,7 +303,7 @@ async def test_hits_are_sorted_by_rank_or_time(store: Store) -> None:
     for name, text in (
         ("often", "fox fox fox"),
         ("once", "a fox and " + "other words " * 50),
-        ("late", "other words " * 50 + "fox"),
+        ("late", "other words " * 60 + "fox"),
     ):
         await store.messages.add(session.session_id, Message("user", text, id=name), None)
     assert await ids(store, "fox") == ["often", "once", "late"]
@@ -293,17 +311,17 @@ async def test_hits_are_sorted_by_rank_or_time(store: Store) -> None:
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
 
 
-# Filters leave few messages, among which matches are looked up, or so many that each match is
-# filtered. The same is found; the number where one becomes the other is made small, since a store
-# of that many messages takes too long to fill.
-either_way = each_row("few", [10_000, 5, 0], ids=["few", "some", "many"])
+# Few matches are all looked at, of many those among the newest messages first. The same is found;
+# the numbers are made small, since a store of that many messages takes too long to fill.
+either_way = each_row("few", [(5_000, 10_000), (2, 5), (0, 0)], ids=["few", "some", "many"])
 
 
 @either_way
 async def test_newest_first_uses_the_message_time_even_for_common_words(
-    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: int
+    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: tuple[int, int]
 ) -> None:
-    monkeypatch.setattr(search, "_FEW", few)
+    monkeypatch.setattr(search, "MOST_RANKED", few[0])
+    monkeypatch.setattr(search, "NEWEST", few[1])
     store = await open_store(tmp_path / "chat.db")
 
     def talk(name: str, start: float) -> SessionTranscript:
@@ -365,6 +383,18 @@ def in_a_place(text: str, chance: random.Random) -> Message:
     return replace(chance.choice([thinking(text), thinking("", text), in_file]), name=text)
 
 
+def fits(query: str, text: str) -> bool:
+    """True if a text of `_SAID` has what `_ASKED` asks for."""
+    words = text.split()
+    if query == '"the water"':
+        return query.strip('"') in text and ("the", "water") in pairwise(words)
+    return all(
+        any(word.startswith(term[:-1]) for word in words) if term.endswith("*")
+        else term in (text if term in "北京狐狸" else words)
+        for term in query.split()
+    )  # fmt: skip
+
+
 _SAID = ("the", "water", "these", "狐狸", "北京", "北方")
 _ASKED = ("the", "the*", '"the water"', "the 狐狸", "北", "北京")
 _FILTERS: tuple[dict[str, Any], ...] = (
@@ -389,9 +419,10 @@ _FILTERS: tuple[dict[str, Any], ...] = (
 
 @either_way
 async def test_search_finds_the_same_as_a_full_scan(
-    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: int
+    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch, few: tuple[int, int]
 ) -> None:
-    monkeypatch.setattr(search, "_FEW", few)
+    monkeypatch.setattr(search, "MOST_RANKED", few[0])
+    monkeypatch.setattr(search, "NEWEST", few[1])
     store = await open_store(tmp_path / "chat.db")
     assert await store.search.writers() == ()
     chance = random.Random(5)
@@ -439,12 +470,11 @@ async def test_search_finds_the_same_as_a_full_scan(
         )  # fmt: skip
 
     for text in _ASKED:
-        finder = TermMatcher(parse_terms(text))
         for wanted in _FILTERS:
             fitting = {
                 entry.message.id: entry.message.timestamp or 0.0
                 for session, entry in said
-                if finder.has_all(entry.message.name) and passes(session, entry, wanted)
+                if fits(text, entry.message.name) and passes(session, entry, wanted)
             }
             assert set(await ids(store, text, **wanted)) == fitting.keys(), (text, wanted)
             newest = await store.search.find(Query(text, order="newest", limit=4, **wanted))
@@ -644,17 +674,10 @@ async def test_the_text_of_an_attachment_is_indexed_up_to_a_limit(
 
 
 @given(st.text(), st.text(), st.text())
-def test_attachment_text_of_any_column(parts: str, name: str, data: str) -> None:
-    assert isinstance(attachment_text_of(parts), str)
-    odd = [name, None, {"name": 7, "text": [name]}, {"kind": "file", "mime": name, "data": data}]
-    assert attachment_text_of(pack(odd)) == ""
-    coded = {"kind": "file", "mime": "text/plain", "name": name, "data": data}
-    assert attachment_text_of(pack([coded])).startswith(clean(name).replace("\x1e", " "))
-
-
-@given(st.text(), st.text())
-def test_secondary_text_of_any_columns(calls: str, semantics: str) -> None:
-    assert len(secondary_texts_of(calls, semantics)) == 3
+def test_texts_of_any_columns(parts: str, calls: str, semantics: str) -> None:
+    assert len(row_of(1, "", parts, calls, semantics)) == 6
+    odd = [parts, None, {"name": 7, "text": [parts]}, {"kind": "file", "mime": parts}]
+    assert row_of(1, "", pack(odd), pack(odd), pack({"reasoning": odd}))[5] == ""
 
 
 @pytest.mark.slow
@@ -664,16 +687,48 @@ def test_secondary_text_of_any_columns(calls: str, semantics: str) -> None:
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     )
 )
-def test_secondary_text_of_any_arguments(arguments: object) -> None:
+def test_texts_of_any_arguments(arguments: object) -> None:
     call = ToolCall("c", "f", json.dumps(arguments))
     odd = pack([arguments, {"name": arguments, "arguments": arguments}])
     for columns in (pack((call,)), odd):
-        _, calls, _ = secondary_texts_of(
-            columns, pack({"reasoning": arguments, "refusal": arguments})
-        )
-        assert secondary_texts_of(columns, "")[1] == calls
+        row_of(1, "", columns, columns, pack({"reasoning": arguments, "refusal": arguments}))
     if isinstance(arguments, str):
-        assert arguments.strip().replace("\x1e", " ") in secondary_texts_of(pack((call,)), "")[1]
+        assert index_text(clean(arguments)).strip() in row_of(1, "", "", pack((call,)), "")[3]
+
+
+async def test_the_rest_of_a_large_database_is_indexed_by_the_first_search(
+    tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_AT_ONCE", 5)
+    monkeypatch.setattr(index, "_BATCH", 3)
+    path = tmp_path / "chat.db"
+    made_at(path, 19)
+    with plain(path) as connection:
+        connection.execute(
+            "INSERT INTO sessions (session_id, title, touched, created, updated) "
+            "VALUES ('s', 'old talk', 1, 1, 1)"
+        )
+        connection.executemany(
+            "INSERT INTO messages (message_id, session_id, message_role, created, content) "
+            "VALUES (?, 's', 'user', ?, 'a fox')",
+            [(f"m{number:02}", float(number)) for number in range(20)],
+        )
+    store = await open_store(path)
+    assert faults(path) == []
+    await store.messages.delete("m03")
+    await store.sessions.purge_trash(-9.0)
+    assert set(await ids(store, "fox")) == {f"m{number:02}" for number in range(20)} - {"m03"}
+    assert faults(path) == []
+
+
+async def test_a_result_says_if_it_is_ranked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MOST_RANKED", 2)
+    session = (await store.sessions.create(title="t")).session_id
+    for number, text in enumerate(("fox fox owl", "fox owl", "a fox")):
+        await store.messages.add(session, Message("user", text, id=f"{number}"), None)
+    assert not (await store.search.find(Query("fox"))).is_ranked
+    assert (await store.search.find(Query("owl"))).is_ranked
+    assert await ids(store, "fox") == ["2", "1", "0"]
 
 
 def faults(path: Path) -> list[str]:

@@ -165,18 +165,18 @@ async def test_a_message_queued_while_the_stored_queue_is_read_is_there_once(
     await workspace.sessions.new()
     assert await workspace.replies.submit("one")
     session_id, may_read = workspace.state.session_id, asyncio.Event()
-    settings, get = workspace.store.settings, workspace.store.settings.get
-    await settings.set(f"queue:{session_id}", pack((QueuedMessage("two"),)))
+    queues, get = workspace.store.queues, workspace.store.queues.get
+    await queues.save(session_id, pack((QueuedMessage("two"),)))
 
-    async def slow_get(key: str) -> str | None:
+    async def slow_get(session_id: str) -> str:
         await may_read.wait()
-        return await get(key)
+        return await get(session_id)
 
-    monkeypatch.setattr(settings, "get", slow_get)
+    monkeypatch.setattr(queues, "get", slow_get)
     adding = asyncio.create_task(queue(workspace, "three"))
     await heard.until(lambda: bool(workspace.state.queue))
     may_read.set()
     await adding
     assert [each.text for each in workspace.state.queue] == ["two", "three"]
-    stored = read_queue(await get(f"queue:{session_id}") or "")
+    stored = read_queue(await get(session_id))
     assert [each.text for each in stored] == ["two", "three"]

@@ -6,12 +6,10 @@ All checks read the same state of the file, even while the app has it open, and 
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from zlib import crc32
 
 from tui_chat.extensions import plugin_tables
 from tui_chat.lazy_dataclass import dataclass
@@ -19,13 +17,13 @@ from tui_chat.plugins.maintenance.faults import (
     UNREACHED,
     WRONG_HEADS,
     altered_requests,
+    hidden_messages,
     undecodable_values,
 )
 from tui_chat.store import schema
 from tui_chat.store.access import open_for_reading
 from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
-from tui_chat.store.search.index import attachment_text_of, secondary_texts_of
-from tui_chat.store.search.words import index_words
+from tui_chat.store.index import ROLES, indexed_rows
 
 DERIVED_CHECKS = ("counts", "search")
 """Names of checks of derived data, which can be rebuilt."""
@@ -122,121 +120,71 @@ def _trees(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _hidden(connection: sqlite3.Connection) -> Iterator[str]:
-    if schema.version_of(connection) < _HIDDEN_SINCE:
-        return
-    for (message,) in connection.execute(_WRONGLY_HIDDEN):
+    hidden = hidden_messages(connection)
+    for (message,) in connection.execute(
+        f"SELECT p.message_id FROM messages AS p WHERE p.seq IN ({hidden}) AND ("
+        "EXISTS (SELECT 1 FROM sessions AS s WHERE s.head_id = p.message_id) "
+        "OR EXISTS (SELECT 1 FROM messages AS m WHERE m.parent_id = p.message_id "
+        f"AND m.seq NOT IN ({hidden})))"
+    ):
         yield f"Message {message} is deleted, but messages after it are visible."
 
 
-_HIDDEN_SINCE = _COUNTED_SINCE = 3
-
-_WRONGLY_HIDDEN = """
-    SELECT p.message_id FROM hidden_messages AS h JOIN messages AS p ON p.seq = h.message
-    WHERE EXISTS (SELECT 1 FROM sessions AS s WHERE s.head_id = p.message_id)
-       OR EXISTS (SELECT 1 FROM messages AS m WHERE m.parent_id = p.message_id
-                  AND m.seq NOT IN (SELECT message FROM hidden_messages))
-"""
+_COUNTED_SINCE = 3
+_SEARCHED_SINCE = 20
+"""The version of the present search index; those before it are made anew by an update."""
 
 
 def _counts(connection: sqlite3.Connection) -> Iterator[str]:
     if schema.version_of(connection) < _COUNTED_SINCE:
         return
-    for title, kept, true in connection.execute(_MISCOUNTED):
+    for title, kept, true in connection.execute(
+        "SELECT s.title, s.message_count, count(m.seq) AS true FROM sessions AS s "
+        "LEFT JOIN messages AS m ON m.session_id = s.session_id "
+        f"AND m.seq NOT IN ({hidden_messages(connection)}) "
+        "GROUP BY s.seq HAVING true <> s.message_count"
+    ):
         yield f"The count of session “{title}” is {kept:,}, but it has {true:,} messages."
 
 
-_MISCOUNTED = """
-    SELECT s.title, s.message_count, count(m.seq) - count(h.message) AS true
-    FROM sessions AS s
-    LEFT JOIN messages AS m ON m.session_id = s.session_id
-    LEFT JOIN hidden_messages AS h ON h.message = m.seq
-    GROUP BY s.seq HAVING true <> s.message_count
-"""
-
-
 def _search(connection: sqlite3.Connection) -> Iterator[str]:
-    """Compare the content of the indexes with the texts."""
-    version = schema.version_of(connection)
-    # Joined by line breaks, so that words of different parts stay separate.
-    connection.create_function("asides", 2, _asides, deterministic=True)
-    connection.create_function("attachments", 1, attachment_text_of, deterministic=True)
-    indexes = {name: where for name, (since, where) in _INDEXES.items() if since <= version}
-    for index, expected_ids in indexes.items():
-        indexed_ids = f"SELECT id FROM {index}_docsize"
-        for one, other, words in (
-            (expected_ids, indexed_ids, "is not in the search index"),
-            (indexed_ids, expected_ids, "is in the search index, but should not be"),
-        ):
-            for (seq,) in connection.execute(f"{one} EXCEPT {other}"):
-                yield f"{index.split('_')[0].capitalize()} {seq} {words}."
-    for index in indexes:
-        texts = indexes[index].replace("seq", _TEXTS[index], 1)
-        if _words_in(connection, index) != _words_of(connection, texts):
-            yield f"The words in the {index.replace('_', ' ')} differ from those of the texts."
-
-
-def _words_in(connection: sqlite3.Connection, index: str) -> int:
-    """Return a checksum of the words of an index, each counted once per text.
-
-    FTS5's own integrity check needs to write.
+    """Compare the search index with a new one of the same texts, which is temporary: FTS5's own
+    check needs to write.
     """
-    connection.execute(f"CREATE VIRTUAL TABLE temp.held USING fts5vocab(main, {index}, row)")
-    try:
-        held = connection.execute("SELECT term, doc FROM temp.held")
-        return sum(crc32(word.encode()) * texts for word, texts in held)
-    finally:
-        connection.execute("DROP TABLE temp.held")
-
-
-def _words_of(connection: sqlite3.Connection, texts: str) -> int:
-    """Return the same checksum for texts."""
-    return sum(
-        sum(map(crc32, set(_TOKEN.findall(index_words(text).encode().lower()))))
-        for (text,) in connection.execute(texts)
+    if schema.version_of(connection) < _SEARCHED_SINCE:
+        return
+    (sql,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'texts'").fetchone()
+    connection.execute(sql.replace("TABLE texts", "TABLE temp.again"))
+    connection.executemany(
+        "INSERT INTO temp.again (rowid, text, reasoning, calls, refusal, files) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        indexed_rows(connection),
     )
+    for one, other, words in (
+        ("temp.again", "main.texts", "is not in the search index"),
+        ("main.texts", "temp.again", "is in the search index, but should not be"),
+    ):
+        for (rowid,) in connection.execute(
+            f"SELECT rowid FROM {one} EXCEPT SELECT rowid FROM {other}"
+        ):
+            yield f"{_name_of(rowid)} {words}."
+    rows, words = "SELECT rowid, * FROM {}", "SELECT term, doc, cnt FROM temp.{}_words"
+    for schema_name, table in (("main", "texts"), ("temp", "again")):
+        connection.execute(
+            f"CREATE VIRTUAL TABLE temp.{table}_words USING fts5vocab({schema_name}, {table}, row)"
+        )
+    for select in (rows, words):
+        new, stored = select.format("again"), select.format("texts")
+        for one, other in ((new, stored), (stored, new)):
+            if connection.execute(f"{one} EXCEPT {other} LIMIT 1").fetchone() is not None:
+                yield "The words in the search index differ from those of the texts."
+                return
 
 
-_TOKEN = re.compile(rb"[0-9a-z\x80-\xff]+")
-"""A word of the index (https://www.sqlite.org/fts5.html, “Ascii Tokenizer”)."""
-
-
-def _asides(tool_calls: str, semantics: str) -> str:
-    return "\n".join(secondary_texts_of(tool_calls, semantics)).strip()
-
-
-_INDEXES = {
-    "message_index": (
-        4,
-        "SELECT seq FROM messages WHERE status <> 'streaming' AND content <> '' "
-        "AND seq NOT IN (SELECT message FROM unindexed_messages)",
-    ),
-    "title_index": (
-        4,
-        "SELECT seq FROM sessions WHERE title <> '' "
-        "AND seq NOT IN (SELECT session FROM unindexed_sessions)",
-    ),
-    "aside_index": (
-        9,
-        "SELECT seq FROM messages WHERE status <> 'streaming' "
-        "AND (tool_calls <> '' OR semantics <> '') AND asides(tool_calls, semantics) <> '' "
-        "AND seq NOT IN (SELECT message FROM unindexed_asides)",
-    ),
-    "attachment_index": (
-        16,
-        "SELECT seq FROM messages WHERE status <> 'streaming' "
-        "AND parts <> '' AND attachments(parts) <> '' "
-        "AND seq NOT IN (SELECT message FROM unindexed_attachments)",
-    ),
-}
-"""Each index: the version that added it, and SQL for its rows."""
-
-_TEXTS = {
-    "message_index": "content",
-    "title_index": "title",
-    "aside_index": "asides(tool_calls, semantics)",
-    "attachment_index": "attachments(parts)",
-}
-"""SQL for the indexed text of these rows."""
+def _name_of(rowid: int) -> str:
+    if rowid > 0:
+        return f"Message {rowid}"
+    return f"Title {-rowid}" if rowid > ROLES else f"Role {ROLES - rowid}"
 
 
 def _values(connection: sqlite3.Connection) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
 from tui_chat.store.errors import DECODE_ERRORS
+from tui_chat.store.index import rebuild
 from tui_chat.store.requests import recipe_of, times_of
 from tui_chat.store.rows import (
     EDITS,
@@ -28,6 +29,7 @@ from tui_chat.store.rows import (
     json_value,
     names_of,
 )
+from tui_chat.store.sessions import variables_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
     ("sessions", "settings", SETTINGS.read, "''"),
     ("sessions", "edits", EDITS.read, "''"),
     ("sessions", "places", PLACES.read, "''"),
+    ("sessions", "variables", variables_of, "''"),
     ("roles", "settings", SETTINGS.read, "''"),
     ("requests", "recipe", recipe_of, "'{}'"),
     ("requests", "protocol", Protocol, ""),
@@ -156,8 +159,8 @@ WRONG_HEADS = """
 _COUNTS = """
     UPDATE sessions AS s SET
         message_count = (
-            SELECT count(*) FROM messages AS m WHERE m.session_id = s.session_id
-            AND m.seq NOT IN (SELECT message FROM hidden_messages)
+            SELECT count(*) FROM messages AS m
+            WHERE m.session_id = s.session_id AND m.hidden IS NULL
         ),
         total_tokens = (
             SELECT CAST(min(total(coalesce(usage_input, 0) + coalesce(usage_output, 0)), 4e18)
@@ -167,32 +170,19 @@ _COUNTS = """
 """
 
 
-_REINDEX = {
-    "message_index": (
-        "unindexed_messages",
-        "SELECT seq FROM messages WHERE status <> 'streaming'",
-    ),
-    "title_index": ("unindexed_sessions", "SELECT seq FROM sessions"),
-    "aside_index": (
-        "unindexed_asides",
-        "SELECT seq FROM messages "
-        "WHERE status <> 'streaming' AND (tool_calls <> '' OR semantics <> '')",
-    ),
-    "attachment_index": (
-        "unindexed_attachments",
-        "SELECT seq FROM messages WHERE status <> 'streaming' AND parts <> ''",
-    ),
-}
-"""The queue of each index, and SQL for all that belongs into it."""
+def hidden_messages(connection: sqlite3.Connection) -> str:
+    """Return the SQL that selects the `seq` of deleted messages in a database of any version."""
+    if _has_column(connection, "messages", "hidden"):
+        return "SELECT seq FROM messages WHERE hidden IS NOT NULL"
+    older = "SELECT 1 FROM sqlite_master WHERE name = 'hidden_messages'"
+    if connection.execute(older).fetchone() is not None:
+        return "SELECT message FROM hidden_messages"
+    return "SELECT seq FROM messages WHERE 0"
 
 
 def rebuild_derived(connection: sqlite3.Connection) -> None:
     """Rebuild the derived data of an open database of the current version: the counts of sessions,
-    and the search index, which is filled before the next search.
+    and the search index, which the next search completes.
     """
     connection.execute(_COUNTS)
-    for index, (queue, rows) in _REINDEX.items():
-        if connection.execute("SELECT 1 FROM pragma_table_info(?)", (index,)).fetchone():
-            connection.execute(f"INSERT INTO {index} ({index}) VALUES ('delete-all')")
-            connection.execute(f"DELETE FROM {queue}")
-            connection.execute(f"INSERT INTO {queue} {rows}")
+    rebuild(connection)

@@ -13,6 +13,7 @@ from tui_chat.plugins.maintenance.faults import (
     UNREACHED,
     WRONG_HEADS,
     altered_requests,
+    hidden_messages,
     undecodable_values,
     unknown_values,
 )
@@ -60,11 +61,11 @@ _NEW_HEAD = """
 """
 
 _UNHIDE_ANCESTORS = """
-    DELETE FROM hidden_messages WHERE message IN (
-        SELECT p.seq FROM messages AS m JOIN messages AS p ON p.message_id = m.parent_id
-        WHERE m.seq NOT IN (SELECT message FROM hidden_messages)
-        UNION ALL
-        SELECT m.seq FROM sessions AS s JOIN messages AS m ON m.message_id = s.head_id
+    UPDATE messages SET hidden = NULL WHERE hidden IS NOT NULL AND (
+        EXISTS (SELECT 1 FROM messages AS below
+                WHERE below.parent_id = messages.message_id AND below.hidden IS NULL)
+        OR EXISTS (SELECT 1 FROM sessions AS s WHERE s.head_id = messages.message_id)
+        OR hidden NOT IN (SELECT seq FROM deletions)
     )
 """
 
@@ -92,8 +93,6 @@ def repair(connection: sqlite3.Connection) -> list[str]:
     dropped = _drop_dangling_rows(connection)
     if dropped:
         done.append(f"Other rows that were dropped because they belong to lost rows: {dropped:,}.")
-    if connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
-        _unhide_ancestors(connection)
     return done
 
 
@@ -115,39 +114,34 @@ def _replace_faulty_values(connection: sqlite3.Connection) -> list[str]:
     return done
 
 
-def _unhide_ancestors(connection: sqlite3.Connection) -> None:
-    """Unhide ancestors of visible messages: better to show a deleted message than hide one."""
-    while connection.execute(_UNHIDE_ANCESTORS).rowcount:
-        pass
-    connection.execute(
-        "DELETE FROM deletions WHERE seq NOT IN (SELECT deletion FROM hidden_messages) "
-        "OR message_id NOT IN (SELECT m.message_id FROM messages AS m "
-        "JOIN hidden_messages AS h ON h.message = m.seq)"
-    )
-    connection.execute(
-        "DELETE FROM hidden_messages WHERE deletion NOT IN (SELECT seq FROM deletions)"
-    )
-
-
-_MISSING = """
-    SELECT total(s.message_count - found.messages)
-    FROM sessions AS s JOIN (
-        SELECT s.seq, count(m.seq) - count(h.message) AS messages FROM sessions AS s
-        LEFT JOIN messages AS m ON m.session_id = s.session_id
-        LEFT JOIN hidden_messages AS h ON h.message = m.seq
-        GROUP BY s.seq
-    ) AS found ON found.seq = s.seq
-    WHERE s.message_count > found.messages
-"""
+def unhide_ancestors(connection: sqlite3.Connection) -> None:
+    """Unhide ancestors of visible messages in a database of the current version: better to show a
+    deleted message than hide one.
+    """
+    for _ in range(2):
+        while connection.execute(_UNHIDE_ANCESTORS).rowcount:
+            pass
+        connection.execute(
+            "DELETE FROM deletions WHERE message_id NOT IN "
+            "(SELECT message_id FROM messages WHERE hidden IS NOT NULL)"
+        )
 
 
 def count_missing_messages(connection: sqlite3.Connection) -> int:
     """Return how many messages are missing according to the counts of sessions. To be called before
     any repair. Databases of versions without counts give 0.
     """
-    if not connection.execute("SELECT 1 FROM pragma_table_info('hidden_messages')").fetchone():
+    if not connection.execute(
+        "SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'message_count'"
+    ).fetchone():
         return 0
-    return int(connection.execute(_MISSING).fetchone()[0])
+    row = connection.execute(
+        "SELECT total(s.message_count - found.messages) FROM sessions AS s JOIN ("
+        "SELECT s.seq, count(m.seq) AS messages FROM sessions AS s LEFT JOIN messages AS m "
+        f"ON m.session_id = s.session_id AND m.seq NOT IN ({hidden_messages(connection)}) "
+        "GROUP BY s.seq) AS found ON found.seq = s.seq WHERE s.message_count > found.messages"
+    ).fetchone()
+    return int(row[0])
 
 
 def _drop_dangling_rows(connection: sqlite3.Connection) -> int:

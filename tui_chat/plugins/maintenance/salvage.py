@@ -21,7 +21,11 @@ from pathlib import Path
 from tui_chat.errors import StoreDamaged
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.maintenance.faults import rebuild_derived
-from tui_chat.plugins.maintenance.repair import count_missing_messages, repair
+from tui_chat.plugins.maintenance.repair import (
+    count_missing_messages,
+    repair,
+    unhide_ancestors,
+)
 from tui_chat.plugins.maintenance.upkeep import move_aside
 from tui_chat.store import schema
 from tui_chat.store.access import refuse_in_use, require_database
@@ -161,6 +165,7 @@ class _Salvage:
         new.execute("COMMIT")
         schema.migrate(new, Path(":new:"))
         new.execute("BEGIN")
+        unhide_ancestors(new)
         rebuild_derived(new)
         new.execute("COMMIT")
         return SalvageResult(self._target, rows, self._gaps, missing, tuple(repairs))

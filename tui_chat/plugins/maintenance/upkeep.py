@@ -51,6 +51,7 @@ def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, 
     if version == target:
         return version, version, None
     with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
+        schema.lock_others_out(connection, path, BUSY_SECONDS)
         saved = back_up(connection, path, now) if version else None
         connection.execute("PRAGMA journal_mode = WAL")
         schema.migrate(connection, path, schema.migrations()[:target])

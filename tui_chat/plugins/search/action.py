@@ -84,7 +84,8 @@ class WorkspaceSearch:
 
     async def _answer(self, query: Query) -> SearchAnswer:
         try:
-            return SearchAnswer(query, await self._workspace.store.search.find(query))
+            hits = await self._workspace.store.search.find(query)
+            return SearchAnswer(query, hits, is_ranked=hits.is_ranked)
         except TuiChatError as error:
             return SearchAnswer(query, fault=f"{error}\n{error.advice}".strip())
 

@@ -75,6 +75,8 @@ async def search(
         write_json([asdict(hit) for hit in hits])
     else:
         _print_hits(hits, ids)
+    if not (hits.is_ranked or newest):
+        write_line("Too many messages match to be ranked: the newest come first.", err=True)
     if not hits:
         if not as_json:
             write_line("Nothing found.", err=True)

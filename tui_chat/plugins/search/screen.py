@@ -57,6 +57,8 @@ class SearchAnswer:
     query: Query
     hits: tuple[Hit, ...] = ()
     fault: str = ""
+    is_ranked: bool = True
+    """False if too many messages match to be ranked."""
 
 
 class SearchScreen(ModalScreen[Hit | None]):
@@ -125,6 +127,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         self._list = HitList(now)
         self._preview = HitPreview()
         self._order: SortOrder = "rank"
+        self._is_ranked = True
         self._asked: Query | None = None
         """The query that is running."""
         self._shown: Query | None = None
@@ -187,7 +190,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         self._asked = None
         query, _ = self._typed_query()
         if query.text or query.narrows:  # else the input was cleared meanwhile
-            self._shown = answer.query
+            self._shown, self._is_ranked = answer.query, answer.is_ranked
             bare = Query(answer.query.text, order=answer.query.order, limit=LIMIT)
             nothing = NOTHING + ("" if bare == answer.query else FEWER) if query.text else NOBODY
             self._show(answer.hits, answer.fault or nothing)
@@ -203,7 +206,8 @@ class SearchScreen(ModalScreen[Hit | None]):
             self._state.update(one_line(" ".join(faults)))
             return
         newest = self._order == "newest" or not self._typed_query()[0].text
-        order = "Newest first" if newest else "Best first"
+        order = "Newest first" if newest or self._is_ranked else "Too many to rank, newest first"
+        order = "Best first" if self._is_ranked and not newest else order
         count = len(self._list.hits)
         count_text = (
             "" if not count else f" · {count} found" if count < LIMIT else f" · first {LIMIT}"

@@ -1,1 +1,0 @@
-"""Full-text search: the words, the index, and the queries."""
