@@ -59,7 +59,7 @@ from tui_chat.context.resolved_message import (
     turns_of,
 )
 from tui_chat.context.scan import MessageGroups, scan
-from tui_chat.context.sent_texts import profile_notes
+from tui_chat.context.sent_texts import around, profile_notes
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import ChatSettings
@@ -97,7 +97,7 @@ def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     )
     parts = Parts(groups, role_prompt, expander, costs, draft, ending)
     content = assemble(request, parts)
-    return finish(request, parts, content, profile_notes(inputs, content.turns))
+    return finish(request, parts, content, profile_notes(inputs, around(content.turns)))
 
 
 def expand_all(

@@ -1,7 +1,7 @@
 """The texts that a request carries, and a note about a profile that it does not.
 
 1. A text is carried if a message around the conversation has it, whichever anchor, macro or
-   variable brought it there; or if a message of the conversation quotes it.
+   variable brought it there.
 2. Of a text with macros the literal pieces are looked for; white space does not count.
 """
 
@@ -19,13 +19,13 @@ from tui_chat.models.text import Origin, OriginKind, Text
 def carries(turns: Sequence[Turn], text: str) -> bool:
     """True if one of the turns has all literal pieces of a text."""
     pieces = literal_pieces(text)
-    words = (_squeezed(turn.text) for turn in (*around(turns), *turns))
+    words = (_squeezed(turn.text) for turn in turns)
     return any(all(piece in each for piece in pieces) for each in words)
 
 
-def around(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Yield the turns around the conversation."""
-    return (turn for turn in turns if turn.placement.kind not in ("history", "draft"))
+def around(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns around the conversation, and those that several messages are sent as."""
+    return [t for t in turns if t.pieces or t.placement.kind not in ("history", "draft")]
 
 
 @Memo
@@ -43,11 +43,11 @@ def literal_pieces(text: str) -> list[str]:
 
 
 def profile_notes(inputs: Inputs, turns: Sequence[Turn]) -> Iterator[Note]:
-    """Yield a warning if a request does not carry the profile, which the preset should place."""
+    """Yield a warning if the turns around the conversation do not carry the profile."""
     profile = inputs.profile
     if profile is None or profile.placement == "none" or not profile.content.strip():
         return
-    kinds = {span.origin.outermost.kind for turn in around(turns) for span in turn.text.spans}
+    kinds = {span.origin.outermost.kind for turn in turns for span in turn.text.spans}
     if OriginKind.PROFILE in kinds or carries(turns, profile.content):
         return
     origin = Origin(OriginKind.PROFILE, profile.name, profile.name)

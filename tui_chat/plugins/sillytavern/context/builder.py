@@ -49,7 +49,7 @@ from tui_chat.context.scan import (
     is_sent,
     resolve_messages,
 )
-from tui_chat.context.sent_texts import profile_notes
+from tui_chat.context.sent_texts import around, profile_notes
 from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.context.skeleton import Placed, populate
 from tui_chat.models.endpoint import Protocol
@@ -151,14 +151,14 @@ def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
             turns = tuple(system_first(turns, inputs.user_name, inputs.char_name))
         if policies.system_as_user:
             turns = tuple(system_as_user(turns))
-    unsent = _unsent_notes(request, parts, turns, places)
+    unsent = _unsent_notes(request, parts, around(turns), places)
     return finish(request, parts, replace(content, turns=turns), unsent)
 
 
 def _unsent_notes(
     request: Request, parts: Parts, turns: Sequence[Turn], places: Places
 ) -> Iterator[Note]:
-    """Yield warnings about texts that a request does not carry."""
+    """Yield warnings about texts that the turns around the conversation do not carry."""
     inputs, skipped = request.inputs, any(n.code == "role-prompt-skipped" for n in request.notes)
     if parts.role_prompt is None and not skipped:
         yield from prompt_notes(inputs, turns)
