@@ -7,7 +7,7 @@ with a character card, lorebooks, an author's note, injected texts or scripts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -39,11 +39,13 @@ def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     except InputError as error:
         note = Note(Level.ERROR, "missing-builder", str(error))
         return ChatEnvelope((), parameters(inputs), notes=(note,))
-    added = "" if name else " and ".join(_added_texts(inputs))
-    if not added:
+    if name or not _has_added_texts(inputs):
         return envelope
     plugin = missing_plugin("builders", FIRST_BUILDER) or FIRST_BUILDER
-    sentence = f"The plugin “{plugin}” is not installed, so {added} of this request are not sent."
+    sentence = (
+        f"The plugin “{plugin}” is not installed, so no character card, lorebook, author's note, "
+        "injected text or script of this request is sent."
+    )
     note = Note(Level.WARNING, "texts-not-sent", sentence)
     return replace(envelope, notes=(*envelope.notes, note))
 
@@ -54,26 +56,21 @@ def _needed_builder(inputs: Inputs) -> str:
         return kind.builder
     builders = (builder for plugin in plugins() for builder in plugin.builders)
     adding = (builder.name for builder in builders if builder.adds_texts)
-    return next(adding, "") if any(True for _ in _added_texts(inputs)) else ""
+    return next(adding, "") if _has_added_texts(inputs) else ""
 
 
-def _added_texts(inputs: Inputs) -> Iterator[str]:
-    """Yield what a request has that only the builder of a plugin sends."""
-    role, profile = inputs.active_role, inputs.profile
-    card = role.character if role is not None else None
-    if card is not None:
-        yield "the character card"
-    if inputs.lorebooks:
-        yield "the lorebooks"
-    if profile is not None and profile.placement not in ("anchor", "none"):
-        yield "the profile"
-    note = inputs.first("author_note")
-    if note is not None and note.text.strip():
-        yield "the author's note"
-    if inputs.first("injections"):
-        yield "the injected texts"
-    if inputs.first("scripts") or inputs.preset.scripts:
-        yield "the scripts"
+def _has_added_texts(inputs: Inputs) -> bool:
+    """True if a request has texts that only the builder of a plugin sends."""
+    role, profile, note = inputs.active_role, inputs.profile, inputs.first("author_note")
+    return bool(
+        inputs.lorebooks
+        or (role is not None and role.character is not None)
+        or (profile is not None and profile.placement not in ("anchor", "none"))
+        or (note is not None and note.text.strip())
+        or inputs.first("injections")
+        or inputs.first("scripts")
+        or inputs.preset.scripts
+    )
 
 
 def builder_named(name: str) -> ContextBuilder:

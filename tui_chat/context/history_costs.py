@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from operator import attrgetter
@@ -102,7 +102,7 @@ def _memo_of(counter: Counter, make_turn: MakeTurn) -> Memo[tuple[Message, ...],
     def cost_history(history: tuple[Message, ...]) -> HistoryCosts:
         if counter.uncorrected is not counter:
             first = history_costs(history, counter.uncorrected, make_turn)
-            return _with_costs(first, tuple(counter.times_ratio(first.costs)))
+            return with_costs(first, tuple(counter.times_ratio(first.costs)))
         known = {
             id(message): (turn, cost)
             for costs in cost_history.results()
@@ -126,7 +126,7 @@ def _memo_of(counter: Counter, make_turn: MakeTurn) -> Memo[tuple[Message, ...],
                 if is_blank(message) and not known[id(message)][0].text.plain
             ),
         )
-        return _with_costs(counted, tuple(known[id(message)][1] for message in history))
+        return with_costs(counted, tuple(known[id(message)][1] for message in history))
 
     return cost_history
 
@@ -140,18 +140,8 @@ def history_costs(
     return _memo_of(counter, make_turn)(history)
 
 
-def with_turns(known: HistoryCosts, changed: Mapping[int, Turn], counter: Counter) -> HistoryCosts:
-    """Return the costs with other turns at some indices."""
-    turns, costs = list(known.turns), list(known.costs)
-    for index, turn in changed.items():
-        turns[index] = turn
-        costs[index] = counter.turn(turn)
-    emptied = (index for index in changed if known.turns[index].text.plain)
-    blank = sorted(i for i in {*known.blank, *emptied} if not turns[i].text.plain)
-    return _with_costs(replace(known, turns=tuple(turns), blank=tuple(blank)), tuple(costs))
-
-
-def _with_costs(known: HistoryCosts, costs: tuple[int, ...]) -> HistoryCosts:
+def with_costs(known: HistoryCosts, costs: tuple[int, ...]) -> HistoryCosts:
+    """Return a history with other tokens of its turns."""
     return replace(known, costs=costs, sums=tuple(accumulate(costs, initial=0)))
 
 

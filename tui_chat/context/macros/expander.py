@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from types import MappingProxyType
 from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
@@ -66,7 +65,7 @@ class Expander:
         self.without_value: set[str] = set()
         """The ids of preset messages that require something without a value."""
         self._notes = [] if notes is None else notes
-        self._set: dict[str, Value] = {}
+        self.set_values: dict[str, Value] = {}
         """The variables that were set in this request; None for a deleted one."""
 
     def declared(self, name: str) -> Declaration | None:
@@ -89,22 +88,15 @@ class Expander:
         """Return the value of a variable; and True if it was set in this request, so that it is
         not expanded.
         """
-        return (self._set[name], True) if name in self._set else (self._given.get(name), False)
+        return (
+            (self.set_values[name], True)
+            if name in self.set_values
+            else (self._given.get(name), False)
+        )
 
     def set(self, name: str, value: Value) -> None:
         """Set a variable for all texts expanded later; None deletes it."""
-        self._set[name.casefold()] = value
-
-    def variables_after(self) -> tuple[Mapping[str, str], Mapping[str, str]]:
-        """Return the variables of the session and the global ones after the macros so far."""
-        both = _folded(self.inputs.variables), _folded(self.inputs.chat.global_variables)
-        for name, value in self._set.items():
-            variables = both[name.startswith(GLOBAL)]
-            if value is None:
-                variables.pop(name.removeprefix(GLOBAL), None)
-            else:
-                variables[name.removeprefix(GLOBAL)] = str(value)
-        return MappingProxyType(both[0]), MappingProxyType(both[1])
+        self.set_values[name.casefold()] = value
 
     def expand_text(self, source: str, origin: Origin = _STORED, *, is_card: bool = False) -> str:
         """Return a text that is no message with its macros expanded."""

@@ -20,6 +20,7 @@ from typing import Any, Literal, cast
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.functions import GLOBAL
 from tui_chat.errors import InputError
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
@@ -193,7 +194,13 @@ class _CaseReader:
                 history = (replace(history[0], content=first), *history[1:])
         if inputs.draft and not draft:  # an empty message is sent, too
             history = (*history, Message("user", id="typed", name=inputs.user_name))
-        local, global_ = expander.variables_after()
+        variables = {**inputs.variables, **expander.set_values}
+        shared = {f"{GLOBAL}{name}": text for name, text in inputs.global_variables.items()}
+        variables = {
+            name: str(text) for name, text in {**shared, **variables}.items() if text is not None
+        }
+        names = [name for name in variables if name.startswith(GLOBAL)]
+        global_ = {name.removeprefix(GLOBAL): variables.pop(name) for name in names}
         role, preset = inputs.role, inputs.preset
         if role is not None and role.character is not None:
             character = replace(role.character, scripts=_unstored(role.character.scripts))
@@ -204,7 +211,7 @@ class _CaseReader:
             preset=replace(preset, scripts=_unstored(preset.scripts)),
             draft=draft,
             history=history,
-            variables=local,
+            variables=variables,
             chat=replace(inputs.chat, global_variables=global_),
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tui_chat.context.history_costs import HistoryCosts, history_turn, with_turns
+from tui_chat.context.history_costs import HistoryCosts, history_turn, with_costs
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.macros.syntax import has_macros
@@ -125,7 +125,14 @@ def expanded_conversation(
 def _with_changed(
     costs: HistoryCosts, changed: tuple[tuple[int, Turn], ...], count: Counter
 ) -> HistoryCosts:
-    return with_turns(costs, dict(changed), count)
+    """Return the costs with other turns at some indices."""
+    turns, tokens = list(costs.turns), list(costs.costs)
+    for index, turn in changed:
+        turns[index] = turn
+        tokens[index] = count.turn(turn)
+    emptied = (index for index, _ in changed if costs.turns[index].text.plain)
+    blank = sorted(i for i in {*costs.blank, *emptied} if not turns[i].text.plain)
+    return with_costs(replace(costs, turns=tuple(turns), blank=tuple(blank)), tuple(tokens))
 
 
 def _with_text(turn: Turn, text: Text) -> Turn:
