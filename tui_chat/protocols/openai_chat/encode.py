@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from tui_chat.models.block_turn import BlockTurn
@@ -37,8 +38,11 @@ from tui_chat.protocols.common.setting_rows import write_settings
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64
 from tui_chat.protocols.common.trees import object_of
-from tui_chat.protocols.openai_chat.sent_message import Server, sent_message, server
+from tui_chat.protocols.openai_chat.messages import Target
+from tui_chat.protocols.openai_chat.sent_message import sent_message
 from tui_chat.protocols.openai_chat.settings import (
+    AFTER_STREAM,
+    BEFORE_STREAM,
     OPENAI_OPTIONS,
     OPENROUTER_OPTIONS,
     TABLE,
@@ -46,7 +50,7 @@ from tui_chat.protocols.openai_chat.settings import (
     write_openrouter,
     write_options,
 )
-from tui_chat.protocols.openai_chat.undocumented_keys import accepted_turns
+from tui_chat.protocols.openai_chat.undocumented_keys import note_keys, undocumented_rest
 
 _CHAT = Protocol.OPENAI_CHAT
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
@@ -60,27 +64,35 @@ _MAX_STOPS = 4
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     request = RequestEncoder(envelope, endpoint)
-    facts = request.facts
-    marks = not request.captured and facts.cache_breakpoints is True
+    names = undocumented_rest(request)
+    marks = not request.captured and request.facts.cache_breakpoints is True
     turns = request.block_turns(_rules(request), SHARED, limits_marks=marks)
-    turns = accepted_turns(request, turns)
-    to = server(
-        developer=bool(facts.developer_role),
-        google="gemini" in request.model.lower(),
-        speaks=facts.output_media is None or "audio" in facts.output_media,
-        strict=facts.strict_keys is True and is_openai_model(request.model),
-        marks=marks,
-    )
-    messages = _messages(request, turns, to)
+    messages = _messages(request, turns, _target(request, marks), names)
+    if request.captured and request.facts.strict_keys is not False:
+        note_keys(request, names)
     functions = request.functions()
     tools, options = _tools(request, functions)
-    body: JsonObject = {"messages": Arr(tuple(messages)), **options, **tools}
-    body |= _settings(request, functions, has_tools=bool(tools))
-    model = {"model": body.pop("model")}
+    body: JsonObject = {**dict(request.model_items()), "messages": Arr(tuple(messages))}
+    body |= options | tools | _settings(request, functions, has_tools=bool(tools))
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
-    body = model | body if request.model or not request.captured else body
     return request.encoded("/chat/completions", object_of(body))
+
+
+def _target(request: RequestEncoder, marks: bool) -> Target:
+    """Return what is known of model and server, the same object for the same facts."""
+    facts = request.facts
+    is_strict = request.captured or is_openai_model(request.model)
+    return _shared_target(
+        bool(facts.developer_role),
+        "gemini" in request.model.lower(),
+        facts.output_media is None or "audio" in facts.output_media,
+        facts.strict_keys is True and is_strict,
+        marks,
+    )
+
+
+_shared_target = lru_cache(maxsize=8)(Target)
 
 
 def _rules(request: RequestEncoder) -> PairingRules:
@@ -93,9 +105,12 @@ def _rules(request: RequestEncoder) -> PairingRules:
     return _STRICT_RULES if is_strict or request.is_converted else _RULES
 
 
-def _messages(request: RequestEncoder, turns: Sequence[BlockTurn], to: Server) -> list[Tree]:
+def _messages(
+    request: RequestEncoder, turns: Sequence[BlockTurn], to: Target, names: dict[str, None]
+) -> list[Tree]:
     """Return each turn as one message. What a tool result cannot hold follows in a user message,
-    after all results of the same turn.
+    after all results of the same turn. Undocumented keys of a captured request are added to
+    `names`.
     """
     messages: list[Tree] = []
     follow_ups: list[Tree] = []
@@ -107,6 +122,10 @@ def _messages(request: RequestEncoder, turns: Sequence[BlockTurn], to: Server) -
         messages.append(message.tree)
         if message.notes:
             request.notes += message.notes
+        if message.undocumented and request.captured:
+            names |= dict.fromkeys(message.undocumented)
+        elif message.undocumented and to.strict:
+            note_keys(request, message.undocumented, turn.origin)
         if message.follows is not None:
             follow_ups.append(message.follows)
     return messages + follow_ups
@@ -156,30 +175,21 @@ _TIERS["ultrafast"] = "fast"
 def _settings(
     request: RequestEncoder, functions: Sequence[ToolDefinition], *, has_tools: bool
 ) -> JsonObject:
-    """Return the keys of all settings, `tool_choice` first."""
+    """Return the keys of all settings."""
+    captured = request.captured_keys(("stream",) if request.parameters.stream else ())
     parameters = _fitted_parameters(request, functions, has_tools=has_tools)
-    captured = request.captured_keys(("stream",) if parameters.stream else ())
-    key = request.facts.max_tokens_key or request.endpoint.max_tokens_key
-    limits = {"max_tokens", "max_completion_tokens"} - {key}
-    skip = captured.keys() - set(_FIRST) if request.captured else limits
-    written = write_settings(parameters, TABLE, captured=request.captured, skip=skip)
-    stream: JsonObject = {}
+    limits = {"max_tokens", "max_completion_tokens"}
+    limits -= {request.facts.max_tokens_key or request.endpoint.max_tokens_key}
+    skip, is_own = (captured.keys() if request.captured else limits), request.captured
+    settings = write_settings(
+        parameters, BEFORE_STREAM, captured=is_own, skip=() if is_own else skip
+    )
     if parameters.stream:
-        stream["stream"] = Lit(True, _STREAM)
-        if not request.captured and request.facts.stream_usage is not False:
-            stream["stream_options"] = {"include_usage": Lit(True, _STREAM)}
-    settings = {"tool_choice": written.pop("tool_choice")} if "tool_choice" in written else {}
-    settings |= {key: written.pop(key) for key in _FIRST if key in written}
-    settings |= stream | written | captured
-    return settings if request.captured else settings | dict(shared_items(request))
-
-
-_FIRST = (
-    *("model", "max_completion_tokens", "max_tokens", "temperature", "top_p", "presence_penalty"),
-    *("frequency_penalty", "seed", "stop", "reasoning_effort", "parallel_tool_calls"),
-    "response_format",
-)
-"""The settings before `stream`."""
+        settings["stream"] = Lit(True, _STREAM)
+        if not is_own and request.facts.stream_usage is not False:
+            settings["stream_options"] = {"include_usage": Lit(True, _STREAM)}
+    settings |= write_settings(parameters, AFTER_STREAM, captured=is_own, skip=skip)
+    return settings | captured if is_own else settings | dict(shared_items(request))
 
 
 def _fitted_parameters(

@@ -55,16 +55,22 @@ SOUND = "audio"
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
-    """The choices in writing a turn, which depend on model and server."""
+class Target:
+    """What is known of the model and server that a message is sent to."""
 
     developer: bool = False
     """True if system messages have the role `developer`."""
     google: bool = False
     """True if signatures of Gemini's own protocol are sent."""
+    speaks: bool = False
+    """True if spoken replies go as ids."""
+    strict: bool = False
+    """True if the server refuses undocumented keys."""
+    marks: bool = False
+    """True if cache marks are sent."""
 
 
-PLAIN_WRITING = Writing()
+ANY_TARGET = Target()
 
 
 @dataclass(slots=True)
@@ -72,7 +78,7 @@ class _Message:
     """A message that is being written."""
 
     turn: BlockTurn
-    writing: Writing
+    to: Target
     content: list[Json] = field(default_factory=list[Json])
     texts: list[Text] = field(default_factory=list[Text])
     """The texts of the content."""
@@ -82,63 +88,66 @@ class _Message:
     """True if the texts are stretches of one string."""
     signature: str = ""
     """Google's, of the last text."""
-    calls: list[Json] = field(default_factory=list[Json])
     fields: JsonObject = field(default_factory=dict[str, Json])
-    """Fields beside content and calls."""
-    reasoning: JsonObject = field(default_factory=dict[str, Json])
-    last: JsonObject = field(default_factory=dict[str, Json])
-    """The fields that stand last."""
+    """The fields beside role and content."""
 
 
-def write_message(turn: BlockTurn, writing: Writing = PLAIN_WRITING) -> JsonObject:
+def write_message(turn: BlockTurn, to: Target = ANY_TARGET) -> JsonObject:
     """Return a turn as a message. Nothing is left out that the protocol has a form for."""
-    message = _Message(turn, writing)
+    message = _Message(turn, to)
     for index, block in enumerate(turn.blocks):
         _add(message, index, block)
     fields = message.fields
-    sound = {SOUND: fields.pop(SOUND)} if SOUND in fields else None
-    written: JsonObject = {"role": Word(_role(turn, writing))}
-    written |= sound or {"content": _content(message)}
     if message.signature:
-        written["extra_content"] = _extra_content(message.signature)
-    written |= fields | message.reasoning
+        fields["extra_content"] = _extra_content(message.signature)
     if turn.name:
-        written["name"] = Named(turn.name, "name")
-    written |= {key: message.last[key] for key in (OLD_CALL,) if key in message.last}
-    if message.calls:
-        written["tool_calls"] = message.calls
-    written |= {key: value for key, value in message.last.items() if key != OLD_CALL}
+        fields["name"] = Named(turn.name, "name")
+    written: JsonObject = {"role": Word(_role(turn, to))}
+    if SOUND not in fields:
+        written["content"] = _content(message)
+    written |= {key: fields[key] for key in sorted(fields, key=_rank)}
     return with_keys(written, turn, CHAT)
 
 
-def _role(turn: BlockTurn, writing: Writing) -> str:
+_FIELDS = (SOUND, "extra_content", "", "refusal", *PLAIN_FIELDS, "reasoning_opaque")
+_FIELDS += ("reasoning_details", THINKING_BLOCKS, "name", OLD_CALL, "tool_calls", "tool_call_id")
+
+
+def _rank(key: str) -> int:
+    """Return the place of a field in a message; what is not known stands where the empty one is."""
+    return _FIELDS.index(key if key in _FIELDS else "")
+
+
+def _role(turn: BlockTurn, to: Target) -> str:
     if form := form_of(turn, CHAT):
         return form
-    is_developer = writing.developer and turn.role == "system" and not turn.captured_from(CHAT)
+    is_developer = to.developer and turn.role == "system" and not turn.captured_from(CHAT)
     return "developer" if is_developer else turn.role
 
 
 def _add(message: _Message, index: int, block: Block) -> None:
+    fields = message.fields
     match block:
         case TextBlock(is_refusal=True) if block.extras is None:
-            message.fields["refusal"] = Named(block.text, "refusal")
+            fields["refusal"] = Named(block.text, "refusal")
         case TextBlock(is_refusal=False):
             _add_text(message, block, message.turn.text(index))
         case ReasoningBlock():
             _add_reasoning(message, block)
         case CallBlock() if form_of(block, CHAT) == OLD_CALL:
-            message.last[OLD_CALL] = write_call(block)
+            fields[OLD_CALL] = write_call(block)
         case CallBlock():
-            message.calls.append(write_call(block, signs=message.writing.google))
+            call = write_call(block, signs=message.to.google)
+            fields.setdefault("tool_calls", []).append(call)
         case ResultBlock():
             if block.name and message.turn.captured_from(CHAT):
-                message.fields["name"] = Named(block.name, "name")
+                fields["name"] = Named(block.name, "name")
             if block.call_id:
-                message.last["tool_call_id"] = Named(block.call_id, "tool call id")
+                fields["tool_call_id"] = Named(block.call_id, "tool call id")
         case OpaqueBlock() if form_of(block, CHAT) == FIELD:
-            message.fields[block.name] = labelled(block.value, block.name)
+            fields[block.name] = labelled(block.value, block.name)
         case MediaBlock() if form_of(block, CHAT) == SOUND and message.turn.role == "assistant":
-            message.fields[SOUND] = {"id": labelled(_keys(block).get("id"), "id of the sound")}
+            fields[SOUND] = {"id": labelled(_keys(block).get("id"), "id of the sound")}
         case _:
             if (part := write_part(block)) is not None:
                 message.content.append(part)
@@ -151,7 +160,7 @@ def _keys(block: Block) -> JsonObject:
 def _add_text(message: _Message, block: TextBlock, text: Text) -> None:
     extras, signature = own(block, CHAT), google_signature(block)
     is_own = extras is not None and extras.form == STRETCH
-    message.signature = signature if message.writing.google or is_own else ""
+    message.signature = signature if message.to.google or is_own else ""
     if not block.text and (extras is None or is_own):
         return
     message.texts.append(text)
@@ -170,8 +179,8 @@ def _content(message: _Message) -> Json:
     """Return the content: null, a string or parts."""
     turn, content, texts = message.turn, message.content, message.texts
     if not content:
-        has_more = turn.role == "assistant" and (message.calls or "refusal" in message.fields)
-        return NULL if has_more else ""
+        has_more = not message.fields.keys().isdisjoint(("tool_calls", "refusal"))
+        return NULL if has_more and turn.role == "assistant" else ""
     if len(content) != len(texts) or message.is_framed:
         return content
     if len(texts) == 1:
@@ -283,7 +292,7 @@ def can_be_sent_back(block: ReasoningBlock) -> bool:
 
 
 def _add_reasoning(message: _Message, block: ReasoningBlock) -> None:
-    form, fields = form_of(block, CHAT), message.reasoning
+    form, fields = form_of(block, CHAT), message.fields
     if form in (THINKING, THINKING_TEXT):
         if block.text:
             message.content.append(write_part(block))

@@ -14,9 +14,8 @@ as it was, and is written so; of any other turn:
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn
@@ -24,7 +23,6 @@ from tui_chat.models.blocks import (
     Block,
     CallBlock,
     Extras,
-    Json,
     JsonObject,
     MediaBlock,
     ReasoningBlock,
@@ -48,37 +46,16 @@ from tui_chat.protocols.openai_chat.messages import (
     PLAIN_FIELDS,
     SOUND,
     THINKING_BLOCKS,
-    Writing,
+    Target,
     can_be_sent_back,
     write_message,
     write_part,
 )
 from tui_chat.protocols.openai_chat.reader import read_message
-from tui_chat.protocols.openai_chat.undocumented_keys import documented_turn, undocumented_keys
+from tui_chat.protocols.openai_chat.undocumented_keys import documented
 
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 """The names of speakers that OpenAI accepts."""
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """What is known of the model and server that a message is sent to."""
-
-    writing: Writing
-    speaks: bool = False
-    """True if spoken replies go as ids."""
-    strict: bool = False
-    """True if the server refuses undocumented keys."""
-    marks: bool = False
-    """True if cache marks are sent."""
-
-
-@lru_cache(maxsize=8)
-def server(*, developer: bool, google: bool, speaks: bool, strict: bool, marks: bool) -> Server:
-    """Return what is known of a server, the same object for the same facts: it is part of the key
-    under which messages are remembered.
-    """
-    return Server(Writing(developer, google), speaks, strict, marks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,58 +66,46 @@ class SentMessage:
     follows: Obj | None = None
     """A user message with what a tool result could not hold, for after all results."""
     notes: tuple[Note, ...] = ()
+    undocumented: tuple[str, ...] = ()
+    """The undocumented keys of it, which a strict server is not sent."""
 
 
 @Memo
-def sent_message(turn: BlockTurn, to: Server) -> SentMessage:
-    """Return a turn as it is sent to a server."""
-    if turn.captured_from(CHAT):
-        written = write_message(turn, to.writing)
-        return SentMessage(_marked(turn, written, to), None, tuple(_captured_notes(turn)))
-    notes: list[Note] = []
-    given = turn
-    if to.strict and (keys := undocumented_keys(turn)):
-        given = documented_turn(turn)
-        sentence = f"Left out, since this server refuses unknown keys: {', '.join(keys)}."
-        notes.append(Note(Level.WARNING, "unknown-keys", sentence, turn.origin))
-    fit, moved = _fitted(given, to)
-    written = write_message(fit, to.writing)
-    follows: JsonObject | None = None
-    if moved:
-        follows = {"role": Word("user"), "content": moved}
-    notes = [*_order_notes(fit, moved), *_loss_notes(given, fit, written, moved, to), *notes]
-    return SentMessage(
-        _marked(turn, written, to),
-        object_of(follows, turn.origin) if follows is not None else None,
-        tuple(notes),
-    )
-
-
-def _captured_notes(turn: BlockTurn) -> Sequence[Note]:
-    if is_bare(replace(turn, extras=None, name="")):
-        return ()
-    losses = [loss for loss in turn_losses(turn, [turn], CHAT) if loss.kind == "citations"]
-    return list(loss_notes(turn, losses, CHAT))
+def sent_message(turn: BlockTurn, to: Target) -> SentMessage:
+    """Return a turn as it is sent. `to` is part of the key under which that is remembered, so it
+    should be the same object for the same target.
+    """
+    sent = (turn,) if turn.captured_from(CHAT) else _fitted(turn, to)
+    written = [write_message(each, to) for each in sent]
+    notes = [*_order_notes(sent), *_loss_notes(turn, sent, written, to)]
+    names: dict[str, None] = {}
+    kept = documented(written[0], names)
+    trees = [object_of(each, turn.origin) for each in written[1:]]
+    message = _marked(turn, kept if to.strict else written[0], to)
+    return SentMessage(message, trees[0] if trees else None, tuple(notes), tuple(names))
 
 
 # --- fitting -----------------------------------------------------------------------------
 
 
-def _fitted(turn: BlockTurn, to: Server) -> tuple[BlockTurn, list[Json]]:
-    """Return a turn that is accepted, and the parts of a tool result that follow it."""
-    turn = portable(turn, CHAT)
-    moved: list[Json] = []
-    if turn.role == "tool":
-        parts = (write_part(block) for block in turn.blocks if isinstance(block, MediaBlock))
-        moved = [part for part in parts if part is not None]
-    if not turn.name or not _NAME.fullmatch(turn.name):
-        turn = replace(turn, name="") if turn.name else turn
-    sends_plain = _sends_plain_reasoning(turn)
-    turn = without(turn, lambda block: not _is_accepted(turn, block, to, sends_plain=sends_plain))
-    return _with_reasoning_content(turn), moved
+def _fitted(turn: BlockTurn, to: Target) -> tuple[BlockTurn, ...]:
+    """Return a turn that is accepted, and the user's that follows a tool result."""
+    fit = portable(turn, CHAT)
+    sends_plain = _sends_plain_reasoning(fit)
+    fit = without(fit, lambda block: not _is_accepted(turn, block, to, sends_plain=sends_plain))
+    if fit.name and not _NAME.fullmatch(fit.name):
+        fit = replace(fit, name="")
+    fit = _with_reasoning_content(fit)
+    media = tuple(b for b in portable(turn, CHAT).blocks if turn.role == "tool" and _is_file(b))
+    return (fit, BlockTurn("user", media, turn.origin)) if media else (fit,)
 
 
-def _is_accepted(turn: BlockTurn, block: Block, to: Server, *, sends_plain: bool) -> bool:
+def _is_file(block: Block) -> bool:
+    """Return True for a picture or file that the protocol has a form for."""
+    return isinstance(block, MediaBlock) and write_part(block) is not None
+
+
+def _is_accepted(turn: BlockTurn, block: Block, to: Target, *, sends_plain: bool) -> bool:
     match block:
         case MediaBlock():
             is_sound = to.speaks and form_of(block, CHAT) == SOUND
@@ -175,34 +140,32 @@ def _with_reasoning_content(turn: BlockTurn) -> BlockTurn:
 # --- notes -------------------------------------------------------------------------------
 
 
-def _order_notes(turn: BlockTurn, moved: Sequence[Json]) -> list[Note]:
-    notes: list[Note] = []
+def _order_notes(sent: Sequence[BlockTurn]) -> Iterator[Note]:
     has_call = False
-    for block in turn.blocks:
+    for block in sent[0].blocks:
         has_call = has_call or isinstance(block, CallBlock)
         if has_call and isinstance(block, TextBlock) and not block.is_refusal:
             sentence = "The text after the tool calls is sent before them."
-            notes.append(Note(Level.WARNING, "order-changed", sentence, turn.origin))
-    sentence = "Images and files of a tool result are sent in a user message after it."
-    notes += [Note(Level.WARNING, "part-moved", sentence, turn.origin) for _ in moved]
-    return notes
+            yield Note(Level.WARNING, "order-changed", sentence, sent[0].origin)
+    for follow in sent[1:]:
+        sentence = "Images and files of a tool result are sent in a user message after it."
+        yield Note(Level.WARNING, "part-moved", sentence, follow.origin)
 
 
 def _loss_notes(
-    given: BlockTurn, fit: BlockTurn, written: JsonObject, moved: Sequence[Json], to: Server
-) -> Sequence[Note]:
-    """Return the notes on what is lost between a turn and its message."""
-    if is_bare(given):
-        return ()
-    heard = [read_message(plain(written))]
-    if moved:
-        heard.append(read_message({"role": "user", "content": plain(moved)}))
-    marks = to.marks and has_marks(given)
-    losses = list(turn_losses(given, heard, CHAT, sends_marks=marks))
-    reasons = {"name": "name refused", "reasoning": _reasoning_reason(given)}
-    if "audio" in written:
+    turn: BlockTurn, sent: Sequence[BlockTurn], written: Sequence[JsonObject], to: Target
+) -> Iterator[Note]:
+    """Yield the notes on what is lost between a turn and its message."""
+    if is_bare(turn):
+        return
+    is_own = turn.captured_from(CHAT)
+    heard = sent if is_own else [read_message(plain(each)) for each in written]
+    marks = is_own or (to.marks and has_marks(turn))
+    losses = list(turn_losses(turn, heard, CHAT, sends_marks=marks))
+    if SOUND in written[0]:
         losses = [loss for loss in losses if loss.kind not in ("text", "media")]
-    return list(loss_notes(given, losses, CHAT, reasons))
+    reasons = {"name": "name refused", "reasoning": _reasoning_reason(turn)}
+    yield from loss_notes(turn, losses, CHAT, reasons)
 
 
 def _reasoning_reason(turn: BlockTurn) -> str:
@@ -215,7 +178,7 @@ def _reasoning_reason(turn: BlockTurn) -> str:
 # --- cache marks -------------------------------------------------------------------------
 
 
-def _marked(turn: BlockTurn, written: JsonObject, to: Server) -> Obj:
+def _marked(turn: BlockTurn, written: JsonObject, to: Target) -> Obj:
     """Return the tree of a message, with a cache breakpoint on its last part if it has marks."""
     content = written.get("content")
     if not (to.marks and has_marks(turn)):

@@ -30,8 +30,8 @@ from tui_chat.protocols.common.setting_rows import (
 )
 from tui_chat.protocols.common.tools import search_fields, take_search
 
-TABLE: Table = (
-    Row("model", ("model",), text),
+BEFORE_STREAM: Table = (
+    Row("tool_choice", ("tool_choice",), NESTED.read_choice, NESTED.write_choice),
     Row("max_tokens", ("max_completion_tokens",), integer),
     Row("max_tokens", ("max_tokens",), integer),
     Row("temperature", ("temperature",), number, low=0, high=2, is_sampling=True),
@@ -43,7 +43,10 @@ TABLE: Table = (
     Row("effort", ("reasoning_effort",), text),
     Row("parallel_tool_calls", ("parallel_tool_calls",), boolean),
     Row("response_format", ("response_format",), NESTED.read_format, NESTED.write_format),
-    Row("tool_choice", ("tool_choice",), NESTED.read_choice, NESTED.write_choice),
+)
+"""The settings that stand before `stream`, in the order in which they are sent. Which name of the
+reply limit is sent depends on the model."""
+AFTER_STREAM: Table = (
     Row("verbosity", ("verbosity",), text),
     Row("replies", ("n",), count),
     Row("store", ("store",), boolean),
@@ -54,8 +57,7 @@ TABLE: Table = (
     Row("user_id", ("safety_identifier",), text),
     Row("user_id", ("user",), text, never),
 )
-"""The settings, in the order in which they are sent. Which name of the reply limit is sent depends
-on the model."""
+TABLE: Table = (Row("model", ("model",), text), *BEFORE_STREAM, *AFTER_STREAM)
 OPENAI_OPTIONS = ("context_size", "location")
 """The options of a web search that OpenAI has."""
 OPENROUTER_OPTIONS = ("context_size", "max_uses")
