@@ -26,6 +26,8 @@ from tui_chat.models.semantics import LayoutPiece, WireForm
 from tui_chat.models.semantics import ReasoningBlock as FlatReasoning
 
 _OLD_CALL = "function_call"
+_PARTS = {"thinking": "part", "thinking text": "part with text"}
+"""The forms of reasoning that is a part of the content, by the words of the flat model."""
 
 
 class ChatForms(FlatForms):
@@ -89,13 +91,12 @@ class ChatForms(FlatForms):
     def _thought(self, block: FlatReasoning, piece: LayoutPiece) -> Extras:
         """Return the extras of plain reasoning, or of one of litellm's blocks of Anthropic."""
         if block.kind != "thinking_blocks":
-            opaque = block.encrypted
-            return self.extras(
-                piece, block.kind, signature=block.signature, reasoning_opaque=opaque
-            )
-        extras = self.extras(piece, block.kind, data=block.encrypted)
-        signature = {} if block.encrypted else {"signature": block.signature}
-        return replace(extras, keys={**extras.keys, **signature})
+            opaque, form = block.encrypted, _PARTS.get(block.kind, block.kind)
+            return self.extras(piece, form, signature=block.signature, reasoning_opaque=opaque)
+        if block.encrypted:
+            return self.extras(piece, "redacted_thinking", data=block.encrypted)
+        extras = self.extras(piece, "thinking")
+        return replace(extras, keys={**extras.keys, "signature": block.signature})
 
     def opaque(self, piece: LayoutPiece, wire: WireForm | None) -> OpaqueBlock:
         block = super().opaque(piece, wire)

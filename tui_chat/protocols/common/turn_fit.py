@@ -140,7 +140,7 @@ def anthropic_signature(block: ReasoningBlock) -> tuple[str, str]:
     if extras is None:
         return "", ""
     form = str(extras.keys.get("format", ""))
-    is_passed_on = extras.form == "thinking_blocks" or form.startswith("anthropic-")
+    is_passed_on = extras.form in ("thinking", "redacted_thinking") or form.startswith("anthropic-")
     if extras.protocol is not _ANTHROPIC and not (extras.protocol is _CHAT and is_passed_on):
         return "", ""
     return as_string(extras.keys.get("signature")), as_string(extras.keys.get("data"))

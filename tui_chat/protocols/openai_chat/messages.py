@@ -1,22 +1,25 @@
-"""A turn as a message of Chat Completions.
+"""A turn as a message of Chat Completions: written, and read.
 
 1. Content is one string, or parts if the turn has several or was written so.
 2. Beside tool calls or a refusal, empty content is null.
 3. Reasoning is written to the field that it came in: `reasoning_content` and `reasoning` are plain
    text, OpenRouter's `reasoning_details` are typed and may be signed or encrypted, litellm's
    `thinking_blocks` are Anthropic's, and Mistral's `thinking` is a part of the content.
-4. Google's signatures are `extra_content`; those of Gemini's own protocol go to models of Gemini.
+4. `developer` is a system turn, `function` a tool turn; the word for the role is the turn's form.
+5. Google's signatures are `extra_content`; those of Gemini's own protocol go to models of Gemini.
 """
 
 from __future__ import annotations
 
-from dataclasses import field
+from collections.abc import Iterator, Mapping
+from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
+    Extras,
     Json,
     JsonObject,
     MediaBlock,
@@ -28,20 +31,33 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.media import data_url
+from tui_chat.models.json_text import to_json
+from tui_chat.models.media import data_url, split_data_url
+from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
-from tui_chat.protocols.common.trees import NULL, Named, Word, labelled, with_keys
+from tui_chat.protocols.common.reading import (
+    items_of,
+    learned,
+    learned_turn,
+    opaque,
+    read_cache,
+    role_at,
+    string,
+    turn_origin,
+)
+from tui_chat.protocols.common.trees import NULL, Named, Word, dictionary, labelled, with_keys
 from tui_chat.protocols.common.turn_fit import google_signature
 
 CHAT = Protocol.OPENAI_CHAT
 PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
-THINKING_BLOCKS = "thinking_blocks"
-THINKING = "thinking"
-"""Mistral's reasoning, which is a part of the content."""
-THINKING_TEXT = "thinking text"
-"""The same part with a string, as gateways pass on Anthropic's blocks."""
-DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
-"""The key of the text of OpenRouter's details, by their types; `text` for any other."""
+THINKING_BLOCKS = ("thinking", "redacted_thinking")
+"""The types, and forms, of litellm's blocks of Anthropic."""
+THINKING = "part"
+"""The form of Mistral's reasoning, which is a part of the content."""
+THINKING_TEXT = "part with text"
+"""That of the same part with a string, as gateways pass on Anthropic's blocks."""
+_TEXT_KEYS = {"reasoning.summary": "summary", "thinking": "thinking"}
+"""The keys of the text of reasoning in a list, by its type; `text` for any other."""
 STRETCH = "content"
 """The form of a text that is a stretch of the one string `content`."""
 STRING = "string"
@@ -109,8 +125,10 @@ def write_message(turn: BlockTurn, to: Target = ANY_TARGET) -> JsonObject:
     return with_keys(written, turn, CHAT)
 
 
-_FIELDS = (SOUND, "extra_content", "", "refusal", *PLAIN_FIELDS, "reasoning_opaque")
-_FIELDS += ("reasoning_details", THINKING_BLOCKS, "name", OLD_CALL, "tool_calls", "tool_call_id")
+_FIELDS = (
+    *(SOUND, "extra_content", "", "refusal", *PLAIN_FIELDS, "reasoning_opaque"),
+    *("reasoning_details", "thinking_blocks", "name", OLD_CALL, "tool_calls", "tool_call_id"),
+)
 
 
 def _rank(key: str) -> int:
@@ -287,8 +305,14 @@ def write_call(block: CallBlock, *, signs: bool = False) -> JsonObject:
 def can_be_sent_back(block: ReasoningBlock) -> bool:
     """Return True if a block has a field in which it can be sent."""
     form = form_of(block, CHAT)
-    fields = (*PLAIN_FIELDS, THINKING_BLOCKS, THINKING, THINKING_TEXT)
-    return form in fields or form.startswith("reasoning.")
+    return form in (*PLAIN_FIELDS, THINKING, THINKING_TEXT) or bool(_list_of(form))
+
+
+def _list_of(form: str) -> str:
+    """Return the field with the list that reasoning of a form is in; empty for none."""
+    if form in THINKING_BLOCKS:
+        return "thinking_blocks"
+    return "reasoning_details" if form.startswith("reasoning.") else ""
 
 
 def _add_reasoning(message: _Message, block: ReasoningBlock) -> None:
@@ -301,38 +325,160 @@ def _add_reasoning(message: _Message, block: ReasoningBlock) -> None:
         fields[form] = Named(before + block.text, "reasoning")
         if opaque := _keys(block).get("reasoning_opaque"):
             fields["reasoning_opaque"] = Named(opaque, "reasoning")
-    elif form == THINKING_BLOCKS:
-        fields.setdefault(THINKING_BLOCKS, []).append(write_thinking_block(block))
-    elif form.startswith("reasoning."):
-        fields.setdefault("reasoning_details", []).append(write_detail(block))
+    elif key := _list_of(form):
+        fields.setdefault(key, []).append(_write_detail(block))
 
 
-def write_detail(block: ReasoningBlock) -> JsonObject:
-    """Return a block as one of OpenRouter's details."""
+def _write_detail(block: ReasoningBlock) -> JsonObject:
+    """Return a block as an item of a list of reasoning."""
     form = form_of(block, CHAT)
     written: JsonObject = {"type": Named(form, "reasoning")}
-    if block.text:
-        written[DETAIL_TEXT.get(form, "text")] = Named(block.text, "reasoning")
-    return with_keys(written, block, CHAT)
-
-
-def write_thinking_block(block: ReasoningBlock) -> JsonObject:
-    """Return a block of Anthropic's as litellm passes it on."""
-    if "data" in _keys(block):
-        return with_keys({"type": Word("redacted_thinking")}, block, CHAT)
-    written = {"type": Word("thinking"), "thinking": Named(block.text, "reasoning")}
+    if block.text or form == "thinking":
+        written[_TEXT_KEYS.get(form, "text")] = Named(block.text, "reasoning")
     return with_keys(written, block, CHAT)
 
 
 def _write_thinking(block: ReasoningBlock) -> JsonObject | None:
     words = Named(block.text, "reasoning")
     match form_of(block, CHAT):
-        case "thinking text":
+        case "part with text":
             return {"type": Word("thinking"), "thinking": words}
-        case "thinking":
+        case "part":
             return {
                 "type": Word("thinking"),
                 "thinking": [{"type": Word("text"), "text": words}],
             }
         case _:
             return None
+
+
+# --- reading -----------------------------------------------------------------------------
+
+_ROLES: dict[str, MessageRole] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+def read_message(wire: JsonObject, number: int = 1) -> BlockTurn:
+    """Return a message as a turn. Raises InputError for an unknown role."""
+    word, role = role_at(wire, f"messages[{number - 1}]", _ROLES)
+    blocks = tuple(_blocks(wire, role))
+    form = word if word in ("developer", "function") else ""
+    name = string(wire, "name") if role != "tool" else ""
+    turn = BlockTurn(role, blocks, turn_origin(role, number), name, Extras(CHAT, form))
+    return learned_turn(turn, wire, CHAT, write_message(turn), form)
+
+
+def _blocks(wire: JsonObject, role: MessageRole) -> Iterator[Block]:
+    if role == "tool":
+        yield ResultBlock(string(wire, "tool_call_id"), string(wire, "name"))
+    if role == "assistant":
+        yield from _reasoning(wire)
+    content = wire.get("content")
+    if isinstance(content, str) and content:
+        yield TextBlock(content)
+    yield from map(_part, items_of(content))
+    if role != "assistant":
+        return
+    if refusal := string(wire, "refusal"):
+        yield TextBlock(refusal, is_refusal=True)
+    if function := dictionary(wire.get(OLD_CALL)):
+        yield _read_call(function, function, "arguments", OLD_CALL)
+    for call in items_of(wire.get("tool_calls")):
+        form = CUSTOM if isinstance(dictionary(call).get(CUSTOM), dict) else ""
+        holder = dictionary(dictionary(call).get(form or "function"))
+        yield _read_call(dictionary(call), holder, "input" if form else "arguments", form)
+
+
+def _read_call(wire: JsonObject, holder: JsonObject, key: str, form: str) -> CallBlock:
+    """Return a call. Arguments are text; some clients send the object itself."""
+    value = holder.get(key)
+    arguments = value if isinstance(value, str) else "" if value is None else to_json(value)
+    call = CallBlock(string(wire, "id"), string(holder, "name"), arguments)
+    return learned(call, wire, CHAT, write_call, form)
+
+
+def _reasoning(wire: JsonObject) -> Iterator[ReasoningBlock]:
+    for key in PLAIN_FIELDS:
+        if text := string(wire, key):
+            yield ReasoningBlock(text, Extras(CHAT, key))
+    for key in ("reasoning_details", "thinking_blocks"):
+        items = [(string(dictionary(i), "type"), dictionary(i)) for i in items_of(wire.get(key))]
+        if all(_list_of(form) == key for form, _ in items):
+            for form, item in items:
+                block = ReasoningBlock(string(item, _TEXT_KEYS.get(form, "text")))
+                yield learned(block, item, CHAT, _write_detail, form)
+
+
+def _part(wire: Json) -> Block:
+    if isinstance(wire, str):
+        return TextBlock(wire, extras=Extras(CHAT, STRING))
+    fields = dictionary(wire)
+    if (thinking := _read_thinking(fields)) is not None:
+        return thinking
+    block = _read_part(fields)
+    return learned(block, fields, CHAT, write_part) if block is not None else opaque(CHAT, wire)
+
+
+def _read_thinking(wire: JsonObject) -> ReasoningBlock | None:
+    """Return Mistral's reasoning; None for any other part."""
+    if string(wire, "type") != "thinking":
+        return None
+    thinking = wire.get("thinking")
+    if isinstance(thinking, str) and thinking:
+        return learned(ReasoningBlock(thinking), wire, CHAT, write_part, THINKING_TEXT)
+    parts = [dictionary(part) for part in items_of(thinking)]
+    text = string(parts[0], "text") if len(parts) == 1 else ""
+    return learned(ReasoningBlock(text), wire, CHAT, write_part, THINKING) if text else None
+
+
+def _read_part(wire: JsonObject) -> TextBlock | MediaBlock | None:
+    kind, cache = string(wire, "type"), read_cache(wire)
+    inner = dictionary(wire.get(kind))
+    match kind:
+        case "text" if isinstance(wire.get("text"), str):
+            return TextBlock(wire["text"], cache=cache)
+        case "refusal" if string(wire, "refusal"):
+            return TextBlock(wire["refusal"], is_refusal=True, cache=cache)
+        case "image_url":
+            media = _read_image(inner)
+        case "input_audio":
+            media = _read_sound(inner)
+        case "file":
+            media = _read_file(inner)
+        case _:
+            return None
+    return replace(media, cache=cache) if media is not None else None
+
+
+def _read_image(inner: Mapping[str, Json]) -> MediaBlock | None:
+    url, detail = string(inner, "url"), string(inner, "detail")
+    if not url:
+        return None
+    if (split := split_data_url(url)) is not None:
+        return MediaBlock("image", split[0], data=split[1], detail=detail)
+    return MediaBlock("image", url=url, detail=detail)
+
+
+_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}
+
+
+def _read_sound(inner: Mapping[str, Json]) -> MediaBlock | None:
+    data, mime = string(inner, "data"), _MIME.get(string(inner, "format"))
+    return MediaBlock("audio", mime, data=data) if data and mime is not None else None
+
+
+def _read_file(inner: Mapping[str, Json]) -> MediaBlock | None:
+    name, data = string(inner, "filename"), string(inner, "file_data")
+    if identity := string(inner, "file_id"):
+        return MediaBlock("file", file_id=identity, owner=CHAT, name=name)
+    if (split := split_data_url(data)) is not None:
+        return MediaBlock("file", split[0], data=split[1], name=name)
+    if data.startswith(("http://", "https://")):  # OpenRouter takes links
+        return MediaBlock("file", url=data, owner=CHAT, name=name)
+    return MediaBlock("file", data=data, name=name) if data else None

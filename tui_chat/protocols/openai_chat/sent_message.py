@@ -48,10 +48,10 @@ from tui_chat.protocols.openai_chat.messages import (
     THINKING_BLOCKS,
     Target,
     can_be_sent_back,
+    read_message,
     write_message,
     write_part,
 )
-from tui_chat.protocols.openai_chat.reader import read_message
 from tui_chat.protocols.openai_chat.undocumented_keys import documented
 
 _NAME = re.compile(r"[^\s<|\\/>]{1,64}")
@@ -128,7 +128,7 @@ def _with_reasoning_content(turn: BlockTurn) -> BlockTurn:
     """Return a turn whose Anthropic blocks beside calls are plain text too: servers require it."""
     blocks = [block for block in turn.blocks if isinstance(block, ReasoningBlock)]
     forms = [form_of(block, CHAT) for block in blocks]
-    if THINKING_BLOCKS not in forms or "reasoning_content" in forms or not turn.calls:
+    if not turn.calls or "reasoning_content" in forms or set(forms).isdisjoint(THINKING_BLOCKS):
         return turn
     said = ReasoningBlock(
         "".join(block.text for block in blocks), Extras(CHAT, "reasoning_content")
