@@ -1,5 +1,14 @@
 """Code that the protocols share.
 
+Blocks (see `models.flat`: the protocols move to them one by one)
+trees             what a writer returns, and its tree with origins
+reading           blocks of a captured request
+setting_rows      settings as rows of one table, read and written
+turn_fit          rules by which a turn is made fit to send
+call_pairing      calls and results in the order that a protocol requires
+mark_limits       cache marks, as many as may be sent
+losses            what a turn loses, found by comparison
+
 Captured requests
 request_fields    reading a body without losing a key
 decoding          the envelope of a captured request: turns, tools, settings

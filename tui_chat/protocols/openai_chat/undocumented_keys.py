@@ -15,7 +15,7 @@ from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import to_json
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.reading import items_of
+from tui_chat.protocols.common.reading import items_of, string
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.trees import dictionary
 from tui_chat.protocols.openai_chat.messages import CHAT
@@ -59,13 +59,13 @@ def documented(written: Mapping[str, Json], names: dict[str, None]) -> JsonObjec
 
 def _documented_item(item: Json, names: dict[str, None]) -> Json | None:
     """Return a part or call; None for reasoning. A part of a type that is not known stays whole."""
-    whole, kind = item, ""
-    if isinstance(item, dict):
-        kind = dictionary(item).get("type", "text")
+    fields = dictionary(item)
+    kind = string(fields, "type")
     if kind == "thinking":
         names[kind] = None
         return None
-    return documented(dictionary(item), names) if kind in _DOCUMENTED else whole
+    is_known = bool(fields) and (kind in _DOCUMENTED or "type" not in fields)
+    return documented(fields, names) if is_known else item
 
 
 def note_keys(request: RequestEncoder, names: Iterable[str], origin: Origin | None = None) -> None:
