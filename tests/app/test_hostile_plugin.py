@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.outside_plugins import HOSTILE, ROOT, wheel
+from tests.support.program import run_program
 
 
 @pytest.fixture
@@ -41,14 +42,7 @@ def run(site: Path, tmp_path: Path):
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         folders = ("--config-dir", str(home), "--data-dir", str(home))
-        return subprocess.run(
-            [sys.executable, "-m", "tui_chat", *folders, *words],
-            env={**os.environ, "PYTHONPATH": str(site)},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            stdin=subprocess.DEVNULL,
-        )
+        return run_program(*folders, *words, env={**os.environ, "PYTHONPATH": str(site)})
 
     return call
 

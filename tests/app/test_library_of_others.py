@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from tests.support.databases import written_elsewhere
+from tests.support.program import run_program
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
 from tests.support.tables import each_row
@@ -23,10 +23,7 @@ CARD = {
 async def tui_chat(folder: Path, *words: object) -> None:
     """Run a command in a process of its own."""
     folders = ("--data-dir", folder, "--config-dir", folder)
-    command = map(str, (sys.executable, "-m", "tui_chat", *folders, *words))
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
-    await process.communicate()
-    assert process.returncode == 0
+    await asyncio.to_thread(run_program, *folders, *words, check=True)
 
 
 async def send(screen: Screen, words: str) -> None:

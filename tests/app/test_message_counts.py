@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 
+from tests.support.program import run_program
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
 
 
 async def listed(folder: Path, *words: str) -> str:
     folders = ("--data-dir", str(folder), "--config-dir", str(folder))
-    command = (sys.executable, "-m", "tui_chat", *folders, "sessions", *words)
-    done = await asyncio.to_thread(subprocess.run, command, capture_output=True, check=True)
-    return done.stdout.decode()
+    done = await asyncio.to_thread(run_program, *folders, "sessions", *words, check=True)
+    return done.stdout
 
 
 async def send(screen: Screen, words: str) -> None:

@@ -6,13 +6,13 @@ import asyncio
 import base64
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import NO_RETRIES, TOOL, Ask, messages, rows
+from tests.support.program import DEVNULL, PIPE, Program, run_program
 from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import make_workspace
@@ -347,13 +347,9 @@ def test_nothing_of_a_temporary_session_is_on_disk(ask: Ask, tmp_path: Path):
 async def test_the_running_app_shows_the_session(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
     await workspace.external_changes.check()
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tui_chat", "--data-dir", tmp_path, "--config-dir", tmp_path),
-        *("ask", "From the shell", "--model", "echo"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-    )
-    assert (await process.communicate())[0] == b"From the shell\n"
+    words = command(tmp_path, "From the shell", "--model", "echo")
+    done = await asyncio.to_thread(run_program, *words)
+    assert done.stdout == "From the shell\n"
     heard.changes.clear()
     await workspace.external_changes.check()
     assert heard.of(SessionsChanged)
@@ -365,24 +361,13 @@ async def test_the_running_app_shows_the_session(make_workspace, tmp_path: Path)
 
 def command(home: Path, *words: str) -> list[str]:
     folders = ("--data-dir", str(home), "--config-dir", str(home))
-    return [sys.executable, "-m", "tui_chat", *folders, "ask", *words]
-
-
-def heed_interrupts() -> None:
-    """Undo what a shell does to programs that it starts in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return [*folders, "ask", *words]
 
 
 @pytest.mark.slow
 def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
-    process = subprocess.Popen(
-        command(tmp_path, "Tell", "--model", "lorem:200:20000"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,  # `communicate` would not see what is read ahead
-        preexec_fn=heed_interrupts,
-    )
+    words = command(tmp_path, "Tell", "--model", "lorem:200:20000")
+    process = Program(words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     begun = process.stdout.read(200)
     process.send_signal(signal.SIGINT)
     rest, said = process.communicate(timeout=60)
@@ -397,9 +382,7 @@ def test_ctrl_c_keeps_what_arrived(tmp_path: Path):
 @pytest.mark.slow
 def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
     words = command(tmp_path, "Tell", "--model", "lorem:400:20000")
-    process = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    process = Program(words, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     assert process.stdout.read(50)
     process.stdout.close()
     assert process.wait(60) == 141
@@ -411,13 +394,8 @@ def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
 @pytest.mark.slow
 def test_a_tool_call_without_a_terminal_waits(tmp_path: Path):
     (tmp_path / "config.toml").write_text(TOOL)
-    done = subprocess.run(
-        command(tmp_path, "Weather?", "--model", "toolsmith"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        start_new_session=True,  # no terminal, whoever runs the tests
-        text=True,
-    )
+    words = command(tmp_path, "Weather?", "--model", "toolsmith")
+    done = run_program(*words, start_new_session=True)  # no terminal, whoever runs the tests
     assert done.returncode == 8
     assert "no terminal to ask for consent" in done.stderr
     assert 'consent = "always"' in done.stderr

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.build_command import FILES, HISTORY, ROLE, Build
 from tests.support.command_line import Run
+from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.config import Config
@@ -243,12 +242,7 @@ def test_the_preset_of_a_role_is_used(folder: Path, build: Build):
 @pytest.mark.slow
 def test_build_writes_exact_bytes_to_a_pipe(folder: Path, build: Build):
     words = (*FILES, "--history", "history.json")
-    done = subprocess.run(
-        [sys.executable, "-m", "tui_chat", "--config-dir", str(folder), "build", *words],
-        cwd=folder,
-        capture_output=True,
-        check=True,
-    )
+    done = run_program("--config-dir", folder, "build", *words, cwd=folder, text=False, check=True)
     assert done.stdout == build(*words).stdout != b""
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.command_line import Run
 from tests.support.config_home import KEY
+from tests.support.program import PIPE, Program, run_program
 from tests.support.sdks import anthropic, openai
-from tests.support.terminal_app import restore_signals
 
 
 def test_an_unknown_name_and_a_broken_file_exit_with_2(tmp_path: Path, endpoints: Run):
@@ -80,19 +78,13 @@ def test_the_list_describes_keys_without_showing_them(tmp_path, endpoints, monke
 
 @pytest.fixture
 def base():
-    server = subprocess.Popen(
-        [sys.executable, "-m", "tui_chat", "loopback", "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=restore_signals,
-    )
-    found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline())
+    server = Program(("loopback", "--port", "0"), stdout=PIPE, stderr=PIPE)
+    found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline().decode())
     yield found[0]
     server.send_signal(signal.SIGINT)
     _, said = server.communicate(timeout=20)
     assert server.returncode == 0
-    assert "Traceback" not in said
+    assert b"Traceback" not in said
 
 
 @pytest.mark.slow
@@ -111,12 +103,7 @@ def test_official_sdks_work_with_loopback(base: str):
 
 @pytest.mark.slow
 def test_a_public_address_is_refused():
-    done = subprocess.run(
-        [sys.executable, "-m", "tui_chat", "loopback", "--host", "0.0.0.0", "--port", "0"],
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    done = run_program("loopback", "--host", "0.0.0.0", "--port", "0")
     assert done.returncode == 2
     assert "0.0.0.0" in done.stderr
     assert "Traceback" not in done.stderr

@@ -6,7 +6,6 @@ import asyncio
 import io
 import json
 import os
-import subprocess
 import sys
 import threading
 import zipfile
@@ -18,6 +17,7 @@ import pytest
 
 from tests.support.command_line import Run
 from tests.support.imported_sessions import Command
+from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -236,11 +236,8 @@ def test_export_overwrites_only_with_force(filled: Command, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_closed_pipe_ends_an_export_quietly(filled: Command, tmp_path: Path):
-    program = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data")]
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run(
-        [*program, "export", "--all"], stdout=write, stderr=subprocess.PIPE, check=False
-    )
+    done = run_program("--data-dir", tmp_path / "data", "export", "--all", stdout=write)
     os.close(write)
-    assert done.stderr == b""
+    assert done.stderr == ""

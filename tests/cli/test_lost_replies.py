@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import resource
 import sqlite3
-import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from tests.support.program import DEVNULL, PIPE, Program, run_program
 from tests.support.server import Answer, Provider, chat_calls, chat_text
 
 pytestmark = [
@@ -41,19 +42,17 @@ def ask(home: Path, provider: Provider, *words: str, full: bool) -> tuple[int, s
     """Ask, and let the program write no file once the request has arrived."""
     tool = '\n[tools.fmt]\ncommand = ["true"]\n'
     (home / "config.toml").write_text(provider.config() + tool)
-    common = (sys.executable, "-m", "tui_chat", "--data-dir", home, "--config-dir", home)
-    subprocess.run(
-        (*common, "ask", "first", "-m", "loopback/echo"), check=True, stdin=-3, stdout=-3
-    )
-    process = subprocess.Popen(
+    common = ("--data-dir", home, "--config-dir", home)
+    run_program(*common, "ask", "first", "-m", "loopback/echo", check=True)
+    process = Program(
         (*common, "ask", "hi", *words),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=PIPE,
         start_new_session=True,
     )
     while not provider.received:  # its row is written before the request leaves
-        pass
+        time.sleep(0.002)
     if full:
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, 0))
     out, err = process.communicate(timeout=90)

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat import files
 from tui_chat.errors import InputError
@@ -179,13 +179,6 @@ def test_a_shared_folder_keeps_its_permissions(tmp_path: Path):
 def test_headless_commands_make_a_private_data_folder(tmp_path: Path, words: tuple[str, ...]):
     (tmp_path / "chat.json").write_text('[{"role": "user", "content": "Hi"}]')
     folders = ("--data-dir", str(tmp_path / "data"), "--config-dir", str(tmp_path / "config"))
-    subprocess.run(
-        [sys.executable, "-m", "tui_chat", *folders, *words],
-        timeout=30,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        umask=0,
-        check=True,
-    )
+    run_program(*folders, *words, cwd=tmp_path, umask=0, check=True)
     assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
     assert stat.S_IMODE((tmp_path / "data" / "chat.db").stat().st_mode) == 0o600

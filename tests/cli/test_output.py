@@ -21,6 +21,7 @@ from tests.support.hostile_world import (
     World,
     stored_world,
 )
+from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat.cli import commands, main, output
 from tui_chat.cli.commands import cli
@@ -182,15 +183,7 @@ def test_a_closed_pipe_ends_a_command_quietly(stored: World, words: tuple[str, .
     folders = ("--data-dir", str(stored.data), "--config-dir", str(stored.config))
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "tui_chat", *folders, *words],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        check=False,
-    )
+    done = run_program(*folders, *words, stdout=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (output.CLOSED, "")
 

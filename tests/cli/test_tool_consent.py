@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.program import run_program
 from tests.support.server import Provider, chat_calls, chat_text
 from tests.support.terminal_app import TerminalApp
 
@@ -170,23 +170,15 @@ def test_a_permission_is_bound_to_the_program_that_was_seen(tmp_path: Path):
                     f"{provider.config()}\n[tools.fmt]\ncommand = {json.dumps(command)}\n"  # noqa: B023
                 )
                 if consent:
-                    with TerminalApp(
-                        home, ("ask", "hi"), environ=environ, job_of=f'cd "{folder}"; exec "$@"'
-                    ) as app:
+                    with TerminalApp(home, ("ask", "hi"), environ=environ, cwd=folder) as app:
                         app.until(lambda: app.shows(PROMPT))
                         app.type("t\r")
                         return app.wait()
-                return subprocess.run(
-                    [
-                        *(sys.executable, "-m", "tui_chat", "--data-dir", home),
-                        *("--config-dir", home, "ask", "hi"),
-                    ],
+                return run_program(
+                    *("--data-dir", home, "--config-dir", home, "ask", "hi"),
                     cwd=folder,
                     env={**os.environ, **environ},
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
                     start_new_session=True,
-                    check=False,
                 ).returncode
 
         codes = [call(here, consent=True), call(here), call(there), call(here)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 
+from tests.support.program import run_program
 from tests.support.workspace import Heard, settled
 from tui_chat.workspace.workspace import Workspace
 
@@ -18,13 +17,11 @@ TALKS = 12
 
 async def command(folder: Path, *words: str) -> str:
     """Run one command beside the workspace; return what it printed."""
-    program = (sys.executable, "-m", "tui_chat", "--data-dir", str(folder))
-    process = await asyncio.create_subprocess_exec(*program, *words, stdout=PIPE, stderr=PIPE)
-    out, err = await process.communicate()
-    assert process.returncode == 0, (words, out, err)
-    assert b"locked" not in out + err
-    assert b"Error" not in out + err
-    return out.decode()
+    done = await asyncio.to_thread(run_program, "--data-dir", folder, *words)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+    assert "locked" not in done.stdout + done.stderr
+    assert "Error" not in done.stdout + done.stderr
+    return done.stdout
 
 
 def talks(folder: Path) -> list[str]:

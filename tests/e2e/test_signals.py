@@ -7,7 +7,6 @@ import os
 import signal
 import sqlite3
 import struct
-import subprocess
 import sys
 import termios
 import time
@@ -17,16 +16,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.program import PIPE, Program
 from tests.support.tables import each_row
 from tests.support.terminal_app import (
     CTRL_Q,
     CTRL_Z,
     ENTER,
-    ROOT,
     TerminalApp,
     is_stopped,
     modes_left,
-    restore_signals,
 )
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty and /proc")
@@ -61,7 +59,7 @@ def database(folder: Path) -> bool:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5])
 def test_keys_typed_before_the_first_frame_are_not_lost(tmp_path: Path, seconds: float) -> None:
-    with TerminalApp(tmp_path, LOREM) as app:
+    with TerminalApp(tmp_path, LOREM, imports=True) as app:
         app.type("typed-early")
         app.until(lambda: app.shows("typed-early") and database(tmp_path))
         app.read(seconds)
@@ -237,15 +235,8 @@ def test_redirected_stderr_stays_empty(tmp_path: Path) -> None:
 
 @each_row("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_ends_on_a_signal_without_a_traceback(tmp_path: Path, number: int) -> None:
-    command = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path), "read", "-"]
-    with subprocess.Popen(
-        [*command, "--protocol", "anthropic"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=restore_signals,
-    ) as process:
+    command = ("--data-dir", tmp_path, "read", "-", "--protocol", "anthropic")
+    with Program(command, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
         process.stdin.write(b"{")
         process.stdin.flush()
         while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))[0]:

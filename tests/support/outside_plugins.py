@@ -8,7 +8,10 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
+
+from tests.support.program import DEVNULL, PIPE, Program, run_program
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = Path(__file__).parent / "sample_plugin"
@@ -56,24 +59,20 @@ class Home:
         config.mkdir(exist_ok=True)
         (config / "config.toml").write_text(f"[plugins]\nenabled = {json.dumps(names)}\n")
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        config, data = str(self._folder / "config"), str(self._folder / "data")
-        return subprocess.Popen(
-            [sys.executable, "-m", "tui_chat", "--config-dir", config, "--data-dir", data, *words],
-            env={**os.environ, "PYTHONPATH": str(self.site), "HOME": str(self._folder)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+    def start(self, *words: str) -> Program:
+        return Program(
+            self._words(words), stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=self._environ()
         )
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        process = self.start(*words)
-        try:
-            out, errors = process.communicate(timeout=60)
-        finally:
-            process.kill()
-        return subprocess.CompletedProcess(words, process.returncode, out, errors)
+        return run_program(*self._words(words), env=self._environ())
+
+    def _words(self, words: Sequence[str]) -> list[object]:
+        folders = "--config-dir", self._folder / "config", "--data-dir", self._folder / "data"
+        return [*folders, *words]
+
+    def _environ(self) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(self.site), "HOME": str(self._folder)}
 
     def status(self, name: str) -> dict[str, str]:
         plugins = json.loads(self.run("plugins", "--json").stdout)

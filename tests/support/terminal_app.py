@@ -20,12 +20,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.program import ROOT, Program
+
 if sys.platform != "win32":
     import fcntl
     import pty
     import termios
-
-ROOT = Path(__file__).parents[2]
 
 MODES = re.compile(rb"\x1b\[\?([\d;]+)([hl])|\x1b\[([<>])(\d*)u|\x1b\[>4(;\d)?m")
 
@@ -69,6 +69,31 @@ def restore_signals() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def start_python(
+    slave: int, words: Sequence[str], env: Mapping[str, str], cwd: Path, job_of: str
+) -> subprocess.Popen[bytes]:
+    """Start the program in Python of its own, or a shell that starts it."""
+    command = [sys.executable, "-m", "tui_chat", *words]
+    if job_of:
+        command = ["bash", "-c", job_of, "shell", *command]
+
+    def take_terminal() -> None:
+        restore_signals()
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+
+    return subprocess.Popen(
+        command,
+        cwd=cwd,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=env,
+        preexec_fn=take_terminal,
+        close_fds=True,
+    )
+
+
 class TerminalApp:
     """A running program and the other side of its terminal."""
 
@@ -79,10 +104,13 @@ class TerminalApp:
         *,
         environ: Mapping[str, str] | None = None,
         size: tuple[int, int] = (100, 30),
+        cwd: Path = ROOT,
         job_of: str = "",
+        imports: bool = False,
     ) -> None:
-        """Start it over the data in `folder`. `job_of` is a shell command line that has it as
-        `"$@"`; empty starts it without a shell. Skip the test on Windows.
+        """Start it over the data in `folder`, in the folder `cwd`. `job_of` is a shell command line
+        that has it as `"$@"`; empty starts it without a shell. With `imports` it takes the time
+        that Python needs to import the program. Skip the test on Windows.
         """
         if sys.platform == "win32":
             pytest.skip("Windows has no pseudo-terminal of this kind")
@@ -90,29 +118,23 @@ class TerminalApp:
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         self.written = bytearray()
         self.attributes = termios.tcgetattr(slave)
-        command = [
-            *(sys.executable, "-m", "tui_chat"),
-            *("--data-dir", str(folder), "--config-dir", str(folder), *arguments),
-        ]
-        if job_of:
-            command = ["bash", "-c", job_of, "shell", *command]
-
-        def take_terminal() -> None:
-            restore_signals()
-            os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-
-        self.process = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            env={**os.environ, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
-            | dict(environ or {}),
-            preexec_fn=take_terminal,
-            close_fds=True,
-        )
+        folders = ("--data-dir", str(folder), "--config-dir", str(folder))
+        words = (*folders, *arguments)
+        env = {**os.environ, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
+        env.update(environ or {})
+        self.process: Program | subprocess.Popen[bytes]
+        if job_of or imports:
+            self.process = start_python(slave, words, env, cwd, job_of)
+        else:
+            self.process = Program(
+                words,
+                cwd=cwd,
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
+                env=env,
+                takes_terminal=True,
+            )
         self.slave = slave
 
     def __enter__(self) -> TerminalApp:
@@ -183,5 +205,5 @@ def is_stopped(pid: int) -> bool:
     return state == "T"
 
 
-__all__ = ["CTRL_N", "CTRL_Q", "CTRL_Z", "ENTER", "ESCAPE", "TerminalApp", "is_stopped",
+__all__ = ["CTRL_N", "CTRL_Q", "CTRL_Z", "ENTER", "ESCAPE", "ROOT", "TerminalApp", "is_stopped",
            "modes_left", "own_time", "signal"]  # fmt: skip

@@ -6,12 +6,12 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import click
 import pytest
 
+from tests.support.program import run_program
 from tui_chat import extensions
 from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.cli.options import PluginChoice
@@ -64,13 +64,8 @@ def run(home: Path, *words: str, enabled: str = '["greeter"]') -> subprocess.Com
     config.mkdir(exist_ok=True)
     (config / "config.toml").write_text(f"[plugins]\nenabled = {enabled}\n")
     folders = ("--config-dir", str(config), "--data-dir", str(home / "data"))
-    return subprocess.run(
-        [sys.executable, "-m", "tui_chat", *folders, *words],
-        env={**os.environ, "PYTHONPATH": str(home / "site"), "HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    env = {**os.environ, "PYTHONPATH": str(home / "site"), "HOME": str(home)}
+    return run_program(*folders, *words, env=env)
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.prompt_lab.conftest import LOOPBACK, make_case, make_suite, make_variant
+from tests.support.program import DEVNULL, Program, run_program
 from tui_chat.cli.app import new_id, open_http_client
 from tui_chat.config import Config
 from tui_chat.library.prices import load_prices
@@ -78,12 +78,10 @@ def test_a_run_that_is_killed_stores_every_cell_once(tmp_path: Path) -> None:
     path, lines = folder / "talk.eval.json", folder / "lines.jsonl"
     path.write_text(json.dumps(suite))
     folders = ["--data-dir", str(folder / "data"), "--config-dir", str(folder / "config")]
-    program = [sys.executable, "-m", "tui_chat", *folders, "eval"]
 
-    def start(*words: str) -> subprocess.Popen[bytes]:
-        command = [*program, "run", *words, "--jsonl", str(lines)]
-        nowhere = subprocess.DEVNULL
-        return subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    def start(*words: str) -> Program:
+        command = [*folders, "eval", "run", *words, "--jsonl", str(lines)]
+        return Program(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
 
     killed, word, code = 0, str(path), None
     while killed < kills or code != 0:
@@ -97,7 +95,7 @@ def test_a_run_that_is_killed_stores_every_cell_once(tmp_path: Path) -> None:
         code = process.wait()
         # 0: it ended, so begin another; 2: it was killed before its plan was stored
         word = str(path) if code in (0, 2) else "--resume"
-    shown = subprocess.run([*program, "list", "--json"], capture_output=True, check=True)
+    shown = run_program(*folders, "eval", "list", "--json", check=True)
     runs = json.loads(shown.stdout)
     assert all(run["cells"] == {"passed": CELLS} for run in runs), runs
     stored = map(json.loads, lines.read_text().splitlines())

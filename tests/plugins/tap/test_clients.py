@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.support.app import make_app, opened, until
+from tests.support.program import run_program
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.offline.script import read_script
 from tui_chat.offline.server import serve
@@ -141,17 +142,14 @@ def tapped(tmp_path: Path) -> Iterator[Tapped]:
     ) -> Result:
         received: list[HttpRequest] = []
         lines.unlink(missing_ok=True)
-        tap = [sys.executable, "-m", "tui_chat", "--data-dir", str(tmp_path / "data"), "tap"]
+        tap = ("--data-dir", tmp_path / "data", "tap")
         address = ["--listen", str(listen)] if listen else []
         output = ["--output", str(lines)]
         with upstream(script, received) as base:
-            done = subprocess.run(
-                [*tap, *address, *flags, "--upstream", base, *output, "--", *command],
+            done = run_program(
+                *(*tap, *address, *flags, "--upstream", base, *output, "--", *command),
                 env={"PATH": os.environ["PATH"], "HOME": str(home), **environ},
                 cwd=home / "work",
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
                 timeout=120,
             )
         assert done.returncode == code, done.stderr[-2000:]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.program import PIPE, Program, run_program
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.plugins.tap.client_environment import client_variables
@@ -45,8 +46,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 def tap(environ: dict[str, str], *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tui_chat", "--data-dir", str(folder / "data"), "tap", *words]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    return run_program("--data-dir", folder / "data", "tap", *words, env=environ)
 
 
 @pytest.mark.slow
@@ -135,20 +135,13 @@ def test_the_exit_code_is_the_commands(run: Run, tmp_path: Path, command: list[s
 
 
 @contextmanager
-def running(
-    environ: dict[str, str], folder: Path
-) -> Iterator[tuple[subprocess.Popen[str], Callable[..., Any]]]:
+def running(environ: dict[str, str], folder: Path) -> Iterator[tuple[Program, Callable[..., Any]]]:
     """Run the tap without a command; yield it, and a function that asks through it."""
-    command = [sys.executable, "-m", "tui_chat", "--data-dir", str(folder / "data")]
-    with subprocess.Popen(
-        [*command, "tap", "--listen", "0", "--upstream", "offline"],
-        env=environ,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
+    command = ("--data-dir", folder / "data", "tap", "--listen", "0", "--upstream", "offline")
+    with Program(command, env=environ, stdout=PIPE) as process:
         assert process.stdout is not None
-        base = process.stdout.readline().split()[2].rstrip(";")
-        assert "OPENAI_BASE_URL=" in process.stdout.readline()
+        base = process.stdout.readline().decode().split()[2].rstrip(";")
+        assert b"OPENAI_BASE_URL=" in process.stdout.readline()
 
         def ask(**body: Any) -> Any:
             data = json.dumps({**body, "messages": [{"role": "user", "content": "Hi"}]}).encode()
@@ -166,7 +159,7 @@ def test_without_a_command_it_runs_until_a_signal(environ: dict[str, str], tmp_p
         line = ""
         while "echo" not in line:
             assert process.stdout is not None
-            line = process.stdout.readline()
+            line = process.stdout.readline().decode()
             assert line, "it ended early"
         assert line.split()[1:3] == ["Python-urllib", "echo"]
         process.send_signal(signal.SIGTERM)

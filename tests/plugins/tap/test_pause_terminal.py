@@ -7,7 +7,6 @@ import os
 import pty
 import select
 import signal
-import subprocess
 import sys
 import termios
 import threading
@@ -22,6 +21,7 @@ import pytest
 
 from tests.plugins.tap.wire import PATIENCE
 from tests.support.command_line import Run
+from tests.support.program import Program
 
 pytestmark = pytest.mark.slow
 
@@ -44,11 +44,11 @@ class Terminal:
         self._own, other = pty.openpty()
         self._mode = termios.tcgetattr(other)[3]
         self._other = other
-        command = (sys.executable, "-m", "tui_chat", "--data-dir", str(folder / "data"), "tap")
+        command = ("--data-dir", str(folder / "data"), "tap")
         names = ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
         environ = {**os.environ, **{name: str(folder / "home") for name in names}}
         environ |= {"EDITOR": editor or f"{sys.executable} {script}", "VISUAL": ""}
-        self.process = subprocess.Popen(
+        self.process = Program(
             (*command, "--listen", "0", "--upstream", "offline", "--alias", "echo", *flags),
             env=environ,
             stdin=other,
