@@ -175,9 +175,9 @@ async def test_the_blanks_of_a_snippet_are_filled(tmp_path: Path):
         await screen.type("/snippet review")
         await screen.press("enter")
         await drafts(screen, "Review Python in a dry tone.\nUse Python: {{?what}}")
-        await screen.press(*"Rust")
+        await screen.press(*"Rust", "tab")
         await drafts(screen, "Review Rust in a dry tone.\nUse Rust: {{?what}}")
-        await screen.press("tab", "down", "down", "down", "up")
+        await screen.press("down", "down", "down", "up")
         await drafts(screen, "Review Rust in a wild tone.\nUse Rust: {{?what}}")
         await screen.press("shift+tab", *"C", "tab", "tab", "tab", *"main.c", "tab")
         text = "Review C in a wild tone.\nUse C: main.c!"

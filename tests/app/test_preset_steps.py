@@ -455,20 +455,6 @@ async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
         await settle(pilot)
         assert message(pane, "rule").enabled
         assert pane.index == 0
-        await begin_again(pilot, pane)
-
-        # A drag can be cancelled.
-        start = line_of(pane, "Note")
-        await pilot.mouse_down(PresetRows, offset=(20, start))
-        await pilot.hover(PresetRows, offset=(20, 1))
-        await settle(pilot)
-        assert pane.rows.drop is not None
-        await pilot.press("escape")
-        await pilot.mouse_up(PresetRows, offset=(20, 1))
-        await settle(pilot)
-        assert pane.rows.drop is None
-        assert pane.edits is not None
-        assert not pane.edits.is_changed
 
 
 async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:

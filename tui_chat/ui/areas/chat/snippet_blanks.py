@@ -1,4 +1,5 @@
-"""The blanks of an inserted snippet: Tab goes from one to the next.
+"""The blanks of an inserted snippet: Tab goes from one to the next, and fills the
+others of its name.
 
 Places are counted in characters from the beginning of the text, and move with every edit. Undo
 leaves the blanks: it changes the text behind them.
@@ -32,8 +33,6 @@ class SnippetBlanks:
         self._blanks: list[PlacedBlank] = []
         self._end = 0
         """The end of the snippet."""
-        self._is_mirroring = False
-        """True while an edit of a blank is repeated in its other places."""
 
     def __bool__(self) -> bool:
         """True while there are blanks to go to."""
@@ -114,6 +113,7 @@ class SnippetBlanks:
         """Go to the next or the previous blank; after the last, to the end of the snippet."""
         here = self._at(start, end)
         if here is not None:
+            self._fill_others(here)
             index = self._blanks.index(here) + step
             blank = self._blanks[index] if 0 <= index < len(self._blanks) else None
         elif step > 0:
@@ -133,44 +133,31 @@ class SnippetBlanks:
         self._editor.replace(chosen, self.location(blank.start), self.location(blank.end))
         self._select(blank)
 
+    def _fill_others(self, blank: PlacedBlank) -> None:
+        """Write the text of a blank into the others of its name."""
+        text = self._text(blank)
+        for other in reversed(self._blanks):
+            if other is not blank and other.name == blank.name and self._text(other) != text:
+                self._editor.replace(text, self.location(other.start), self.location(other.end))
+
     # Edits
 
     def edited(self, start: int, end: int, length: int) -> None:
-        """Follow an edit: the text from `start` to `end` was replaced by one of this length. What
-        is written into a blank is repeated in its other places; a blank that is cut is gone.
+        """Follow an edit: the text from `start` to `end` was replaced by one of this length. A
+        blank that is cut is gone.
         """
-        if self._is_mirroring or not self._blanks:
-            return
-        blank = self._move(start, end, length)
-        if blank is None:
-            return
-        self._is_mirroring = True
-        try:
-            text = self._text(blank)
-            for other in reversed(self._blanks):
-                if other.name == blank.name and other is not blank:
-                    start, end = other.start, other.end
-                    self._editor.replace(text, self.location(start), self.location(end))
-                    self._move(start, end, len(text), other)
-        finally:
-            self._is_mirroring = False
-
-    def _move(
-        self, start: int, end: int, length: int, blank: PlacedBlank | None = None
-    ) -> PlacedBlank | None:
-        """Move the blanks with an edit; return the one that it was in, which may be given."""
         by = length - (end - start)
         kept: list[PlacedBlank] = []
-        for other in self._blanks:
-            if blank is other or (blank is None and other.start <= start and end <= other.end):
-                other.end += by
-                blank = other
-            elif end <= other.start:
-                other.start, other.end = other.start + by, other.end + by
-            elif start < other.end:
+        is_inside = False
+        for blank in self._blanks:
+            if not is_inside and blank.start <= start and end <= blank.end:
+                blank.end += by
+                is_inside = True
+            elif end <= blank.start:
+                blank.start, blank.end = blank.start + by, blank.end + by
+            elif start < blank.end:
                 continue
-            kept.append(other)
+            kept.append(blank)
         self._blanks = kept
-        if start < self._end or blank is not None:
+        if start < self._end or is_inside:
             self._end += by
-        return blank

@@ -5,7 +5,7 @@ pane            PresetPane: shows the preset with its forms, and makes the edits
 row_edits       the edits that keys make
 row_sentences   what is said of a row below the list
 header          title, toolbar and filter
-rows            PresetRows: the list, its keys and dragging by mouse
+rows            PresetRows: the list, its keys and clicks
 outline_lines   which line of the list shows which row
 folding         the parts of the request and the groups that fold
 row_drawing     a row as text with styles

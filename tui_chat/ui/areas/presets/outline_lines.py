@@ -1,4 +1,4 @@
-"""Which line of the list shows which row of an outline, and a row that is dragged over them."""
+"""Which line of the list shows which row of an outline."""
 
 from __future__ import annotations
 
@@ -7,40 +7,9 @@ from dataclasses import field
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
-from tui_chat.library.editing.slots import Slot, slots_for
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import PresetMessage
 from tui_chat.ui.areas.presets.folding import Folding
-
-
-@dataclass(slots=True)
-class RowDrag:
-    """A row under the pressed mouse button; dragged once the mouse has left it."""
-
-    pressed: int
-    """The row's number in the outline."""
-    row: OutlineRow
-    free: tuple[Slot, ...] | None = None
-    """The slots it may go to; None while it is not dragged."""
-    drop: tuple[int, Slot] | None = None
-    """The line that names the nearest slot, and the slot."""
-
-    def begin(self, outline: Outline) -> None:
-        """Find the slots the row may go to."""
-        if self.row.message is not None:
-            self.free = slots_for(outline, self.row.message)
-
-    def to(self, line: int, share: float, lines: OutlineLines) -> None:
-        """Choose the slot nearest to a line. Of several between the same two rows, `share` (0 at
-        the left edge, 1 at the right) chooses from the outermost to the innermost.
-        """
-        near: dict[int, list[Slot]] = {}
-        for slot in self.free or ():
-            near.setdefault(lines.before(slot.row), []).append(slot)
-        if near:
-            at = min(near, key=lambda border: abs(border - line))
-            here = near[at]
-            self.drop = at, here[min(max(int(share * len(here)), 0), len(here) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +68,6 @@ class OutlineLines:
             return number
         at = self.messages.index(number) + step
         return self.messages[min(max(at, 0), len(self.messages) - 1)]
-
-    def before(self, row: int) -> int:
-        """Return the line before which a row is, or would be if it were shown."""
-        lines = (self.of[number] for number in sorted(self.of) if number >= row)
-        return next(lines, len(self.at))
 
 
 def _contains(row: OutlineRow, words: list[str]) -> bool:

@@ -18,7 +18,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
-from tui_chat.library.editing.slots import first_changed, put_in_slot
+from tui_chat.library.editing.slots import first_changed
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
@@ -254,7 +254,7 @@ class PresetPane(Vertical):
         if self.rows.is_on_fold:
             self.rows.action_fold(False)
             return
-        if self.message is None or self.rows.drop is not None:
+        if self.message is None:
             return
         self.set_class(False, "-of-preset").add_class("-form", "-of-message")
         self._fill_form()
@@ -385,14 +385,6 @@ class PresetPane(Vertical):
             self.remove_class("-filter")
         else:
             await self.run_action("chat.back")
-
-    @on(PresetRows.MessageDropped)
-    def _dropped(self, event: PresetRows.MessageDropped) -> None:
-        event.stop()
-        if self.edits is not None and event.index >= 0:
-            name = quoted(self.edits.preset.messages[event.index])
-            after = put_in_slot(self.edits.preset, event.index, event.slot)
-            self._take(self.edits.record(after, f"move {name} {event.slot.description}"))
 
     def rewrite(self, message: PresetMessage, content: str) -> bool:
         """Replace the content of a message, as one edit; return False if it is gone meanwhile."""

@@ -1,8 +1,7 @@
-"""The preset as a list: rows to be edited, moved and dragged.
+"""The preset as a list: rows to be edited and moved.
 
-A line of the screen is a row of the outline, a note under its row, or, during a drag, the line
-that names the slot where the row would go. Only visible lines are rendered; an edit costs one
-walk over the list.
+A line of the screen is a row of the outline, or a note under its row. Only visible lines are
+rendered; an edit costs one walk over the list.
 """
 
 from __future__ import annotations
@@ -18,11 +17,10 @@ from textual.strip import Strip
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
-from tui_chat.library.editing.slots import Slot
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.areas.presets.folding import HISTORY, Folding
-from tui_chat.ui.areas.presets.outline_lines import OutlineLines, RowDrag
+from tui_chat.ui.areas.presets.outline_lines import OutlineLines
 from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
 from tui_chat.ui.areas.presets.row_drawing import (
     CHECKBOX,
@@ -39,7 +37,7 @@ from tui_chat.ui.widgets.row_list import RowList
 _STYLES = (
     "unsaved", "box", "off", "system", "user", "assistant", "tool", "info", "warning", "error",
     "place", "tokens", "heading", "part", "joint", "name", "preview", "anchor", "line",
-    "ghost", "cursor", "hover", "lit", "drop", "empty",
+    "ghost", "cursor", "hover", "lit", "empty",
 )  # fmt: skip
 
 
@@ -76,7 +74,6 @@ class PresetRows(RowList):
         & .preset-rows--cursor { background: $foreground 9%; }
         &:focus .preset-rows--cursor { background: $primary 20%; }
         & .preset-rows--lit { background: $origin-preset 25%; }
-        & .preset-rows--drop { color: $text-accent; text-style: bold; }
         & .preset-rows--empty { color: $foreground 72%; }
     }
     """
@@ -136,13 +133,6 @@ class PresetRows(RowList):
     ]
 
     @dataclass
-    class MessageDropped(Message):
-        """A message was dragged to another slot."""
-
-        index: int
-        slot: Slot
-
-    @dataclass
     class OutlineRowHighlighted(Message):
         """The cursor moved to a row, or the list got the focus."""
 
@@ -164,7 +154,6 @@ class PresetRows(RowList):
         self._words: list[str] = []
         self._lit = -1
         """The row that another pane revealed; -1 for none."""
-        self._drag: RowDrag | None = None
 
     # Rows and lines
 
@@ -172,11 +161,6 @@ class PresetRows(RowList):
     def chosen(self) -> OutlineRow | None:
         """The row under the cursor; None on the heading of a folded part."""
         return None if self.is_on_fold else self._row(self.cursor)
-
-    @property
-    def drop(self) -> tuple[int, Slot] | None:
-        """During a drag the slot nearest to the mouse, and the line that names it."""
-        return self._drag.drop if self._drag else None
 
     def _row(self, number: int) -> OutlineRow | None:
         rows = self.outline.rows if self.outline else ()
@@ -299,13 +283,6 @@ class PresetRows(RowList):
     # Rendering
 
     def draw_line(self, line: int, width: int) -> Strip:
-        if self.drop is not None:
-            drop_line, slot = self.drop
-            if line == drop_line:
-                text = f"──▶ {slot.description} "
-                text += "─" * max(width - len(text), 0)
-                return self._strip([(text, "drop")], width, "")
-            line -= line > drop_line
         row = self._row(self._lines.row_at(line))
         if row is None:
             return Strip.blank(width, self.palette())
@@ -349,10 +326,7 @@ class PresetRows(RowList):
     # Keys
 
     async def action_back(self) -> None:
-        if self._drag is not None:
-            self._end_drag()
-        else:
-            await self.run_action("preset_editor.back")
+        await self.run_action("preset_editor.back")
 
     def action_page(self, direction: int) -> None:
         by = max(self.scrollable_content_region.height - 1, 1)
@@ -374,8 +348,8 @@ class PresetRows(RowList):
 
     # Mouse
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Put the cursor on a row, which may be dragged from here."""
+    async def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Put the cursor on a row; on a checkbox or a sign of a group, do what it stands for."""
         line = self.line_under(event)
         number = self.row_at(line)
         row = self._row(number)
@@ -384,42 +358,14 @@ class PresetRows(RowList):
             self.folding.toggle_part(number)
             self._lay_out()
             return
-        if row is not None and row.message is not None:
-            self.set_cursor(number)
-            self._drag = RowDrag(number, row)
-            self.capture_mouse()
-
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        drag = self._drag
-        if drag is None or self.outline is None:
+        if row is None or row.message is None:
             return
-        event.prevent_default()  # no highlight under a drag
-        if drag.free is None and self.row_at(self.line_under(event)) != drag.pressed:
-            drag.begin(self.outline)
-        if drag.free is None:
-            return
-        offset = event.get_content_offset_capture(self)
-        height = self.scrollable_content_region.height
-        if offset.y < 0 or offset.y >= height:
-            self.scroll_relative(y=-1 if offset.y < 0 else 1)
-        line = min(max(offset.y, 0), height - 1) + self.scroll_offset.y
-        drag.to(line, offset.x / max(self.scrollable_content_region.width, 1), self._lines)
-        self.refresh_changed()
-
-    async def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Drop the dragged row, or toggle a row whose checkbox was clicked."""
-        drag = self._drag
-        if drag is None:
-            return
-        self._end_drag()
-        if drag.free is None:
-            x = event.get_content_offset_capture(self).x
-            if CHECKBOX[0] <= x < CHECKBOX[1]:
-                await self.run_action("preset_editor.edit('enable')")
-            elif self._folds_by_click(drag.row) and self._is_on_fold(x, drag.row):
-                self.action_fold()
-        elif drag.drop is not None:
-            self.post_message(self.MessageDropped(drag.row.index, drag.drop[1]))
+        self.set_cursor(number)
+        x = event.get_content_offset_capture(self).x
+        if CHECKBOX[0] <= x < CHECKBOX[1]:
+            await self.run_action("preset_editor.edit('enable')")
+        elif self._folds_by_click(row) and self._is_on_fold(x, row):
+            self.action_fold()
 
     def line_clicked(self, line: int, event: events.Click) -> None:
         """Open a message on a double click. The first press has moved the cursor."""
@@ -434,8 +380,3 @@ class PresetRows(RowList):
         """True if a column is that of the sign of a folded or unfolded group."""
         sign = CHECKBOX[1] + 1 + 2 * row.indent
         return sign <= x <= sign + 1
-
-    def _end_drag(self) -> None:
-        self._drag = None
-        self.release_mouse()
-        self.refresh_changed()
