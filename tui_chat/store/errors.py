@@ -140,25 +140,22 @@ def translated(error: sqlite3.Error, path: Path) -> StoreError:
         )
     if describe_damage(error):
         return damage_error(path)
-    if code in (_PERM, _READONLY):
-        return StoreError(
-            f"The database {path} cannot be written to.",
-            advice="Check the permissions of the file and its folder, or choose another folder "
-            "with --data-dir.",
-        )
     if code == _FULL:
         return _disk_full(path)
-    if code == _CANTOPEN:
-        return StoreError(
-            f"The database {path} cannot be opened.",
-            advice="Check that its folder exists and is writable.",
-        )
-    if code == _IOERR:
-        return StoreError(
-            f"The disk of the database {path} reported an error.",
-            advice="Check the disk and its free space. Stored data is safe.",
-        )
-    return StoreError(
-        f"The database {path} refused the operation: {error}.",
-        advice="Check it with `tui-chat db check`. Nothing was changed.",
-    )
+    other = "Check it with `tui-chat db check`. Nothing was changed."
+    what, advice = _FAILURES.get(code, (f"refused the operation: {error}", other))
+    subject = "The disk of the database" if code == _IOERR else "The database"
+    return StoreError(f"{subject} {path} {what}.", advice=advice)
+
+
+_READONLY_FAILURE = (
+    "cannot be written to",
+    "Check the permissions of the file and its folder, or choose another folder with --data-dir.",
+)
+_FAILURES = {
+    _PERM: _READONLY_FAILURE,
+    _READONLY: _READONLY_FAILURE,
+    _CANTOPEN: ("cannot be opened", "Check that its folder exists and is writable."),
+    _IOERR: ("reported an error", "Check the disk and its free space. Stored data is safe."),
+}
+"""What happened and the advice, by SQLite's code."""

@@ -10,7 +10,6 @@ from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.session import Entry, NewSession, Session
-from tui_chat.models.usage import NO_USAGE
 from tui_chat.store.branches import (
     DESCENDANTS,
     check_parent,
@@ -278,31 +277,11 @@ def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
 
 
 async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPosition]]) -> None:
-    """Add entries to their sessions' trees and to the search index; their parents were checked.
-
-    The trigger that counts each message would cost as much as everything else, so it is dropped
-    meanwhile, and every session is counted once. No other program sees the file without it: the
-    same transaction creates it again, or is rolled back.
-    """
-    sequence_row = await tx.row("SELECT coalesce(max(seq), 0) + 1 FROM messages")
-    counting = await tx.row("SELECT sql FROM sqlite_master WHERE name = 'message_is_counted'")
-    if sequence_row is None or counting is None:
-        raise AssertionError("an aggregate returns a row, and every schema has the trigger")
-    first: int = sequence_row[0]
-    counts: dict[str, list[int]] = {}
-    for entry, placement in added:
-        count = counts.setdefault(placement.session_id, [0, 0])
-        count[0] += 1
-        if entry.usage is not NO_USAGE:
-            count[1] += sum(number or 0 for number in usage_values(entry.usage)[:2])
-    await tx.run("DROP TRIGGER message_is_counted")
+    """Add entries to their sessions' trees and to the search index; their parents were checked."""
+    [(first,)] = await tx.rows("SELECT coalesce(max(seq), 0) + 1 FROM messages")
     await tx.insert(
         _INTO,
         ((seq, *_values(entry, placement)) for seq, (entry, placement) in enumerate(added, first)),
-    )
-    await tx.run(counting[0])
-    await tx.run_many(
-        _COUNT, [(new, min(tokens, 4 * 10**18), key) for key, (new, tokens) in counts.items()]
     )
     await put_messages(
         tx,
@@ -311,10 +290,3 @@ async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPo
             for seq, (entry, _) in enumerate(added, first)
         ),
     )
-
-
-_COUNT = """
-    UPDATE sessions SET message_count = message_count + ?,
-        total_tokens = min(total_tokens + ?, 4000000000000000000)
-    WHERE session_id = ?
-"""

@@ -41,18 +41,6 @@ _NEXT_TOUCH = """
     max((SELECT coalesce(max(touched), 0) + 1 FROM sessions), CAST(?1 * 1000 AS INTEGER))
 """
 
-# Older programs only counted `touched` up: it becomes a time, in the same order.
-_IS_COUNTED = "SELECT touched < min(updated, ?) FROM sessions ORDER BY touched LIMIT 1"
-_TIMES_FROM_COUNTS = """
-    UPDATE sessions SET touched = timed.touched
-    FROM (
-        SELECT seq, row_number() OVER by_touch
-            + max(CAST(min(updated, ?) * 1000 AS INTEGER)) OVER by_touch AS touched
-        FROM sessions WINDOW by_touch AS (ORDER BY touched, seq)
-    ) AS timed
-    WHERE timed.seq = sessions.seq
-"""
-
 # The status of the nearest reply on the way from a message to the root.
 _STATUS_AT = """
     coalesce((
@@ -335,12 +323,6 @@ async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) 
         ],
     )
     await index.put_titles(tx, [session.session_id for session in added])
-
-
-async def convert_touched_to_times(tx: Transaction, now: float) -> None:
-    """Make the places in the list times. Older programs counted."""
-    if await tx.row(_IS_COUNTED, now) == (1,):
-        await tx.run(_TIMES_FROM_COUNTS, now)
 
 
 async def extend_session(tx: Transaction, session_id: str, updated: float, now: float) -> None:

@@ -29,7 +29,6 @@ from tui_chat.store.rows import MUTED, json_texts
 from tui_chat.store.sessions import (
     UNTITLED,
     add_variables,
-    convert_touched_to_times,
     extend_session,
     find_session,
     find_variables,
@@ -139,7 +138,6 @@ async def _import(
         role = transcript.role
         if role is not None and await find_role(tx, role.role_id) is None:
             await save_role(tx, role, now)
-    await convert_touched_to_times(tx, now)
     await insert_sessions(tx, plan.sessions, now)
     await restore_sessions(tx, plan.present)
     await _mute_parents(tx, batch, {entry.parent_id for entry, _ in plan.entries})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from decimal import Decimal
+from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import CacheLoss, Usage
@@ -14,28 +15,27 @@ from tui_chat.store.rows import CACHE_LOSS, cost_of_text
 _PAGE = 10_000
 
 _REPLIES = """
-    SELECT m.seq, m.session_id, s.title, m.endpoint, m.model, m.status,
-        coalesce(m.timestamp, m.created), length(m.content), m.usage_input,
-        m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning, m.cost, m.priced,
-        s.fork_of <> ''
+    SELECT m.seq, s.fork_of <> '', length(m.content), m.session_id, s.title, m.endpoint, m.model,
+        m.status, coalesce(m.timestamp, m.created), m.cost, m.priced, 'reply', m.usage_input,
+        m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning
     FROM messages AS m JOIN sessions AS s ON s.session_id = m.session_id
-    WHERE m.seq > ? AND (? = '' OR m.session_id = ?) AND m.message_role = 'assistant'
+    WHERE m.seq > ?1 AND (?2 = '' OR m.session_id = ?2) AND m.message_role = 'assistant'
         AND (m.usage_input IS NOT NULL OR m.usage_output IS NOT NULL OR m.priced <> '')
-    ORDER BY m.seq LIMIT ?
+    ORDER BY m.seq LIMIT ?3
 """
 
 _SIDE_REQUESTS = """
-    SELECT r.session_id, s.title, r.endpoint, r.model, r.status, r.created, r.usage_input,
-        r.usage_output, r.usage_cached, r.usage_cache_write, r.usage_reasoning, r.cost, r.priced,
-        r.kind
+    SELECT r.session_id, s.title, r.endpoint, r.model, r.status, r.created, r.cost, r.priced,
+        r.kind, r.usage_input, r.usage_output, r.usage_cached, r.usage_cache_write,
+        r.usage_reasoning
     FROM side_requests AS r JOIN sessions AS s ON s.session_id = r.session_id
-    WHERE (? = '' OR r.session_id = ?)
+    WHERE (?1 = '' OR r.session_id = ?1)
         AND (r.usage_input IS NOT NULL OR r.usage_output IS NOT NULL OR r.priced <> '')
     UNION ALL
-    SELECT '', 'New chats', endpoint, model, status, created, usage_input, usage_output,
-        usage_cached, usage_cache_write, usage_reasoning, cost, priced, kind
+    SELECT '', 'New chats', endpoint, model, status, created, cost, priced, kind, usage_input,
+        usage_output, usage_cached, usage_cache_write, usage_reasoning
     FROM new_chat_requests
-    WHERE ? = '' AND (usage_input IS NOT NULL OR usage_output IS NOT NULL OR priced <> '')
+    WHERE ?1 = '' AND (usage_input IS NOT NULL OR usage_output IS NOT NULL OR priced <> '')
 """
 
 
@@ -79,51 +79,26 @@ class UsageStore:
         """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply
         are left out. Then come the side requests. With an id, only those of one session.
         """
-        last, ids = 0, (session_id, session_id)
+        last = 0
         seen: dict[int, set[tuple[str, bool]]] = {}
         """By what a copy has in common with a reply, the sessions that have it, and whether each is
         a fork. Equal replies of one session, or of two that are no forks, are no copies."""
-        while True:
-            rows = await self._database.rows(_REPLIES, last, *ids, _PAGE)
-            for row in rows:
-                last = row[0]
-                with decoding("reply"):
-                    (
-                        _,
-                        session,
-                        title,
-                        endpoint,
-                        model,
-                        status,
-                        created,
-                        length,
-                        *counts,
-                        cost,
-                        priced,
-                        is_fork,
-                    ) = row
-                    usage = ReplyUsage(
-                        *(session, title, endpoint, model, status, created),
-                        Usage(*counts),
-                        cost_of_text(cost),
-                        priced,
-                    )
-                same = hash((endpoint, model, created, length, *counts))
+        while rows := await self._database.rows(_REPLIES, last, session_id, _PAGE):
+            last = rows[-1][0]
+            for _, is_fork, length, *columns in rows:
+                reply = _usage_of(columns)
+                same = hash((reply.endpoint, reply.model, reply.created, length, reply.usage))
                 sessions = seen.setdefault(same, set())
-                is_copy = any(other != session and (is_fork or f) for other, f in sessions)
-                sessions.add((session, bool(is_fork)))
+                is_copy = any(other != reply.session_id and (is_fork or f) for other, f in sessions)
+                sessions.add((reply.session_id, bool(is_fork)))
                 if not is_copy:
-                    yield usage
-            if len(rows) < _PAGE:
-                break
-        for row in await self._database.rows(_SIDE_REQUESTS, *ids, session_id):
-            with decoding("side request"):
-                session, title, endpoint, model, status, created, *counts, cost, priced, kind = row
-                usage = ReplyUsage(
-                    *(session, title, endpoint, model, status, created),
-                    Usage(*counts),
-                    cost_of_text(cost),
-                    priced,
-                    kind,
-                )
-            yield usage
+                    yield reply
+        for row in await self._database.rows(_SIDE_REQUESTS, session_id):
+            yield _usage_of(row)
+
+
+def _usage_of(row: Sequence[Any]) -> ReplyUsage:
+    with decoding("reply"):
+        session_id, title, endpoint, model, status, created, cost, priced, kind, *counts = row
+        names = session_id, title, endpoint, model, status, created
+        return ReplyUsage(*names, Usage(*counts), cost_of_text(cost), priced, kind)

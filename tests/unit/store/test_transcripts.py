@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
+from tests.support.databases import made_at, plain
 from tests.support.stores import RICH, Opener
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
@@ -159,16 +158,18 @@ async def test_imported_sessions_are_listed_by_their_time(
 
 
 async def test_sessions_of_older_versions_keep_their_order(path: Path, open_store: Opener) -> None:
-    store = await open_store()
-    own = [(await store.sessions.create(title=str(n))).session_id for n in range(4)]
-    middle = (await store.sessions.list())[2].updated
-    await store.close()
-    with closing(sqlite3.connect(path)) as connection, connection:
+    made_at(path, 19)
+    own, middle = ["a", "b", "c", "d"], 1_600_000_002.0
+    with plain(path) as connection:
         # As a clock that once went backwards left it: the times are not in the list's order.
-        for touched, session_id in enumerate([own[1], own[0], *own[2:]], 1):
-            connection.execute(
-                "UPDATE sessions SET touched = ? WHERE session_id = ?", (touched, session_id)
-            )
+        connection.executemany(
+            "INSERT INTO sessions (session_id, title, touched, created, updated) "
+            "VALUES (?1, ?1, ?2, ?3, ?3)",
+            [
+                (session_id, touched, 1_600_000_001.0 + number)
+                for number, (session_id, touched) in enumerate(zip(own, (2, 1, 3, 4), strict=True))
+            ],
+        )
     store = await open_store()
     await store.transcripts.add_many((told("old", 2.0), told("middle", middle + 0.5)))
     found = await listed(store)

@@ -24,6 +24,17 @@ DELETE FROM settings
 DROP TABLE drafts;
 DROP TABLE variables;
 
+-- Older programs only counted `touched` up: it becomes a time, in the same order.
+UPDATE sessions SET touched = timed.touched
+FROM (
+  SELECT seq, row_number() OVER by_touch
+    + max(CAST(min(updated, CAST(strftime('%s') AS INTEGER)) * 1000 AS INTEGER)) OVER by_touch AS touched
+  FROM sessions WINDOW by_touch AS (ORDER BY touched, seq)
+) AS timed
+WHERE timed.seq = sessions.seq AND (
+  SELECT touched < min(updated, CAST(strftime('%s') AS INTEGER)) FROM sessions ORDER BY touched LIMIT 1
+);
+
 -- The deletion that hides a message; NULL for a visible one.
 ALTER TABLE messages ADD COLUMN hidden INTEGER REFERENCES deletions (seq) ON DELETE SET NULL;
 UPDATE messages SET hidden = (SELECT deletion FROM hidden_messages WHERE message = seq)
