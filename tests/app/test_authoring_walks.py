@@ -34,6 +34,7 @@ from tui_chat.ui.areas.presets.header import PresetToolbar
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.workspace.state import ViewedRequest
 
 CHART = "The whole chart of the coast, rock by rock. " * 150
@@ -151,17 +152,17 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         pane = app.query_one(PresetPane)
         await until(pilot, lambda: pane.rows.has_focus)
         await settle(pilot)
-        start, end = line_of(pane, "Note"), line_of(pane, "what you type")
-        await pilot.mouse_down(PresetRows, offset=(20, start))
-        await pilot.hover(PresetRows, offset=(20, start + 1))
-        await pilot.hover(PresetRows, offset=(20, end))
-        await pilot.mouse_up(PresetRows, offset=(20, end))
-        await until(pilot, lambda: message(pane, "note").insertion_point == -1)
+        await pilot.click(PresetRows, offset=(20, line_of(pane, "Note")))
+        await settle(pilot)
+        keys = app.query_one(PaneKeys)
+        await pilot.click(keys, offset=(str(keys.render()).index("K J move") + 2, 0))
+        await until(pilot, lambda: message(pane, "note").insertion_point == 1)
         await settle(pilot)
         line = app.query_one(NotesHeader)
         assert "Note" in line.forecast.sentence
         await pilot.click(line, offset=(line.render().plain.index("Cache") + 1, 0))
         moved = line.forecast.at.origin
         await until(pilot, lambda: view.rows[view.cursor].origin == moved)
+        await settle(pilot)
         await pilot.click(PresetToolbar, offset=(1 + "+ Add  Edit  Delete  Undo".index("Undo"), 0))
         await until(pilot, lambda: message(pane, "note").insertion_point == -4)

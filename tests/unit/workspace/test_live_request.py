@@ -200,6 +200,7 @@ async def test_only_accepted_requests_of_the_session_are_compared_with(make_work
     assert workspace.live_request.comparison().payload is None
 
     await workspace.sessions.open(first)
+    workspace.live_request.compose()
     await workspace.forecasts.recall("loopback", "")
     again = workspace.live_request.comparison().payload
     assert again.body == accepted.body
