@@ -52,7 +52,9 @@ class ChatForms(FlatForms):
         if wire is None and piece is NO_PIECE:
             return None
         form = piece.name if piece.name in ("custom", _OLD_CALL) else ""
-        extras = self._signed(piece, form)
+        # litellm's own field has the signature already.
+        is_signed = "thought_signature" in piece.extras
+        extras = self.extras(piece, form) if is_signed else self._signed(piece, form)
         if wire is None:
             return extras
         written = written_call(call, form)
