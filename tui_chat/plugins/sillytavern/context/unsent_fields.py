@@ -14,7 +14,7 @@ from tui_chat.context.resolved_message import resolve_role_prompt, text_of
 from tui_chat.context.sent_texts import carries, literal_pieces
 from tui_chat.context.session_texts import Places
 from tui_chat.models.envelope import Level, Note, Turn
-from tui_chat.models.preset import Preset
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import CARD_PRESET, Role
 
 _PLACES = {
@@ -47,12 +47,20 @@ def role_notes(inputs: Inputs, turns: Sequence[Turn], examples: Iterable[Turn]) 
     own = f"{role.role_id}/example dialogues"
     if "example dialogues" in lost and any(turn.origin.id == own for turn in examples):
         lost.remove("example dialogues")
+    for called in list(lost):
+        if (message := _disabled_place(preset, called)) is not None:
+            lost.remove(called)
+            sentence = (
+                f"The {called} of “{role.name}” {_are([called])} not sent: "
+                f"“{message.name or message.id}” in the preset “{preset.name}” is disabled. "
+                "Enable it in the preset editor (F3)."
+            )
+            yield Note(Level.WARNING, "character-not-sent", sentence, origin)
     if lost:
-        is_one = len(lost) == 1 and not lost[0].endswith("s")
         sentence = (
-            f"The {_listed(lost)} of “{role.name}” {'is' if is_one else 'are'} not sent: the "
-            f"preset “{preset.name}” has no place for {'it' if is_one else 'them'}, or has it "
-            f"disabled.{_other_preset(preset)} Or add {_listed([_PLACES[each] for each in lost])}."
+            f"The {_listed(lost)} of “{role.name}” {_are(lost)} not sent: the preset "
+            f"“{preset.name}” has no place for {'it' if len(lost) == 1 else 'them'}."
+            f"{_other_preset(preset)} Or add {_listed([_PLACES[each] for each in lost])}."
         )
         yield Note(Level.WARNING, "character-not-sent", sentence, origin)
     character = role.character
@@ -114,6 +122,20 @@ def _texts_of(role: Role) -> Iterator[tuple[str, str]]:
             text = max((line for line in lines if line.upper() != "<START>"), key=len, default="")
         if text.strip():
             yield called, text
+
+
+def _disabled_place(preset: Preset, called: str) -> PresetMessage | None:
+    """Return a disabled message of the preset that would send a field of a card."""
+    for message in preset.messages:
+        is_anchor = message.type == called.replace(" ", "_")
+        has_macro = _PLACES[called].casefold() in message.content.casefold()
+        if not message.enabled and (is_anchor or has_macro):
+            return message
+    return None
+
+
+def _are(words: Sequence[str]) -> str:
+    return "is" if len(words) == 1 and not words[0].endswith("s") else "are"
 
 
 def _listed(words: Sequence[str]) -> str:
