@@ -15,7 +15,7 @@ STREAMING = Answer((chat_text("Begun ", finish=None), chat_text("ended.")), paus
 
 def queued(folder: Path) -> list[tuple[str]]:
     with closing(sqlite3.connect(folder / "chat.db", timeout=30)) as connection:
-        sql = "SELECT value FROM settings WHERE key LIKE 'queue:%' AND value <> ''"
+        sql = "SELECT queue FROM sessions WHERE queue <> ''"
         return connection.execute(sql).fetchall()
 
 
@@ -27,7 +27,7 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.sees("Begun")
             await written_elsewhere(
                 tmp_path / "chat.db",
-                "CREATE TRIGGER full BEFORE INSERT ON settings WHEN new.key LIKE 'queue:%' "
+                "CREATE TRIGGER full BEFORE UPDATE OF queue ON sessions "
                 "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
             )
             await screen.type("the ferry")
@@ -55,8 +55,8 @@ async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_p
             await screen.sees("Begun")
             await written_elsewhere(
                 tmp_path / "chat.db",
-                "CREATE TRIGGER full BEFORE INSERT ON settings WHEN new.key LIKE 'queue:%' "
-                "AND new.value NOT LIKE '%the boat%' "
+                "CREATE TRIGGER full BEFORE UPDATE OF queue ON sessions "
+                "WHEN new.queue NOT LIKE '%the boat%' "
                 "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
             )
             await screen.type("the ferry")
