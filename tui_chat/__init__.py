@@ -22,7 +22,7 @@ not know each other.
     tokens          counting; paths: standard folders; files: safe reading and writing
     models          frozen values, text with origins, the payload
     errors          all errors, by whose fault they are; lazy_dataclass: the `dataclass` of values;
-                    extensions: what a plugin declares, and which there are; hooks: guarded calls
+                    api: what a plugin declares; hooks: which there are, and guarded calls
 
 A keystroke goes: ui -> workspace.live_request -> compose -> build_context -> encode -> render ->
 ui. Sending takes the very object that the last keystroke composed: workspace -> send -> providers.

@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from tests.support.server import Provider, chat_text
-from tui_chat import extensions
+from tui_chat import hooks
 
 
 async def main(folder: Path) -> None:
-    extensions.enable(["raises"])  # as the program does before it imports the app
+    hooks.enable(["raises"])  # as the program does before it imports the app
     from tests.support.screen import open_screen
 
     with Provider(chat_text("A fault in ", "Markdown.")) as provider:

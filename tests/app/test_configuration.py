@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from tests.support.app import make_app, opened, press, settle, until, workspace_of
 from tests.support.pictures import Album
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.ui.dialogs.api_key import KeyForm
 
 KEY = "sk-ant-0123456789abcdef"
@@ -85,8 +85,8 @@ async def test_a_failed_reply_offers_what_solves_it(tmp_path: Path) -> None:
 async def test_a_plugin_of_which_a_part_is_missing_is_listed_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = extensions.PluginFault("vim", "vim:nothing: no such part")
-    monkeypatch.setattr(extensions, "faults", lambda: (fault, fault))
+    fault = hooks.PluginFault("vim", "vim:nothing: no such part")
+    monkeypatch.setattr(hooks, "faults", lambda: (fault, fault))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await app.run_action("configuration.list_plugins")

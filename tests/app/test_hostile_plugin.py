@@ -93,13 +93,13 @@ def test_each_command_lives_on(run, tmp_path: Path):
 def test_a_manifest_of_wrong_types_is_a_fault(tmp_path: Path, run, site: Path):
     manifest = site / "tui_chat_hostile" / "raising.py"
     for written, fault in (
-        ("formats=(FormatPath('a', 'b:c'))", "`formats` is not a tuple"),
-        ("views=('name',)", "`views` has a str, not a ViewPath"),
-        ("commands=(CommandPath('a', 3, 'c'),)", "`path` of a CommandPath is not a text"),
+        ("formats=(Format('a', 'b:c'))", "`formats` is not a tuple"),
+        ("views=('name',)", "`views` has a str, not a View"),
+        ("commands=(Command('a', 3, 'c'),)", "`path` of a Command is not a text"),
     ):
         manifest.write_text(
-            "from tui_chat.extensions import *\n"
-            f"PLUGIN = Plugin(name='raises', api=1, summary='x', {written})\n"
+            "from tui_chat.api import *\n"
+            f"PLUGIN = Plugin(name='raises', api=2, summary='x', {written})\n"
         )
         assert fault in run("plugins").stdout
         assert run("build", "Hello").returncode == 0

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Done, Run
+from tests.support.plugins import is_deleted
 from tests.support.server import Answer, Provider, Received, json_answer
 from tests.support.tables import each_row
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.extensions import missing_plugin
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.preset import Preset
 from tui_chat.request_recipe import revisions_of
@@ -64,9 +64,7 @@ def is_clean(text: str) -> bool:
     return not any(part in text for part in (SECRET, OTHER, "0a1b2c3d4e5f"))
 
 
-CHECKS = (
-    () if missing_plugin("commands", "doctor") else (("doctor",), ("endpoints", "test", "gateway"))
-)
+CHECKS = () if is_deleted("doctor") else (("doctor",), ("endpoints", "test", "gateway"))
 """The commands of the plugin that asks endpoints."""
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.cli.commands import cli
-from tui_chat.extensions import built_in_plugins
+from tui_chat.hooks import built_in_plugins
 
 PROGRAM = """
 import sys

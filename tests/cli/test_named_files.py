@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.plugins import is_deleted
 from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat import files
 from tui_chat.errors import InputError
-from tui_chat.extensions import missing_plugin
 from tui_chat.ui.themes import load_theme
 from tui_chat.workspace.attachments import read_attachment
 from tui_chat.workspace.viewed_requests import text_or_file
@@ -39,7 +39,7 @@ COMMANDS = (
     ("build", "--role", "{}"),
     ("build", "--profile", "{}"),
     ("build", "--lorebook", "{}"),
-    *([] if missing_plugin("commands", "db salvage") else [("db", "salvage", "{}", "--to", "x")]),
+    *([] if is_deleted("maintenance") else [("db", "salvage", "{}", "--to", "x")]),
     ("db", "restore", "{}"),
 )
 

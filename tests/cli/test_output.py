@@ -25,7 +25,6 @@ from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat.cli import commands, main, output
 from tui_chat.cli.commands import cli
-from tui_chat.extensions import missing_plugin
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -62,11 +61,7 @@ def command_names(group: click.Group, before: str = "") -> Iterator[str]:
             yield before + name
 
 
-HERE = sorted(
-    name
-    for name in WALKS
-    if not (missing_plugin("commands", name) or missing_plugin("commands", name.split()[0]))
-)
+HERE = sorted(name for name in WALKS if name in set(command_names(cli)))
 """The commands that are not of a deleted plugin."""
 
 

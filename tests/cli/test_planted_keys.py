@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.plugins import is_deleted
 from tests.support.server import Answer, Provider, Received, chat_text, events, json_answer
 from tests.support.terminal_app import CTRL_Q, ENTER, TerminalApp
-from tui_chat.extensions import missing_plugin
 
 KEY = "sk-planted-4f9d1c7e5b3a2680"
 WAYS = ("env", "keyring", "command", "header")
@@ -111,7 +111,7 @@ def test_a_planted_key_is_found_nowhere(
     call("ask", "-c", "Again", "--model", "cut", code=5)
     call("endpoints", "list", "--json", code=0)
     call("models", "--endpoint", "work", "--online", code=1)
-    if not missing_plugin("commands", "doctor"):
+    if not is_deleted("doctor"):
         call("endpoints", "test", "work", "--model", "refused", code=1)
         call("endpoints", "test", "work", "--model", "broken", "--json", code=1)
         call("doctor", "--online", "--json", code=1)
@@ -143,7 +143,7 @@ def test_a_key_instead_of_a_reference_is_not_repeated(run: Run, tmp_path: Path):
     text = f'endpoint = "openai"\n[endpoints.openai]\nkey = "{KEY}"\n'
     (tmp_path / "config.toml").write_text(text)
     folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
-    doctor = [] if missing_plugin("commands", "doctor") else [("doctor",)]
+    doctor = [] if is_deleted("doctor") else [("doctor",)]
     for words in (("ask", "x"), ("config", "check"), ("config", "show"), *doctor):
         done = run(*folders, *words)
         assert done.code in (1, 2)

@@ -30,7 +30,7 @@ from tests.support.requests import (
     OLLAMA,
     RESPONSES,
 )
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
 from tui_chat.compose import encode
@@ -133,10 +133,9 @@ def other_roads(protocol: Protocol, body: bytes) -> None:
     for target in Protocol:
         convert(body, protocol, Endpoint("e", target, ""), model="gpt-5")
     text = json.dumps({"log": {"entries": [har_entry(protocol, body)] * 2}})
-    for plugin in extensions.plugins():
-        for recording in plugin.recordings:
-            if extensions.load_part(plugin, recording.detect)(text):
-                extensions.load_part(plugin, recording.choose)(text, 1, as_json=True)
+    for reader in hooks.load_all("recording reader"):
+        if reader.detect(text):
+            reader.choose(text, 1, as_json=True)
 
 
 PATHS = {

@@ -10,9 +10,9 @@ from typing import Annotated
 
 import pytest
 
-from tui_chat import extensions
+from tui_chat import hooks
+from tui_chat.api import Part, Plugin
 from tui_chat.errors import InputError
-from tui_chat.extensions import Plugin
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Range
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
@@ -140,9 +140,9 @@ def open_sources(context: SourceContext) -> Sequence[ToolServer]:
 PLUGIN = Plugin(
     name="servers",
     summary="Brings servers in memory.",
-    api=1,
+    api=2,
     config="tests.support.tool_servers:ServerTable",
-    tool_sources=("tests.support.tool_servers:open_sources",),
+    parts=(Part("tool source", "tests.support.tool_servers:open_sources"),),
 )
 
 
@@ -159,9 +159,9 @@ def tool_servers(
     )
     monkeypatch.syspath_prepend(str(info.parent))
     SERVERS[:] = servers
-    extensions.enable(["servers"])
+    hooks.enable(["servers"])
     try:
         yield
     finally:
-        extensions.enable(())
+        hooks.enable(())
         SERVERS.clear()

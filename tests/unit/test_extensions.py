@@ -6,32 +6,33 @@ import json
 import os
 import re
 import subprocess
+from dataclasses import fields
 from pathlib import Path
 
-import click
 import pytest
 
 from tests.support.program import run_program
-from tui_chat import extensions
+from tui_chat import api, hooks
 from tui_chat.analysis.unsent_messages import only_on
-from tui_chat.cli.options import PluginChoice
+from tui_chat.api import Command, Plugin
 from tui_chat.errors import InputError
-from tui_chat.extensions import CommandPath, Plugin
 from tui_chat.models.boundary import InvalidValue, read
 from tui_chat.models.preset import PresetMessage
 
 MANIFEST = """
-from tui_chat.extensions import CommandPath, ExportPath, Plugin
+from tui_chat.api import Command, Format, Plugin
 PLUGIN = Plugin(
     name="greeter",
-    api=1,
+    api=2,
     summary="Greets.",
     commands=(
-        CommandPath("greet", "greeter.command:greet", "Print a greeting."),
-        CommandPath("presets greet", "greeter.command:greet", "Print a greeting."),
-        CommandPath("broken", "greeter.missing:command", "Cannot be imported."),
+        Command("greet", "greeter.command:greet", "Print a greeting."),
+        Command("presets greet", "greeter.command:greet", "Print a greeting."),
+        Command("broken", "greeter.missing:command", "Cannot be imported."),
     ),
-    exports=(ExportPath("cards", "greeter.command:cards", ".txt", "Greeting cards"),),
+    formats=(
+        Format("cards", "greeter.command:cards", ending=".txt", summary="Greeting cards"),
+    ),
 )
 """
 COMMAND = """
@@ -134,7 +135,7 @@ def test_the_check_imports_every_part_and_names_what_fails(installed: Path):
     words = run(installed, "plugins", "list", "--json").stdout
     listed = {each["name"]: each for each in json.loads(words)}
     greeter = listed["greeter"]
-    assert (greeter["version"], greeter["points"]) == ("1.0", ["commands", "exports"])
+    assert (greeter["version"], greeter["points"]) == ("1.0", ["commands", "formats"])
     assert greeter["milliseconds"] >= 0
 
 
@@ -142,12 +143,12 @@ def test_the_check_imports_every_part_and_names_what_fails(installed: Path):
 @pytest.mark.parametrize(
     ("api", "error"),
     [
-        ("", "greeter:PLUGIN does not say its `api`; this version of tui-chat has api 1."),
-        ("api=9,", "greeter:PLUGIN was made for api 9; this version of tui-chat has api 1."),
+        ("", "greeter:PLUGIN does not say its `api`; this version of tui-chat has api 2."),
+        ("api=9,", "greeter:PLUGIN was made for api 9; this version of tui-chat has api 2."),
     ],
 )
 def test_a_plugin_for_another_api_is_refused(installed: Path, api: str, error: str):
-    (installed / "site" / "greeter" / "__init__.py").write_text(MANIFEST.replace("api=1,", api))
+    (installed / "site" / "greeter" / "__init__.py").write_text(MANIFEST.replace("api=2,", api))
     done = run(installed, "plugins", "check")
     assert (done.returncode, error in done.stderr) == (1, True)
     assert run(installed, "build", "Hello").returncode == 0
@@ -169,64 +170,53 @@ def test_a_command_that_cannot_be_imported_is_an_error_of_one_sentence(installed
 
 
 def test_a_name_of_a_built_in_plugin_cannot_be_taken():
-    extensions.enable([extensions.built_in_plugins()[0].name])
-    assert "a built-in plugin has this name" in str(extensions.faults()[0])
-    extensions.enable([])
-    assert not extensions.faults()
+    hooks.enable([hooks.built_in_plugins()[0].name])
+    assert "a built-in plugin has this name" in str(hooks.faults()[0])
+    hooks.enable([])
+    assert not hooks.faults()
 
 
-def test_the_table_of_built_in_plugins_has_the_names_that_they_add():
-    """The table serves where a plugin is missing; it must not differ where it is there."""
-    for plugin in extensions.built_in_plugins():
-        named = {
-            "commands": plugin.commands,
-            "builders": plugin.builders,
-            "kinds": plugin.kinds,
-            "formats": plugin.formats,
-            "exports": plugin.exports,
-            "recordings": plugin.recordings,
-            "views": plugin.views,
-            "actions": plugin.actions,
-        }
-        table = extensions.BUILT_IN[plugin.name]
-        for point, added in named.items():
-            assert table.get(point, ()) == tuple(each.name for each in added)
-        for point in table.keys() - named:
-            assert getattr(plugin, point), "the names are those of what its files have"
-
-
-def test_a_missing_plugin_is_named_by_the_command_that_it_brings(monkeypatch: pytest.MonkeyPatch):
-    brings = {"commands": ("knit",), "builders": ("patterns",)}
-    monkeypatch.setattr(extensions, "BUILT_IN", {**extensions.BUILT_IN, "knitting": brings})
-    assert extensions.missing_plugin("commands", "knit") == "knitting"
-    assert extensions.missing_plugin("builders", "patterns") == "knitting"
-    assert extensions.missing_plugin("commands", "patterns") == ""
-    assert extensions.missing_plugin("commands", "ask") == ""
-
-
-def test_a_kind_of_generation_of_a_missing_plugin_stays_in_presets_and_names_it(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    brings = {"kinds": ("purl",)}
-    monkeypatch.setattr(extensions, "BUILT_IN", {**extensions.BUILT_IN, "knitting": brings})
+def test_a_kind_of_generation_of_a_deleted_plugin_stays_in_presets(monkeypatch: pytest.MonkeyPatch):
     message = {"id": "a", "content": "A", "triggers": ["purl", "continue"]}
-    assert read(PresetMessage, message).triggers == ("purl", "continue")
     with pytest.raises(InvalidValue, match="must be one of normal, regenerate, swipe, continue"):
-        read(PresetMessage, {**message, "triggers": ["knit"]})
+        read(PresetMessage, message)
+    monkeypatch.setattr(hooks, "built_in_plugins", tuple)
+    assert read(PresetMessage, message).triggers == ("purl", "continue")
     assert only_on(("purl", "continue")) == "only on purl or continue"
-    with pytest.raises(click.BadParameter, match="“purl” comes with the plugin “knitting”"):
-        PluginChoice("kinds", tuple).convert("purl", None, None)
+
+
+def test_a_manifest_of_the_api_before_is_refused_in_a_sentence(installed: Path):
+    text = "from tui_chat.extensions import CommandPath, Plugin"
+    (installed / "site" / "greeter" / "__init__.py").write_text(text)
+    listed = {each["name"]: each for each in json.loads(run(installed, "plugins", "--json").stdout)}
+    assert listed["greeter"]["summary"] == (
+        "it was made for api 1; this version of tui-chat has api 2 (tui_chat.api)."
+    )
+
+
+def test_the_interface_has_these_names():
+    """`API` grows when one of them goes, or a field of the manifest."""
+    assert [each.name for each in fields(Plugin)] == [
+        *("name", "summary", "api", "config", "commands", "actions", "views", "formats"),
+        *("parts", "tables"),
+    ]
+    for name in (
+        *("API", "Action", "Command", "Format", "FoundConversation", "ImportSource", "InputError"),
+        *("LinesFormat", "Message", "ObjectFormat", "Part", "Plugin", "RecordingReader"),
+        *("RequestKind", "TextFormat", "ToolDefinition", "TranscriptBuilder", "View"),
+    ):
+        assert getattr(api, name)
 
 
 def test_the_summary_of_a_command_is_that_of_its_help():
-    for plugin in extensions.built_in_plugins():
+    for plugin in hooks.built_in_plugins():
         for command in plugin.commands:
-            assert extensions.load(command.path).get_short_help_str(100) == command.summary
+            assert hooks.load(command.path).get_short_help_str(100) == command.summary
 
 
 def test_a_part_that_cannot_be_imported_names_its_plugin_also_of_a_built_in_one():
-    broken = Plugin(name="web", summary="", commands=(CommandPath("x", "nowhere:x", ""),))
+    broken = Plugin(name="web", summary="", commands=(Command("x", "nowhere:x", ""),))
     with pytest.raises(InputError):
-        extensions.load_part(broken, "nowhere:x")
+        hooks.load_part(broken, "nowhere:x")
     with pytest.raises(InputError, match="The plugin “configuration” cannot be loaded"):
-        extensions.load_part(extensions.built_in_plugins()[0], "nowhere:x")
+        hooks.load_part(hooks.built_in_plugins()[0], "nowhere:x")

@@ -45,7 +45,7 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.cli.output import CLOSED, OutputClosed, discard, finish, write_error
 from tui_chat.errors import (
     InputError,
@@ -107,7 +107,7 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("TUI_CHAT_TRACEBACK"):
             raise
-        if (plugin := extensions.plugin_in(error)) is not None:
+        if (plugin := hooks.plugin_in(error)) is not None:
             write_error(str(failed(plugin.name, "code", error)))
             sys.exit(1)
         write_error(

@@ -82,10 +82,10 @@ from tui_chat.providers.discovery import list_models
 from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
+    from tui_chat.api import RequestKind
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
-    from tui_chat.extensions import RequestKind
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
     from tui_chat.workspace.workspace import Workspace

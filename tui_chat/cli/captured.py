@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import click
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.common_options import CommonOptions
@@ -33,7 +33,7 @@ from tui_chat.cli.request_json import note_json
 from tui_chat.compose import encode
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
-from tui_chat.hooks import PluginFailed, report
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_content
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
@@ -80,7 +80,7 @@ def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | N
             return None
         text = request
     elif call is not None or as_json:
-        raise InputError("--call and --json are for HAR files.", advice=_missing_reader())
+        raise InputError("--call and --json are for HAR files.")
     elif not holds_turn(text):
         require_no_transcript(content, "request")
     if holds_turn(text):
@@ -90,24 +90,21 @@ def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | N
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class RecordingReader:
+    """A kind of file with several recorded calls, of which `inspect` opens one."""
+
+    detect: Callable[[str], bool]
+    """Detects a file by its content."""
+    choose: Callable[..., str | None]
+    """Called with the content, the number of a call or None, and `as_json`: returns the request of
+    that call, or prints what is asked for and returns None."""
+
+
 def _chooser_of_calls(text: str) -> Callable[..., str | None] | None:
     """Return what chooses among the calls of a file that holds several; None for other texts."""
-    for plugin in extensions.plugins():
-        for recording in plugin.recordings:
-            try:
-                is_detected = extensions.load_part(plugin, recording.detect)(text)
-            except PluginFailed as error:
-                report(error.fault)
-                continue
-            if is_detected:
-                return extensions.load_part(plugin, recording.choose)
-    return None
-
-
-def _missing_reader() -> str:
-    """Return advice if a plugin that reads such files is not here."""
-    missing = ", ".join(f"“{plugin}”" for plugin, _ in extensions.missing_plugins("recordings"))
-    return f"The plugin {missing} reads them, and is not installed." if missing else ""
+    readers: Iterator[RecordingReader] = hooks.load_all("recording reader", RecordingReader)
+    return next((reader.choose for reader in readers if reader.detect(text)), None)
 
 
 def require_no_transcript(content: bytes, expected: str) -> None:

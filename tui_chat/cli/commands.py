@@ -9,12 +9,12 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from tui_chat import __version__
+from tui_chat.api import Command
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.completion import PROGRAM
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import FILE, endpoint_option, model_option
 from tui_chat.cli.output import detect_closed_output, write_error, write_line
-from tui_chat.extensions import CommandPath
 
 _COMMANDS = {
     "Chat": (
@@ -125,7 +125,7 @@ class CommandLine(LazyGroup):
 @click.group(
     cls=CommandLine,
     table=[
-        CommandPath(name, f"tui_chat.cli.{path}", summary, group)
+        Command(name, f"tui_chat.cli.{path}", summary, group)
         for group, commands in _COMMANDS.items()
         for name, path, summary in commands
     ],

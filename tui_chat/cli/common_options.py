@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui_chat import extensions, paths
+from tui_chat import hooks, paths
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.hooks import keep_traces
 from tui_chat.lazy_dataclass import dataclass
@@ -60,7 +60,7 @@ class CommonOptions:
         log = self.data_folder / paths.CRASH_LOG
         keep_traces(lambda text: _write_traces(text, log))
         config = load_config(self.config_folder, self.data_folder, os.environ, self.flags)
-        extensions.enable(config.plugins)
+        hooks.enable(config.plugins)
         return config
 
     def enable_plugins(self) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.cli.app import library_in, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import named_session
@@ -43,7 +43,7 @@ def export_names() -> tuple[str, ...]:
 @click.option(
     "--format",
     "kind",
-    type=PluginChoice("exports", export_names),
+    type=PluginChoice(export_names),
     default="json",
     show_default=True,
     help="json is complete and can be imported again; jsonl has the messages; markdown and html "
@@ -94,7 +94,7 @@ async def export_command(
         else:
             sessions = [await named_session(store, name)]
         if export_formats()[kind].unwritten:
-            count = extensions.load_named("exports", kind, "unwritten")
+            count = hooks.load_named("exports", kind, "unwritten")
             await _name_unwritten(store, sessions, count)
         if into_folder:
             assert output is not None

@@ -15,13 +15,13 @@ import click
 from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
-from tui_chat import extensions
+from tui_chat import hooks
+from tui_chat.api import Command, Plugin
 from tui_chat.cli.common_options import enable_plugins
-from tui_chat.extensions import CommandPath, Plugin
 from tui_chat.hooks import failed, is_of_interface
 
 
-def _guarded(plugin: Plugin, entry: CommandPath, command: Any) -> click.Command:
+def _guarded(plugin: Plugin, entry: Command, command: Any) -> click.Command:
     """Return a plugin's command whose faults name it. Raises PluginFailed for no command."""
     part = f"command {entry.name}"
     if not isinstance(command, click.Command):
@@ -54,7 +54,7 @@ class LazyGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        table: Iterable[CommandPath] = (),
+        table: Iterable[Command] = (),
         place: str = "",
         headings: tuple[str, ...] = (),
         **attributes: Any,
@@ -68,11 +68,11 @@ class LazyGroup(click.Group):
         self._place = place.split()
         self._headings = headings
 
-    def _plugin_commands(self) -> dict[str, tuple[Plugin, CommandPath]]:
+    def _plugin_commands(self) -> dict[str, tuple[Plugin, Command]]:
         """Return what the loaded plugins add to this group, by name."""
-        added: dict[str, tuple[Plugin, CommandPath]] = {}
+        added: dict[str, tuple[Plugin, Command]] = {}
         taken = {" ".join([*self._place, name]) for name in (*self.table, *self.commands)}
-        for plugin, entry in extensions.parts("commands", taken):
+        for plugin, entry in hooks.parts("commands", taken):
             *place, name = entry.name.split()
             if place == self._place:
                 added[name] = plugin, entry
@@ -95,12 +95,12 @@ class LazyGroup(click.Group):
         if command := super().get_command(ctx, cmd_name):
             return command
         if entry := self.table.get(cmd_name):
-            return extensions.load(entry.path)
+            return hooks.load(entry.path)
         if cmd_name not in self._plugin_commands():
             enable_plugins(ctx)
         if added := self._plugin_commands().get(cmd_name):
             plugin, entry = added
-            return _guarded(plugin, entry, extensions.load_part(plugin, entry.path))
+            return _guarded(plugin, entry, hooks.load_part(plugin, entry.path))
         return None
 
     def resolve_command(
@@ -112,8 +112,6 @@ class LazyGroup(click.Group):
         except NoSuchCommand:
             error = NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx)
             hint = self.hint(args[0])
-            if plugin := extensions.missing_plugin("commands", " ".join([*self._place, args[0]])):
-                hint = f"It comes with the plugin “{plugin}”, which is not installed."
             raise click.UsageError(f"{error.format_message()} {hint}".rstrip(), ctx) from None
 
     def hint(self, name: str) -> str:

@@ -12,7 +12,6 @@ from click.shell_completion import CompletionItem
 
 from tui_chat.cli import completion
 from tui_chat.cli.common_options import enable_plugins
-from tui_chat.extensions import missing_plugin
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import generation_kinds
 
@@ -160,18 +159,16 @@ def json_option(text: str = "Print JSON.") -> Declaration[Any]:
 
 
 class PluginChoice(click.Choice[str]):
-    """A choice of names, some of which plugins add at an extension point. Other people's plugins
-    are enabled before the names are looked up.
+    """A choice of names, some of which plugins add. Other people's plugins are enabled before the
+    names are looked up.
     """
 
-    def __init__(self, point: str, names: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
         super().__init__([*names()])
-        self._point, self._names = point, names
+        self._names = names
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         self._look_up(ctx)
-        if plugin := missing_plugin(self._point, value):
-            self.fail(f"“{value}” comes with the plugin “{plugin}”, which is not installed.")
         return super().convert(value, param, ctx)
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
@@ -192,7 +189,7 @@ class PluginChoice(click.Choice[str]):
 
 def kind_option(text: str) -> Declaration[Any]:
     """Declare `--kind`."""
-    kinds = PluginChoice("kinds", generation_kinds)
+    kinds = PluginChoice(generation_kinds)
     return click.option("--kind", type=kinds, default="normal", help=text)
 
 

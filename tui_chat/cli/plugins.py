@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from importlib.metadata import entry_points
 from time import perf_counter
 from typing import Any
 
 import click
 
-from tui_chat import __version__, extensions
+from tui_chat import __version__, hooks
+from tui_chat.api import Plugin
 from tui_chat.cli import output
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import TEXT, json_option
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError
-from tui_chat.extensions import Plugin
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
@@ -88,19 +88,19 @@ def _print_list(common: CommonOptions, as_json: bool) -> None:
 
 def _rows(common: CommonOptions) -> list[_Row]:
     common.config()
-    faults = {fault.plugin: fault.error for fault in extensions.faults()}
-    entries = {entry.name: entry for entry in entry_points(group=extensions.ENTRY_POINTS)}
+    faults = {fault.plugin: fault.error for fault in hooks.faults()}
+    entries = {entry.name: entry for entry in entry_points(group=hooks.ENTRY_POINTS)}
     versions = {name: entry.dist.version for name, entry in entries.items() if entry.dist}
-    built_in = extensions.built_in_plugins()
+    built_in = hooks.built_in_plugins()
     rows = [
         _Row(plugin.name, "built in", plugin.summary, __version__, tuple(_points(plugin)))
         for plugin in built_in
     ]
-    enabled = extensions.plugins()[len(built_in) :]
+    enabled = hooks.plugins()[len(built_in) :]
     for plugin in enabled:
         summary = faults.pop(plugin.name, plugin.summary)
         version, points = versions.get(plugin.name, ""), tuple(_points(plugin))
-        seconds = extensions.import_seconds(plugin.name) or 0.0
+        seconds = hooks.import_seconds(plugin.name) or 0.0
         rows.append(_Row(plugin.name, "enabled", summary, version, points, seconds * 1000))
     rows += [_Row(name, "fault", error, versions.get(name, "")) for name, error in faults.items()]
     listed = {row.name for row in rows}
@@ -113,8 +113,9 @@ def _rows(common: CommonOptions) -> list[_Row]:
 
 def _points(plugin: Plugin) -> Iterator[str]:
     for field in fields(plugin):
-        if field.name not in _NOT_POINTS and getattr(plugin, field.name):
+        if field.name not in (*_NOT_POINTS, "parts") and getattr(plugin, field.name):
             yield field.name
+    yield from dict.fromkeys(part.point for part in plugin.parts)
 
 
 @plugins.command()
@@ -130,12 +131,12 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
       tui-chat plugins check
     """
     common.config()
-    found = {plugin.name: plugin for plugin in extensions.plugins()}
-    for point in extensions.NAMED_POINTS:
-        for _ in extensions.parts(point):  # two of one name are a fault
+    found = {plugin.name: plugin for plugin in hooks.plugins()}
+    for point in hooks.NAMED_POINTS:
+        for _ in hooks.parts(point):  # two of one name are a fault
             pass
-    faults = [str(fault) for fault in extensions.faults() if not names or fault.plugin in names]
-    failed = {fault.plugin for fault in extensions.faults()}
+    faults = [str(fault) for fault in hooks.faults() if not names or fault.plugin in names]
+    failed = {fault.plugin for fault in hooks.faults()}
     if unknown := [name for name in names if name not in found and name not in failed]:
         raise InputError(
             f"No plugin “{unknown[0]}” is enabled.", advice="`tui-chat plugins` lists all plugins."
@@ -144,19 +145,14 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
         if name not in found:
             continue
         begun, count = perf_counter(), 0
-        for path in _paths(found[name]):
+        for noun, path in hooks.import_paths(found[name]):
             count += 1
             try:
-                part = extensions.load(path)
+                _try_part(noun, hooks.load(path))
             except (Exception, SystemExit) as error:  # other people's code may raise anything
                 faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
-                continue
             except KeyboardInterrupt:
-                raise extensions.interrupted(name) from None
-            try:
-                _try_part(extensions.part_of(found[name], path).partition(" ")[0], part)
-            except (Exception, SystemExit) as error:
-                faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
+                raise hooks.interrupted(name) from None
         spent = (perf_counter() - begun) * 1000
         write_line(f"{one_line(name)}  {count} parts  {spent:.0f} ms")
     for fault in faults:
@@ -169,7 +165,7 @@ def _try_part(noun: str, part: Any) -> None:
     """Use a part as far as that needs no session; raise what it raises."""
     from tui_chat.interop.formats import LinesFormat, ObjectFormat, TextFormat
 
-    match noun:
+    match noun.partition(" ")[0]:
         case "view" if isinstance(part, type):
             _build_view(part)
         case "format":
@@ -196,17 +192,3 @@ def _build_view(view: Any) -> None:
     shown.show_state(InspectorState())
     for row in shown.build(80):
         row.text.encode("utf-8", "replace")
-
-
-def _paths(value: Any) -> Iterator[str]:
-    """Yield the import paths in a manifest."""
-    if isinstance(value, str):
-        module, _, attribute = value.partition(":")
-        if attribute.isidentifier() and module.replace(".", "").isidentifier():
-            yield value
-    elif isinstance(value, tuple):
-        for part in value:  # pyright: ignore[reportUnknownVariableType]  a manifest's values
-            yield from _paths(part)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _paths(getattr(value, field.name))

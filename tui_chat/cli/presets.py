@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.cli import completion
 from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
@@ -196,8 +196,7 @@ def import_presets(common: CommonOptions, files: tuple[Path, ...], name: str) ->
 
 
 _EXPORT_FORMATS = (
-    *(plugin.name for plugin in extensions.plugins() if plugin.preset_files),
-    *(name for name, _ in extensions.missing_plugins("preset_files")),
+    *(plugin.name for plugin, _ in hooks.parts_at("preset reader")),
     "tui-chat",
 )
 

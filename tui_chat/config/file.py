@@ -69,7 +69,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.config.schema import ConfigFile, PluginsTable, known_keys
 from tui_chat.config.values import Config
 from tui_chat.errors import ConfigError, InputError, located
@@ -279,25 +279,25 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
 
 def _is_section(name: str) -> bool:
     """Return True if a table is that of a plugin, whose faults say which keys it has."""
-    return any(plugin.name == name for plugin in extensions.plugins() if plugin.config)
+    return any(plugin.name == name for plugin in hooks.plugins() if plugin.config)
 
 
 def _take_sections(raw: dict[str, Any]) -> dict[str, Any]:
     """Return the tables of plugins, and remove them from the file. That of a plugin that cannot be
-    imported is not read; `extensions.faults()` has the plugin. Raises InvalidValue.
+    imported is not read; `hooks.faults()` has the plugin. Raises InvalidValue.
     """
     others = raw.keys() - set(keys_of(ConfigFile))
     if not others:
         return {}
     with suppress(InvalidValue):  # which is raised again when the whole file is read
-        extensions.enable(read(PluginsTable, raw.get("plugins", {})).enabled)
+        hooks.enable(read(PluginsTable, raw.get("plugins", {})).enabled)
     sections: dict[str, Any] = {}
-    failed = {fault.plugin for fault in extensions.faults()}
-    for plugin in extensions.plugins():
+    failed = {fault.plugin for fault in hooks.faults()}
+    for plugin in hooks.plugins():
         if plugin.config and plugin.name in others:
             table = raw.pop(plugin.name)
             try:
-                kind = extensions.load_part(plugin, plugin.config)
+                kind = hooks.load_part(plugin, plugin.config)
             except InputError:
                 continue
             try:
@@ -341,9 +341,7 @@ def _fault(text: str, fault: ValueFault) -> str:
     steps = [str(step) for step in fault.path]
     place = ".".join(step if step.isprintable() else ascii(step) for step in steps)
     sentence = fault.sentence
-    if fault.kind == "unknown" and (plugin := extensions.missing_plugin("config", steps[0])):
-        sentence = f"is a table of the plugin “{plugin}”, which is not here"
-    elif fault.kind == "unknown" and not _is_section(steps[0]):
+    if fault.kind == "unknown" and not _is_section(steps[0]):
         keys = known_keys()
         meant = difflib.get_close_matches(steps[-1], keys, 1)
         advice = f"; did you mean “{meant[0]}”?" if meant else ""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import AsTable, Check, FieldsOf, keys_of
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
@@ -93,5 +93,5 @@ def known_keys() -> tuple[str, ...]:
         *(ConfigFile, Endpoint, ModelFacts, Prices, Timeouts, Retries),
         *(ToolDefinition, CommandTool, PluginsTable),
     )
-    plugins = (plugin.name for plugin in extensions.plugins() if plugin.config)
+    plugins = (plugin.name for plugin in hooks.plugins() if plugin.config)
     return (*(key for table in tables for key in keys_of(table)), *plugins)

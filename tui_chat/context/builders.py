@@ -16,9 +16,10 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.parameters import parameters
 from tui_chat.context.rules import load_rules
 from tui_chat.errors import InputError
-from tui_chat.extensions import FIRST_BUILDER, load_named, missing_plugin, plugins
+from tui_chat.hooks import load_named, parts_at
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.generation import side_kind
+from tui_chat.models.preset import FIRST_BUILDER
 
 ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf], ChatEnvelope]
 
@@ -41,10 +42,9 @@ def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
         return ChatEnvelope((), parameters(inputs), notes=(note,))
     if name or not _has_added_texts(inputs):
         return envelope
-    plugin = missing_plugin("builders", FIRST_BUILDER) or FIRST_BUILDER
     sentence = (
-        f"The plugin “{plugin}” is not installed, so no character card, lorebook, author's note, "
-        "injected text or script of this request is sent."
+        f"The plugin “{FIRST_BUILDER}” is not installed, so no character card, lorebook, author's "
+        "note, injected text or script of this request is sent."
     )
     note = Note(Level.WARNING, "texts-not-sent", sentence)
     return replace(envelope, notes=(*envelope.notes, note))
@@ -54,8 +54,7 @@ def _needed_builder(inputs: Inputs) -> str:
     """Return the name of the builder that knows what the core's does not; empty for the core's."""
     if (kind := side_kind(inputs.chat.kind)) is not None:
         return kind.builder
-    builders = (builder for plugin in plugins() for builder in plugin.builders)
-    adding = (builder.name for builder in builders if builder.adds_texts)
+    adding = (part.name for _, part in parts_at("builder") if part.about.get("adds_texts"))
     return next(adding, "") if _has_added_texts(inputs) else ""
 
 
@@ -77,9 +76,8 @@ def builder_named(name: str) -> ContextBuilder:
     """Return the builder with a name; empty for the core's. Raises InputError without one."""
     if not name:
         return build_context
-    if builder := load_named("builders", name):
+    if builder := load_named("builder", name):
         return builder
-    plugin = missing_plugin("builders", name) or name
     raise InputError(
-        f"The requests of this preset are built by the plugin “{plugin}”, which is not installed."
+        f"The requests of this preset are built by “{name}”; no plugin that is installed adds it."
     )

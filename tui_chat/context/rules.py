@@ -9,8 +9,7 @@ from typing import Literal
 
 from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_part, parts
-from tui_chat.hooks import failed
+from tui_chat.hooks import failed, load_part, parts
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
@@ -58,9 +57,9 @@ def rules_of(preset: Preset) -> BuilderRules:
 def load_rules(preset: Preset) -> BuilderRules:
     """Return the same. Raises InputError if they cannot be used."""
     name = preset.builder_name
-    for plugin, builder in parts("builders") if name else ():
-        if builder.name == name and builder.rules:
-            rules = load_part(plugin, builder.rules)(preset)
+    for plugin, builder in parts("builder") if name else ():
+        if builder.name == name and "rules" in builder.about:
+            rules = load_part(plugin, builder.about["rules"])(preset)
             if isinstance(rules, BuilderRules):
                 return rules
             raise failed(plugin.name, f"builder {name}", TypeError("its rules are none"))

@@ -1,6 +1,6 @@
 """Descriptions of formats: how each is detected, and the function that reads it.
 
-A module for a format defines `FORMATS`, one or several of these, and a `FormatPath` of the core
+A module for a format defines `FORMATS`, one or several of these, and a `Format` of the manifest
 (`reader`) or of a plugin names it. Each is detected by content. What a reader returns is a
 `FoundConversation` for each conversation and each fault.
 """

@@ -20,9 +20,8 @@ from functools import lru_cache
 from itertools import chain
 from typing import cast
 
-from tui_chat import extensions
+from tui_chat import api, hooks
 from tui_chat.errors import InputError
-from tui_chat.extensions import FormatPath, Plugin
 from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.interop import messages
 from tui_chat.interop.formats import (
@@ -54,8 +53,8 @@ _SAMPLE_BYTES = 8 * 2**20
 """Lines and bytes of a text in which a record of a known format is looked for."""
 
 
-_FIRST = (FormatPath("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),)
-_LAST = (FormatPath("JSON or JSON lines of messages", "tui_chat.interop.messages:FORMATS"),)
+_FIRST = (api.Format("tui-chat's own JSON", "tui_chat.interop.own_json:FORMATS"),)
+_LAST = (api.Format("JSON or JSON lines of messages", "tui_chat.interop.messages:FORMATS"),)
 
 _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (
@@ -75,52 +74,45 @@ _OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
 
 def format_names() -> tuple[str, ...]:
     """Return what all formats are called, those of plugins too."""
-    brought = (path for plugin in extensions.plugins() for path in plugin.formats)
-    return tuple(dict.fromkeys(path.name for path in (*_FIRST, *brought, *_LAST)))
+    added = (path for _, path in hooks.parts("formats"))
+    return tuple(dict.fromkeys(path.name for path in (*_FIRST, *added, *_LAST)))
 
 
 def known_formats() -> str:
-    """Return the advice for a file of no known format: all formats, those that a plugin would bring
-    that is not here, and the plugins that cannot be loaded.
+    """Return the advice for a file of no known format: all formats, and the plugins that cannot be
+    loaded.
     """
-    sentences = [f"Known formats: {', '.join(format_names())}."]
-    for plugin, missing in extensions.missing_plugins("formats"):
-        sentences.append(
-            f"The plugin “{plugin}”, which is not installed, reads {', '.join(missing)}."
-        )
-    sentences += map(str, extensions.faults())
-    return " ".join(sentences)
+    return " ".join([f"Known formats: {', '.join(format_names())}.", *map(str, hooks.faults())])
 
 
-def _formats() -> tuple[tuple[FormatPath, Format], ...]:
+def _formats() -> tuple[tuple[api.Format, Format], ...]:
     """Return all formats in the order in which they are tried."""
-    return _loaded(extensions.plugins())
+    return _loaded(hooks.plugins())
 
 
 @lru_cache(maxsize=1)
-def _loaded(plugins: tuple[Plugin, ...]) -> tuple[tuple[FormatPath, Format], ...]:
-    loaded: list[tuple[FormatPath, Format]] = []
+def _loaded(_: tuple[api.Plugin, ...]) -> tuple[tuple[api.Format, Format], ...]:
+    loaded: list[tuple[api.Format, Format]] = []
 
-    def add(path: FormatPath, formats: Iterable[Format]) -> None:
+    def add(path: api.Format, formats: Iterable[Format]) -> None:
         loaded.extend((path, form) for form in formats)
 
     for path in _FIRST:
-        add(path, extensions.load(path.path))
-    for plugin in plugins:
-        for path in plugin.formats:
-            try:
-                formats = extensions.load_part(plugin, path.path)
-                with guard(plugin.name, f"format {path.name}"):
-                    _require_formats(path, formats)
-                add(path, formats)
-            except PluginFailed as error:
-                report(error.fault)
+        add(path, hooks.load(path.path))
+    for plugin, path in hooks.parts("formats"):
+        try:
+            formats = hooks.load_part(plugin, path.path)
+            with guard(plugin.name, f"format {path.name}"):
+                _require_formats(path, formats)
+            add(path, formats)
+        except PluginFailed as error:
+            report(error.fault)
     for path in _LAST:
-        add(path, extensions.load(path.path))
+        add(path, hooks.load(path.path))
     return tuple(loaded)
 
 
-def _require_formats(path: FormatPath, formats: object) -> None:
+def _require_formats(path: api.Format, formats: object) -> None:
     """Raise TypeError for what is no tuple of formats."""
     if not isinstance(formats, tuple) or not all(
         isinstance(each, Format) for each in cast("tuple[object, ...]", formats)
@@ -198,7 +190,7 @@ def transcript_format(content: bytes) -> str:
 
 
 def _written_by(
-    path: FormatPath, conversations: Iterable[FoundConversation]
+    path: api.Format, conversations: Iterable[FoundConversation]
 ) -> Iterator[FoundConversation]:
     return (replace(conversation, program=path.program) for conversation in conversations)
 
@@ -224,7 +216,7 @@ def _sample(head: bytes, pieces: Iterator[bytes]) -> bytes:
     return b"".join(read_pieces)
 
 
-def _lines_format(sample: bytes) -> tuple[FormatPath, LinesFormat] | None:
+def _lines_format(sample: bytes) -> tuple[api.Format, LinesFormat] | None:
     """Return the format of the first line that is, on its own, a record of one."""
     formats = [(path, form) for path, form in _formats() if isinstance(form, LinesFormat)]
     for index, line in enumerate(split_lines([sample], _SAMPLE_BYTES)):
@@ -242,14 +234,14 @@ def _lines_format(sample: bytes) -> tuple[FormatPath, LinesFormat] | None:
     return None
 
 
-def _databases(head: bytes) -> list[tuple[FormatPath, DatabaseFormat]]:
+def _databases(head: bytes) -> list[tuple[api.Format, DatabaseFormat]]:
     """Return the formats whose files begin so."""
     formats = ((path, form) for path, form in _formats() if isinstance(form, DatabaseFormat))
     return [(path, form) for path, form in formats if head.startswith(form.magic)]
 
 
 def _database(
-    formats: Iterable[tuple[FormatPath, DatabaseFormat]], source: ImportSource
+    formats: Iterable[tuple[api.Format, DatabaseFormat]], source: ImportSource
 ) -> Iterator[FoundConversation]:
     if source.path is None:
         advice = "Unpack it, and name the file."

@@ -21,8 +21,8 @@ from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 from tui_chat.errors import InputError, located
-from tui_chat.extensions import load_all
 from tui_chat.files import MAX_BYTES, decode_text, input_name, read_file
+from tui_chat.hooks import load_all
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.json_locations import LineIndex, Path, format_path, locate
 from tui_chat.models.boundary import InvalidValue, ValueFault, camel_case, read, read_fields
@@ -74,7 +74,7 @@ def read_content(path: FilePath, limit: int) -> bytes:
 def is_character_card(content: bytes) -> bool:
     """Return True if the content of a file is a character card."""
     if content.startswith(_CONTAINERS) or _PERHAPS_CARD.search(content):
-        return any(cards.holds(content) for cards in load_all("card_files"))
+        return any(cards.holds(content) for cards in load_all("card reader"))
     return False
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_all, missing_plugin, missing_plugins
 from tui_chat.files import read_file
+from tui_chat.hooks import load_all
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, read_file_text
 from tui_chat.models.envelope import Level
@@ -80,12 +80,12 @@ class PresetFiles:
 
 def preset_files() -> Iterator[PresetFiles]:
     """Yield the readers of all plugins."""
-    return load_all("preset_files", PresetFiles)
+    return load_all("preset reader", PresetFiles)
 
 
 def first_preset_files() -> PresetFiles:
     """Return the reader and writer of another program's presets. Raises InputError without one."""
-    return _first(preset_files(), "preset_files", "Presets of other programs are")
+    return _first(preset_files(), "presets of other programs")
 
 
 def import_preset_file(path: Path, name: str = "") -> ImportedPreset:
@@ -139,12 +139,12 @@ class CardFiles:
 
 def has_card_files() -> bool:
     """True if a plugin reads character cards."""
-    return next(load_all("card_files", CardFiles), None) is not None
+    return next(load_all("card reader", CardFiles), None) is not None
 
 
 def card_files() -> CardFiles:
     """Return what reads character cards. Raises InputError without a plugin for them."""
-    return _first(load_all("card_files", CardFiles), "card_files", "Character cards are")
+    return _first(load_all("card reader", CardFiles), "character cards")
 
 
 def is_card_at(path: Path) -> bool:
@@ -203,22 +203,16 @@ class LoreForm:
 
 def lore_forms() -> tuple[LoreForm, ...]:
     """Return the forms of all plugins."""
-    return tuple(load_all("lore_forms", LoreForm))
+    return tuple(load_all("lorebook reader", LoreForm))
 
 
 def first_lore_form() -> LoreForm:
     """Return another program's form of lorebooks. Raises InputError without one."""
-    return _first(iter(lore_forms()), "lore_forms", "Lorebooks of other programs are")
+    return _first(iter(lore_forms()), "lorebooks of other programs")
 
 
-def missing_lore_form(entry: Mapping[str, Any]) -> str:
-    """Return the name of the plugin that would read a lore entry, if it is not here."""
-    return next(filter(None, (missing_plugin("lore_forms", key) for key in entry)), "")
-
-
-def _first(values: Iterator[Any], point: str, what: str) -> Any:
+def _first(values: Iterator[Any], what: str) -> Any:
     value = next(values, None)
     if value is None:
-        plugin = next((name for name, _ in missing_plugins(point)), "")
-        raise InputError(f"{what} read by the plugin “{plugin}”, which is not installed.")
+        raise InputError(f"No plugin that is installed reads {what}.")
     return value

@@ -18,7 +18,7 @@ from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
-from tui_chat.library.foreign_files import LoreForm, lore_forms, missing_lore_form
+from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
@@ -104,7 +104,7 @@ def _from_object(
             file.report(Level.ERROR, "bad-value", sentence, (*path, uid))
             continue
         if form is None:
-            _report_missing(file, entry, (*path, uid))
+            file.report(Level.ERROR, "bad-value", _FOREIGN, (*path, uid))
             continue
         _add_foreign(form, file, uid, entry, (*path, uid), fields, extras)
     return fields, extras
@@ -132,13 +132,16 @@ def _from_list(
             used.add(uid if is_id else None)
             identity = str(uid) if is_id else None
             _add_foreign(form, file, identity, entry, path, fields, extras)
-        elif not forms and missing_lore_form(entry):
-            _report_missing(file, entry, path)
+        elif not forms and "uid" in entry:
+            file.report(Level.ERROR, "bad-value", _FOREIGN, path)
         else:
             taken = file.sort_keys(entry, path, ENTRY_KEYS)
             fields.append(taken.fields)
             extras.append(taken.extras)
     return fields, extras
+
+
+_FOREIGN = "is an entry of another program's lorebook, which no plugin here reads"
 
 
 def _is_ours(entry: object) -> bool:
@@ -161,10 +164,3 @@ def _add_foreign(
         file.report(issue.level, issue.code, issue.sentence, (*path, *issue.path))
     fields.append(entry.fields)
     extras.append(entry.extras)
-
-
-def _report_missing(file: JsonFile, entry: Mapping[str, Any], path: JsonPath) -> None:
-    plugin = missing_lore_form(entry)
-    who = f"the plugin “{plugin}”, which is not installed" if plugin else "no plugin that is here"
-    sentence = f"is an entry of another program's lorebook, which is read by {who}"
-    file.report(Level.ERROR, "bad-value", sentence, path)

@@ -11,11 +11,11 @@ from dataclasses import field, fields
 from typing import Any
 
 from tui_chat.errors import InputError
-from tui_chat.extensions import FIRST_BUILDER, load_part, plugins
+from tui_chat.hooks import load_part, parts_at
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.json_locations import Path as JsonPath
-from tui_chat.models.preset import Preset
+from tui_chat.models.preset import FIRST_BUILDER, Preset
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,10 @@ class BuilderPolicies:
 def policies_of_builder(name: str) -> BuilderPolicies | None:
     """Return the policies of a builder, of the first one for the core's, which has none."""
     name = name or FIRST_BUILDER
-    for plugin in plugins():
-        for builder in plugin.builders:
-            if builder.name == name and builder.policies:
-                with suppress(InputError):  # the missing builder is a note of the request
-                    return load_part(plugin, builder.policies)
+    for plugin, builder in parts_at("builder"):
+        if builder.name == name and "policies" in builder.about:
+            with suppress(InputError):  # the missing builder is a note of the request
+                return load_part(plugin, builder.about["policies"])
     return None
 
 

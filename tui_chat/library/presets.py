@@ -21,7 +21,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from tui_chat.errors import InputError
-from tui_chat.extensions import missing_plugin, preset_keys
 from tui_chat.files import MAX_BYTES, input_name, read_text, write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
@@ -30,7 +29,7 @@ from tui_chat.library.policies import BuilderPolicies, policies_of_builder, read
 from tui_chat.models.boundary import camel_case, plain
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage, preset_keys
 from tui_chat.models.setting_types import settings_json
 
 _FIELDS = ("name", "messages", "system_placement", "variables", "builder", "policies")
@@ -145,8 +144,7 @@ def _foreign(table: Mapping[str, Any]) -> str:
 
     if (reader := preset_reader(table)) is not None:
         return f"is a {reader.program} preset: import it with `tui-chat presets import`"
-    plugin = next(filter(None, (missing_plugin("preset_files", key) for key in table)), "")
-    return f"is read by the plugin “{plugin}”, which is not installed" if plugin else ""
+    return ""
 
 
 def _defaults(message: Mapping[str, Any]) -> Mapping[str, Any]:

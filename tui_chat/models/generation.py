@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, TypeAlias
 
-from tui_chat.extensions import RequestKind, missing_plugins, plugins
+from tui_chat.api import RequestKind
+from tui_chat.hooks import parts_at
 from tui_chat.models.boundary import Check
 
 GenerationKind: TypeAlias = str
@@ -28,7 +29,7 @@ _ABOUT_CONVERSATION = (
 
 def side_kinds() -> Iterator[RequestKind]:
     """Return the kinds of generation whose texts are no messages of the conversation."""
-    return (kind for plugin in plugins() for kind in plugin.kinds)
+    return (kind for _, part in parts_at("builder") for kind in part.about.get("kinds", ()))
 
 
 def side_kind(name: str) -> RequestKind | None:
@@ -51,11 +52,11 @@ def request_kinds() -> dict[str, RequestKind]:
 
 def _checked(name: str) -> str:
     kinds = generation_kinds()
-    missing = (kind for _, names in missing_plugins("kinds") for kind in names)
-    if name not in (*kinds, *missing):
+    has_side_kinds = len(kinds) > len(REPLY_KINDS)
+    if name not in kinds and has_side_kinds:
         raise ValueError(f"must be one of {', '.join(kinds)}")
     return name
 
 
 Trigger = Annotated[GenerationKind, Check(_checked)]
-"""A kind of generation in a file, which may be of a plugin that is not here."""
+"""A kind of generation in a file. It may be of a plugin if none is here that adds some."""

@@ -12,7 +12,7 @@ from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from tui_chat.extensions import FIRST_BUILDER, preset_keys
+from tui_chat.hooks import parts_at
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Forms, Range
 from tui_chat.models.generation import Trigger
@@ -28,6 +28,9 @@ SystemPlacement = Literal["hoist", "in_place"]
 CacheLifetime = Literal["5m", "1h"]
 """The time for which Anthropic is asked to keep a prompt up to a mark."""
 
+FIRST_BUILDER = "sillytavern"
+"""The context builder of presets with policies that name none: files are older than other builders.
+"""
 CHAT_HISTORY = "__CHAT_HISTORY__"
 """The anchor id of the conversation, whatever id its preset message has."""
 OTHERWISE = "-otherwise"
@@ -138,3 +141,9 @@ class Preset:
         """Return the preset without keys that only builders read; its requests are the same."""
         kept = {key: value for key, value in self.extras.items() if key not in preset_keys()}
         return self if len(kept) == len(self.extras) else replace(self, extras=kept)
+
+
+def preset_keys() -> tuple[str, ...]:
+    """Return the keys of preset files that only the builders of plugins read."""
+    builders = (part for _, part in parts_at("builder"))
+    return tuple(key for builder in builders for key in builder.about.get("preset_keys", ()))

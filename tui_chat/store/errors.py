@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreBusy, StoreDamaged, StoreError
-from tui_chat.extensions import missing_plugin
+from tui_chat.hooks import parts
 from tui_chat.store.backup_files import list_backups
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
 
 def salvage_means(source: str = "") -> str:
-    """Return what saves the readable rows of a damaged file: a command or plugin, a program."""
-    if plugin := missing_plugin("commands", "db"):
-        return f"the plugin “{plugin}”, which is not installed, or `sqlite3 FILE .recover`"
+    """Return what saves the readable rows of a damaged file: a command."""
+    if all(command.name != "db" for _, command in parts("commands")):
+        return "`sqlite3 FILE .recover`"
     return f"`{' '.join(filter(None, ('tui-chat db salvage', source, '--to NEW')))}`"
 
 

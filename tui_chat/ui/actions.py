@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from textual.binding import Binding
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.widgets.pane_key import pane_key
 
@@ -64,16 +64,16 @@ AREAS = (
 Textual looks for `action_...` and asks `check_action` there.
 """
 
-_ADDED = {added.name: added for _, added in extensions.parts("actions")}
+_ADDED = {added.name: added for _, added in hooks.parts("actions")}
 _ADDED_ALIASES = {
     added.name: added.aliases
-    for plugin in extensions.plugins()
+    for plugin in hooks.plugins()
     for added in (*plugin.actions, *plugin.views)
 }
 
 
 def place_bindings(place: str) -> Iterator[Binding]:
-    """Yield the bindings of the actions that plugins add in a place: see `ActionPath.place`."""
+    """Yield the bindings of the actions that plugins add in a place: see `Action.place`."""
     for added in _ADDED.values():
         if added.place == place:
             run = plugin_action(added.name)
@@ -239,7 +239,7 @@ if os.name == "nt":  # Windows has no job control
 
 def _of_views() -> Iterator[Action]:
     """Yield the actions that show the views of plugins."""
-    for _, view in extensions.parts("views"):
+    for _, view in hooks.parts("views"):
         if view.title:
             run = f"inspector.show_view('{view.name}')"
             yield Action(view.name, "", run, view.label, view.title)

@@ -28,7 +28,7 @@ from textual.screen import Screen
 from textual.widget import MountError, Widget
 from textual.worker import Worker, WorkerFailed
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.errors import TuiChatError
 from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
 from tui_chat.ui.action_index import ActionIndex
@@ -131,7 +131,7 @@ class TuiChat(App[None]):
         self.key_queue.watch_screens()
         self.notifications.watch_screens()
         watch_reports(self._show_fault)
-        faults = [PluginFailed(fault) for fault in extensions.faults()]
+        faults = [PluginFailed(fault) for fault in hooks.faults()]
         for error in (*faults, *self._theme_errors, *self.key_bindings.errors):
             show_error(self, error)
         self.key_bindings.bind(self, self.chat.pane.composer)
@@ -307,7 +307,7 @@ class TuiChat(App[None]):
         return False if more than that has ended.
         """
         cause = error.error if isinstance(error, WorkerFailed) else error
-        if (plugin := extensions.plugin_in(cause)) is None:
+        if (plugin := hooks.plugin_in(cause)) is None:
             return False
         failure = cause if isinstance(cause, PluginFailed) else failed(plugin.name, "code", cause)
         if not isinstance(error, WorkerFailed) and not self._closes_faulty():
@@ -336,7 +336,7 @@ class TuiChat(App[None]):
         self.bell()
         where, whose = self.crash_log.write(), "the program itself"
         error = sys.exception()
-        if error is not None and (plugin := extensions.plugin_in(error)) is not None:
+        if error is not None and (plugin := hooks.plugin_in(error)) is not None:
             whose = f"the plugin {plugin.name}"
         text = f"tui-chat ended because of an error in {whose}. {where} Everything stored is kept."
         self._exit_renderables.append(Text(text))

@@ -9,7 +9,7 @@ from textual import work
 from textual.app import App
 from textual.dom import DOMNode
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.questions import ask
 
@@ -41,8 +41,8 @@ class ConfigurationActions(DOMNode):
     @work(group="dialog", exclusive=True)
     async def action_list_plugins(self) -> None:
         """List the plugins that are loaded, and what is wrong with the others."""
-        faults = [(f"{each.plugin}: not loaded", each.error) for each in extensions.faults()]
-        plugins = [(each.name, each.summary) for each in extensions.plugins()]
+        faults = [(f"{each.plugin}: not loaded", each.error) for each in hooks.faults()]
+        plugins = [(each.name, each.summary) for each in hooks.plugins()]
         lines = enumerate((*faults, *plugins))  # a plugin of which a part is missing is in both
         choices = [(str(number), *line) for number, line in lines]
         await ask(self._app, "Plugins", choices, hint="Esc close")

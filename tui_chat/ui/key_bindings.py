@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.actions import ACTIONS, RENAMED_IDS, YIELDING
@@ -28,13 +28,10 @@ def screen_errors(config: Config) -> list[InputError]:
 
 def editing_mode_error(name: str) -> InputError | None:
     """Return the error of an editing mode that no plugin adds; None if one does, or for no name."""
-    names = [mode.name for plugin in extensions.plugins() for mode in plugin.editing_modes]
+    names = [mode.name for _, mode in hooks.parts("editing mode")]
     if not name or name in names:
         return None
-    plugin = extensions.missing_plugin("editing_modes", name)
     advice = f"There is {' and '.join(f'“{each}”' for each in names)}." if names else ""
-    if plugin:
-        advice = f"The plugin “{plugin}” would add it."
     return InputError(f"editing_mode: there is no “{one_line(name, 40)}”.", advice=advice)
 
 
@@ -65,8 +62,6 @@ class KeyBindings:
         if action not in known:
             sentence = f"[keys] names “{action}”, which is not an action."
             advice = f"Actions: {', '.join(sorted(known))}."
-            if plugin := extensions.missing_plugin("actions", action):
-                advice = f"It comes with the plugin “{plugin}”, which is not installed."
             self.errors.append(InputError(sentence, advice=advice))
             return
         usable = list(self._usable_keys(action, written_keys))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import App
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.errors import InputError, StoreDamaged, TuiChatError
 from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
@@ -199,7 +199,7 @@ class Lifecycle:
         )
         title, yes = "The database is damaged", "Save what is readable"
         is_damaged = isinstance(error, StoreDamaged)
-        rescue = next(extensions.load_all("rescues"), None) if is_damaged else None
+        rescue = next(hooks.load_all("rescue"), None) if is_damaged else None
         if rescue is not None and await confirm(
             self._app, title, rescue_question, yes=yes, no="Not now"
         ):

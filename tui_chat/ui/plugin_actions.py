@@ -8,9 +8,9 @@ from inspect import iscoroutinefunction
 from textual.app import App
 from textual.dom import DOMNode
 
-from tui_chat import extensions
+from tui_chat import hooks
+from tui_chat.api import Action, Plugin
 from tui_chat.errors import InputError
-from tui_chat.extensions import ActionPath, Plugin
 from tui_chat.hooks import failed
 from tui_chat.ui.notifications import show_error
 
@@ -22,7 +22,7 @@ class PluginActions(DOMNode):
         super().__init__()
         self._app = app
         self._removed: set[str] = set()
-        for plugin, added in extensions.parts("actions"):
+        for plugin, added in hooks.parts("actions"):
             name = added.name.replace("-", "_")
             setattr(self, f"action_{name}", partial(self._run, plugin, added))
             if is_read_only and added.writes:
@@ -32,9 +32,9 @@ class PluginActions(DOMNode):
         """Disable actions that change something in a read-only app."""
         return None if action in self._removed else super().check_action(action, parameters)
 
-    def _run(self, plugin: Plugin, added: ActionPath, argument: str = "") -> None:
+    def _run(self, plugin: Plugin, added: Action, argument: str = "") -> None:
         try:
-            run = extensions.load_part(plugin, added.path)
+            run = hooks.load_part(plugin, added.path)
             if not iscoroutinefunction(run):
                 fault = TypeError(f"{added.path} is no coroutine function")
                 raise failed(plugin.name, f"action {added.name}", fault)

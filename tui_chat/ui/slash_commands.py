@@ -14,7 +14,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from typing import TypeAlias
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.setting_types import SETTINGS, SettingError, setting_name
 from tui_chat.ui.actions import ACTIONS, plugin_action, searched_words
@@ -163,7 +163,7 @@ COMMANDS = (
             added.other_names,
             added.kind,
         )
-        for _, added in extensions.parts("actions")
+        for _, added in hooks.parts("actions")
     ),
     _of("help", aliases=("keys", "commands")),
     _of("quit", aliases=("exit",)),

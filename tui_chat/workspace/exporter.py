@@ -13,9 +13,9 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat import __version__, extensions
+from tui_chat import __version__, hooks
+from tui_chat.api import Format
 from tui_chat.errors import InputError
-from tui_chat.extensions import ExportPath
 from tui_chat.files import open_for_replacement
 
 if TYPE_CHECKING:
@@ -24,24 +24,29 @@ if TYPE_CHECKING:
     from tui_chat.store import Store
 
 _OWN = (
-    ExportPath("markdown", "tui_chat.interop.markdown:markdown", ".md", "For reading and editing"),
-    ExportPath(
+    Format(
+        "markdown",
+        "tui_chat.interop.markdown:markdown",
+        ending=".md",
+        summary="For reading and editing",
+    ),
+    Format(
         "json",
         "tui_chat.interop.own_json:session_text",
-        ".json",
-        "Everything, with all branches; can be imported again",
+        ending=".json",
+        summary="Everything, with all branches; can be imported again",
     ),
-    ExportPath(
+    Format(
         "shared",
         "tui_chat.interop.own_json:session_text",
-        ".json",
-        "The same without requests, presets, profiles and draft, for sharing",
+        ending=".json",
+        summary="The same without requests, presets, profiles and draft, for sharing",
     ),
-    ExportPath(
+    Format(
         "jsonl",
         "tui_chat.interop.messages:message_lines",
-        ".jsonl",
-        "The active branch, one message a line, for programs",
+        ending=".jsonl",
+        summary="The active branch, one message a line, for programs",
     ),
 )
 
@@ -49,9 +54,9 @@ MULTI_SESSION_FORMATS = frozenset(("json", "shared"))
 """Formats of which one file can hold many sessions."""
 
 
-def export_formats() -> dict[str, ExportPath]:
+def export_formats() -> dict[str, Format]:
     """Return the formats of the core and of plugins by their names, as lists show them."""
-    added = (entry for _, entry in extensions.parts("exports", {entry.name for entry in _OWN}))
+    added = (entry for _, entry in hooks.parts("exports", {entry.name for entry in _OWN}))
     return {entry.name: entry for entry in (*_OWN, *added)}
 
 
@@ -89,7 +94,7 @@ async def exported_texts(
 
 
 def _texts(transcript: SessionTranscript, kind: str, zone: tzinfo, first: bool) -> Iterator[str]:
-    write = extensions.load_named("exports", kind) or extensions.load(export_formats()[kind].path)
+    write = hooks.load_named("exports", kind) or hooks.load(export_formats()[kind].path)
     if kind in MULTI_SESSION_FORMATS:
         return write(transcript, first=first)
     return write(transcript, zone)

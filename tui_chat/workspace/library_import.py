@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Protocol, TypeVar
 
 from tui_chat.errors import InputError
-from tui_chat.extensions import load_all
 from tui_chat.files import MAX_BYTES, decode_text
+from tui_chat.hooks import load_all
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import ImportNote, preset_reader
 from tui_chat.library.presets import dump_preset
@@ -113,6 +113,6 @@ class FolderFormat:
 
 def folder_import(folder: Path, taker: LibraryImport, report: Report) -> FolderImport | None:
     """Return what imports a folder as a whole; None for one that is no user's folder; blocks."""
-    formats: Iterator[FolderFormat] = load_all("import_folders", FolderFormat)
+    formats: Iterator[FolderFormat] = load_all("folder reader", FolderFormat)
     fitting = (format for format in formats if format.detect(folder))
     return next((format.open(folder, taker, report) for format in fitting), None)

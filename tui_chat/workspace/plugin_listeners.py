@@ -1,4 +1,4 @@
-"""Plugins that listen to events of the workspace: `Plugin.listeners`.
+"""Plugins that listen to events of the workspace.
 
 What a plugin does after an event runs by itself, one event after the other, and has ended before
 the store is closed.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 
-from tui_chat import extensions
-from tui_chat.extensions import ListenerPath, Plugin
+from tui_chat import hooks
+from tui_chat.api import Part, Plugin
 from tui_chat.hooks import PluginFailed, report
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import WorkspaceEvent
@@ -23,10 +23,9 @@ class PluginListeners:
         """`workspace` is what listeners are given."""
         self.core = core
         self._workspace = workspace
-        self._listeners: defaultdict[str, list[tuple[Plugin, ListenerPath]]] = defaultdict(list)
-        for plugin in extensions.plugins():
-            for listener in plugin.listeners:
-                self._listeners[listener.event].append((plugin, listener))
+        self._listeners: defaultdict[str, list[tuple[Plugin, Part]]] = defaultdict(list)
+        for plugin, listener in hooks.parts_at("listener"):
+            self._listeners[listener.name].append((plugin, listener))
         self._tasks: set[asyncio.Task[None]] = set()
         self._turn = asyncio.Lock()
         core.subscribe(self._follow)
@@ -37,14 +36,12 @@ class PluginListeners:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _call(
-        self, listeners: list[tuple[Plugin, ListenerPath]], event: WorkspaceEvent
-    ) -> None:
+    async def _call(self, listeners: list[tuple[Plugin, Part]], event: WorkspaceEvent) -> None:
         async with self._turn:
             for plugin, listener in listeners:
                 with self.core.reporting():
                     try:
-                        await extensions.load_part(plugin, listener.path)(self._workspace, event)
+                        await hooks.load_part(plugin, listener.path)(self._workspace, event)
                     except PluginFailed as error:  # said once, not at each event
                         report(error.fault)
 

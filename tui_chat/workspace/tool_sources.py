@@ -23,7 +23,8 @@ from itertools import chain
 from shlex import join
 from typing import Any, Protocol, runtime_checkable
 
-from tui_chat import extensions
+from tui_chat import hooks
+from tui_chat.api import Plugin
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.hooks import PluginFailed, guard
@@ -328,7 +329,7 @@ class ToolSources:
 
     @property
     def _has_plugins(self) -> bool:
-        return any(plugin.tool_sources for plugin in extensions.plugins())
+        return any(hooks.parts_at("tool source"))
 
     def _follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
         """Open and load the sources when they are needed."""
@@ -425,22 +426,22 @@ class ToolSources:
         core, config = self.core, self.core.state.config
         with core.reporting():
             await self._grants.load()
-        for plugin in extensions.plugins():
-            for path in plugin.tool_sources:
-                before = self._added.get(path, ())
-                hidden = key_variables(config)
-                context = SourceContext(
-                    *(config, core.client, hidden, self._changed),
-                    *([source.inner for source in before], self._ask),
+        for plugin, part in hooks.parts_at("tool source"):
+            before = self._added.get(part.path, ())
+            hidden = key_variables(config)
+            context = SourceContext(
+                *(config, core.client, hidden, self._changed),
+                *([source.inner for source in before], self._ask),
+            )
+            with core.reporting():  # a plugin that fails is named, and the others go on
+                opened = await asyncio.to_thread(_open_sources, plugin, part.path, context)
+                self._added[part.path] = tuple(
+                    _GuardedSource(plugin.name, one, self._changed) for one in opened
                 )
-                with core.reporting():  # a plugin that fails is named, and the others go on
-                    opened = await asyncio.to_thread(_open_sources, plugin, path, context)
-                    self._added[path] = tuple(
-                        _GuardedSource(plugin.name, one, self._changed) for one in opened
-                    )
-                    for source in before:
-                        if source.inner not in opened:
-                            self._close(source)
+                for source in before:
+                    if source.inner not in opened:
+                        self._close(source)
+
         self._changed()
 
     def _load_offered(self) -> None:
@@ -511,8 +512,6 @@ class ToolSources:
             await asyncio.wait(tuple(self._closing))
 
 
-def _open_sources(
-    plugin: extensions.Plugin, path: str, context: SourceContext
-) -> Sequence[ToolSource]:
-    open_sources: OpenSources = extensions.load_part(plugin, path)
+def _open_sources(plugin: Plugin, path: str, context: SourceContext) -> Sequence[ToolSource]:
+    open_sources: OpenSources = hooks.load_part(plugin, path)
     return open_sources(context)

@@ -14,7 +14,7 @@ from tests.plugins.maintenance.test_command import Database, db, held
 from tests.support.command_line import Run
 from tests.support.databases import LATEST, made_at, plain
 from tests.support.stores import small_disk
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.plugins.maintenance.salvage import salvage
@@ -132,7 +132,5 @@ async def test_a_full_disk_is_reported(small_disk: Path, new_id: Callable[[], st
 
 def test_without_the_plugin_the_advice_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert salvage_means("old.db") == "`tui-chat db salvage old.db --to NEW`"
-    monkeypatch.setattr(extensions, "built_in_plugins", tuple)
-    assert salvage_means() == (
-        "the plugin “maintenance”, which is not installed, or `sqlite3 FILE .recover`"
-    )
+    monkeypatch.setattr(hooks, "built_in_plugins", tuple)
+    assert salvage_means() == "`sqlite3 FILE .recover`"

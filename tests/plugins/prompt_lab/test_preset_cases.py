@@ -12,10 +12,10 @@ import pytest
 
 from tests.support.command_line import Run
 from tests.support.mutated_files import SAMPLES, WRONG, mutants
+from tests.support.plugins import is_deleted
 from tests.support.tables import each_row
 from tests.support.turns import a_turn
 from tui_chat.errors import InputError
-from tui_chat.extensions import missing_plugin
 from tui_chat.paths import bundled
 from tui_chat.plugins.prompt_lab.preset_cases import load_case
 
@@ -214,9 +214,7 @@ def test_no_folder_is_a_usage_error(run: Run, tmp_path: Path):
     assert run("preset", "test", tmp_path / "none").code == 2
 
 
-@pytest.mark.skipif(
-    bool(missing_plugin("builders", "sillytavern")), reason="some presets are SillyTavern's"
-)
+@pytest.mark.skipif(is_deleted("sillytavern"), reason="some presets are SillyTavern's")
 def test_bundled_cases_pass(run: Run):
     done = run("preset", "test", bundled("sample_presets"))
     assert done.code == 0, done.out

@@ -20,7 +20,7 @@ from tests.support.app import (
 from tests.support.pictures import Album
 from tests.support.tool_servers import ToolServer, tool_servers
 from tests.support.workspace import ECHO
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.models.settings import Settings
 from tui_chat.plugins.side_by_side.column import SlotColumn, SlotTitle
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen, PanelComposer
@@ -202,11 +202,11 @@ class UpperCase:
 async def test_the_composer_has_the_editing_mode_of_the_conversation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    load = extensions.load_named
+    load = hooks.load_named
     monkeypatch.setattr(
-        extensions,
+        hooks,
         "load_named",
-        lambda point, name: UpperCase if point == "editing_modes" else load(point, name),
+        lambda point, name: UpperCase if point == "editing mode" else load(point, name),
     )
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)

@@ -13,7 +13,7 @@ from tests.support.command_line import Run
 from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tests.support.reading import only, read, said
 from tests.support.tables import each_row
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.interop.reader import known_formats
 
 
@@ -39,14 +39,15 @@ def test_what_is_beside_conversations_is_passed_over():
     assert [each.ignored for each in read([account])] == [True]
 
 
-def test_without_the_plugin_an_unknown_file_names_it(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_plugin_its_formats_are_unknown(monkeypatch: pytest.MonkeyPatch):
     assert "Codex's rollouts" in known_formats()
-    left = tuple(each for each in extensions.plugins() if each.name != "transcripts")
-    monkeypatch.setattr(extensions, "built_in_plugins", lambda: left)
+    left = tuple(each for each in hooks.plugins() if each.name != "transcripts")
+    monkeypatch.setattr(hooks, "built_in_plugins", lambda: left)
     talk = chatgpt(node("q", None, "user", "Hi"))
     [found] = read([talk])
     assert found.fault == "is not a conversation of a known format"
-    assert "The plugin “transcripts”, which is not installed, reads ChatGPT's" in found.advice
+    assert "Known formats: " in found.advice
+    assert "Codex's rollouts" not in found.advice
 
 
 @each_row("command", [["inspect"], ["read", "--protocol", "gemini"],

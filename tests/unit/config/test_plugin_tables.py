@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tests.support.tool_servers import PLUGIN, ServerSettings, tool_servers
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.config import Config
 from tui_chat.config.edit import change_config
 from tui_chat.config.file import parse_config
@@ -20,7 +20,7 @@ ENABLED = '[plugins]\nenabled = ["servers"]\n'
 @pytest.fixture(autouse=True)
 def installed(tmp_path, monkeypatch):
     with tool_servers(tmp_path, monkeypatch):
-        extensions.enable(())
+        hooks.enable(())
         yield
 
 
@@ -69,27 +69,19 @@ def test_the_table_of_a_plugin_that_is_not_enabled_is_no_setting():
     assert fault("[servers.time]\n").startswith("config.toml: servers is not a setting")
 
 
-def test_the_table_of_a_deleted_plugin_names_it(monkeypatch):
-    monkeypatch.setattr(extensions, "BUILT_IN", {"shelf": {"config": ("books",)}})
-    assert fault("[books.one]\n") == (
-        "config.toml: books is a table of the plugin “shelf”, which is not here "
-        "(at line 1, column 2)"
-    )
-
-
 def test_the_table_of_a_plugin_that_fails_is_not_read(monkeypatch):
     broken = replace(PLUGIN, config="tests.support.tool_servers:Missing")
     monkeypatch.setattr("tests.support.tool_servers.PLUGIN", broken)
     config = parse_config(ENABLED + "[servers.time]\nx = 1\n", "config.toml", Config())
     assert config.sections == {}
-    [failed] = extensions.faults()
+    [failed] = hooks.faults()
     assert "tests.support.tool_servers:Missing: AttributeError" in failed.error
-    extensions.enable(())
-    monkeypatch.setattr("tests.support.tool_servers.PLUGIN", replace(PLUGIN, api=2))
+    hooks.enable(())
+    monkeypatch.setattr("tests.support.tool_servers.PLUGIN", replace(PLUGIN, api=9))
     assert parse_config(ENABLED + "[servers]\n", "config.toml", Config()).sections == {}
-    [failed] = extensions.faults()
+    [failed] = hooks.faults()
     assert failed.error == (
-        "tests.support.tool_servers:PLUGIN was made for api 2; this version of tui-chat has api 1."
+        "tests.support.tool_servers:PLUGIN was made for api 9; this version of tui-chat has api 2."
     )
 
 

@@ -76,7 +76,7 @@ def without_plugins(*scripts: TextScript) -> ChatEnvelope:
     settings = SessionSettings(scripts=scripts)
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), (U1,), "D", settings=settings)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tui_chat.context.builders.plugins", tuple)
+        patch.setattr("tui_chat.context.builders.parts_at", lambda _: iter(()))
         return build(inputs, lambda _: LETTERS)
 
 

@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.errors import TuiChatError
 from tui_chat.plugins.maintenance import upkeep
 from tui_chat.plugins.maintenance.check import check
@@ -36,8 +36,8 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "backup": lambda path: upkeep.backup(path, None, now=1.0),
     "vacuum": upkeep.vacuum,
 }
-if not extensions.missing_plugin("commands", "db"):
-    salvage = extensions.load("tui_chat.plugins.maintenance.salvage:salvage")
+if any(command.name == "db" for _, command in hooks.parts("commands")):
+    salvage = hooks.load("tui_chat.plugins.maintenance.salvage:salvage")
     WAYS["salvage"] = lambda path: salvage(path, path.with_name("new.db"))
 
 

@@ -16,9 +16,9 @@ from tests.support.workspace import (
     say,
     words,
 )
-from tui_chat import extensions
+from tui_chat import hooks
+from tui_chat.api import Part, Plugin
 from tui_chat.errors import InputError
-from tui_chat.extensions import ListenerPath, Plugin
 from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
 from tui_chat.workspace.workspace import Workspace
 
@@ -214,8 +214,8 @@ async def test_a_rename_is_told(make_workspace, tmp_path: Path):
 async def test_plugins_hear_events_one_after_the_other(make_workspace, tmp_path, monkeypatch):
     put(tmp_path / "presets", "mine", preset_with("first"))
     path = f"{__name__}:hear_slowly"
-    plugin = Plugin(name="p", summary="Listens.", listeners=(ListenerPath("PresetSaved", path),))
-    monkeypatch.setattr(extensions, "plugins", lambda: (plugin,))
+    plugin = Plugin(name="p", summary="Listens.", parts=(Part("listener", path, "PresetSaved"),))
+    monkeypatch.setattr(hooks, "plugins", lambda: (plugin,))
     workspace, heard = await make_workspace()
     await workspace.presets.choose("mine")
     _SLOW.clear()

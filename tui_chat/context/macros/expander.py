@@ -26,7 +26,7 @@ from tui_chat.context.macros.expansion import (
 from tui_chat.context.macros.functions import GLOBAL
 from tui_chat.context.macros.syntax import Parsed, has_macros, parse
 from tui_chat.context.resolved_message import ResolvedMessage, text_of
-from tui_chat.extensions import load_all
+from tui_chat.hooks import load_all
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, OriginKind, Text
@@ -74,7 +74,7 @@ class Expander:
 
     @cached_property
     def _plugin_macros(self) -> Mapping[str, Declaration]:
-        return {each.name: each for macros in load_all("macros", tuple) for each in macros}
+        return {each.name: each for macros in load_all("macro", tuple) for each in macros}
 
     @cached_property
     def _given(self) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from tui_chat.context.macros.expansion import (
 )
 from tui_chat.context.macros.syntax import Macro
 from tui_chat.context.parameters import parameters
-from tui_chat.extensions import load_all
+from tui_chat.hooks import load_all
 from tui_chat.models.envelope import Level
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import OriginKind, Text
@@ -268,6 +268,6 @@ def complete_macro(typed: str, variables: tuple[str, ...] = ()) -> tuple[Declara
         for name in variables
     )
     begin = typed.casefold()
-    added = (each for macros in load_all("macros", tuple) for each in macros)
+    added = (each for macros in load_all("macro", tuple) for each in macros)
     every = (*MACROS.values(), *added, *given)
     return tuple(each for each in every if each.name.startswith(begin))

@@ -5,7 +5,7 @@ dialogs     what the actions run: the dialogs, and what they write into the file
 Keys are the core's (`ui/dialogs/api_key`): a reply that lacks one offers it.
 """
 
-from tui_chat.extensions import ActionPath, Plugin
+from tui_chat.api import Action, Plugin
 
 _DIALOGS = "tui_chat.plugins.configuration.dialogs"
 
@@ -13,7 +13,7 @@ PLUGIN = Plugin(
     name="configuration",
     summary="Adds and edits endpoints, tools and the title model in the app.",
     actions=(
-        ActionPath(
+        Action(
             "endpoints",
             f"{_DIALOGS}:edit_endpoints",
             "Endpoints",
@@ -25,7 +25,7 @@ PLUGIN = Plugin(
             argument="NAME",
             other_names=("endpoint", "provider"),
         ),
-        ActionPath(
+        Action(
             "tools",
             f"{_DIALOGS}:edit_tools",
             "Tools",
@@ -34,7 +34,7 @@ PLUGIN = Plugin(
             argument="NAME",
             other_names=("tool",),
         ),
-        ActionPath(
+        Action(
             "title-model",
             f"{_DIALOGS}:choose_title_model",
             "Title model",

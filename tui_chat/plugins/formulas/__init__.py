@@ -4,10 +4,10 @@ rules           recognize formulas in Markdown
 formula_text    a formula as text; pylatexenc parses it
 """
 
-from tui_chat.extensions import Plugin
+from tui_chat.api import Part, Plugin
 
 PLUGIN = Plugin(
     name="formulas",
     summary="Draws LaTeX formulas in messages as text.",
-    markdown=("tui_chat.plugins.formulas.rules:add_rules",),
+    parts=(Part("Markdown rule", "tui_chat.plugins.formulas.rules:add_rules"),),
 )

@@ -3,14 +3,17 @@
 page            the page, and its style
 """
 
-from tui_chat.extensions import ExportPath, Plugin
+from tui_chat.api import Format, Plugin
 
 PLUGIN = Plugin(
     name="html",
     summary="Exports conversations as HTML pages.",
-    exports=(
-        ExportPath(
-            "html", "tui_chat.plugins.html.page:page", ".html", "For reading in a browser, offline"
+    formats=(
+        Format(
+            "html",
+            "tui_chat.plugins.html.page:page",
+            ending=".html",
+            summary="For reading in a browser, offline",
         ),
     ),
 )

@@ -7,7 +7,7 @@ lorebooks   lists, shows and exports lorebooks, those in character cards too
 What the three have in common with the command for presets is the core's (`cli/library`).
 """
 
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.api import Command, Plugin
 
 _HERE = "tui_chat.plugins.library_commands"
 
@@ -15,18 +15,18 @@ PLUGIN = Plugin(
     name="library_commands",
     summary="Lists, shows and exports roles, profiles and lorebooks on the command line.",
     commands=(
-        CommandPath(
+        Command(
             "lorebooks",
             f"{_HERE}.lorebooks:lorebooks",
             "List, show and export lorebooks, those in character cards too.",
             group="Data",
         ),
-        CommandPath(
+        Command(
             "profiles",
             f"{_HERE}.profiles:profiles",
             "List and show profiles: who you are.",
             group="Data",
         ),
-        CommandPath("roles", f"{_HERE}.roles:roles", "List, show and export roles.", group="Data"),
+        Command("roles", f"{_HERE}.roles:roles", "List, show and export roles.", group="Data"),
     ),
 )

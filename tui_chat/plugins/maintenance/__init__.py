@@ -6,18 +6,18 @@ check     integrity checks (faults: values that cannot be read, and derived data
 salvage   copies what can be read of a damaged file into a new one (repair: broken references in it)
 """
 
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.api import Command, Part, Plugin
 
 PLUGIN = Plugin(
     name="maintenance",
     summary="Backs up, checks and repairs the database file.",
     commands=(
-        CommandPath(
+        Command(
             "db",
             "tui_chat.plugins.maintenance.command:db",
             "Maintain the database: versions, backups, checks, salvage.",
             group="Data",
         ),
     ),
-    rescues=("tui_chat.plugins.maintenance.salvage:rescue",),
+    parts=(Part("rescue", "tui_chat.plugins.maintenance.salvage:rescue"),),
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from tui_chat.extensions import plugin_tables
+from tui_chat.hooks import plugins
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.maintenance.faults import (
     UNREACHED,
@@ -84,7 +84,7 @@ def _shape(connection: sqlite3.Connection) -> Iterator[str]:
         expected, actual = _objects(fresh), _objects(connection)
     for name in expected.keys() - actual.keys():
         yield f"{name} is missing."
-    of_plugins = {f"table {name}" for name in plugin_tables()}
+    of_plugins = {f"table {name}" for plugin in plugins() for name in plugin.tables}
     for name in actual.keys() - expected.keys() - of_plugins:
         yield f"{name} is unexpected."
     for name in expected.keys() & actual.keys():

@@ -14,13 +14,13 @@ history_server   our own history as a server (history_command: on standard input
 docs/mcp.md says how it is used.
 """
 
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.api import Command, Part, Plugin
 
 PLUGIN = Plugin(
     name="mcp",
     summary="Offers the tools, prompts and resources of MCP servers.",
     commands=(
-        CommandPath(
+        Command(
             "mcp",
             "tui_chat.plugins.mcp.command:mcp",
             "List, add and test MCP servers; serve your history as one.",
@@ -28,5 +28,5 @@ PLUGIN = Plugin(
         ),
     ),
     config="tui_chat.plugins.mcp.settings:Table",
-    tool_sources=("tui_chat.plugins.mcp.source:open_sources",),
+    parts=(Part("tool source", "tui_chat.plugins.mcp.source:open_sources"),),
 )

@@ -5,13 +5,13 @@ command     `tui-chat prices`
 What replies cost is the core's (`models/prices`, `library/prices`).
 """
 
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.api import Command, Plugin
 
 PLUGIN = Plugin(
     name="prices",
     summary="Shows and updates the prices of models.",
     commands=(
-        CommandPath(
+        Command(
             "prices",
             "tui_chat.plugins.prices.command:prices",
             "Show and update the prices of models.",

@@ -3,7 +3,7 @@
 dialog          the tokens, colored by how likely each was, and the alternatives of one
 """
 
-from tui_chat.extensions import ActionPath, Plugin
+from tui_chat.api import Action, Plugin
 
 _SHOW = "tui_chat.plugins.probabilities.dialog:show_probabilities"
 _TITLE = "Show token probabilities"
@@ -13,7 +13,7 @@ PLUGIN = Plugin(
     name="probabilities",
     summary="Shows how likely each token of a reply was, and its alternatives.",
     actions=(
-        ActionPath(
+        Action(
             "probabilities",
             _SHOW,
             "Probabilities",
@@ -21,7 +21,7 @@ PLUGIN = Plugin(
             aliases=_ALIASES,
             other_names=("logprobs", "confidence"),
         ),
-        ActionPath(
+        Action(
             "tokens",
             _SHOW,
             "tokens",

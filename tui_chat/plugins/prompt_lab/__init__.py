@@ -24,31 +24,31 @@ case_table      the cases of a preset beside variants of it (case_columns: which
                 actions that lead there)
 """
 
-from tui_chat.extensions import ActionPath, CommandPath, ListenerPath, Plugin, ViewPath
+from tui_chat.api import Action, Command, Part, Plugin, View
 
 PLUGIN = Plugin(
     name="prompt_lab",
     summary="Compares variants of a prompt on cases, and checks the replies.",
     commands=(
-        CommandPath(
+        Command(
             "eval",
             "tui_chat.plugins.prompt_lab.command:eval_group",
             "Send variants of a prompt with the cases of a suite, and check the replies.",
             group="Requests",
         ),
-        CommandPath(
+        Command(
             "presets states",
             "tui_chat.plugins.prompt_lab.states_command:list_states",
             "List the saved states of a preset, the newest first.",
         ),
-        CommandPath(
+        Command(
             "presets test",
             "tui_chat.plugins.prompt_lab.preset_tests:run_tests",
             "Run test cases of presets.",
         ),
     ),
     actions=(
-        ActionPath(
+        Action(
             "preset-states",
             "tui_chat.plugins.prompt_lab.states_actions:choose_state",
             "History",
@@ -58,7 +58,7 @@ PLUGIN = Plugin(
             writes=True,
             place="preset",
         ),
-        ActionPath(
+        Action(
             "try-cases",
             "tui_chat.plugins.prompt_lab.cases_actions:show_cases",
             "Try",
@@ -70,7 +70,7 @@ PLUGIN = Plugin(
             ),
             place="preset",
         ),
-        ActionPath(
+        Action(
             "case",
             "tui_chat.plugins.prompt_lab.cases_actions:make_case",
             "Case",
@@ -81,7 +81,7 @@ PLUGIN = Plugin(
             writes=True,
             place="message",
         ),
-        ActionPath(
+        Action(
             "case-with-history",
             "tui_chat.plugins.prompt_lab.cases_actions:make_whole_case",
             "Case",
@@ -90,7 +90,7 @@ PLUGIN = Plugin(
             argument="WHAT IS WRONG",
             writes=True,
         ),
-        ActionPath(
+        Action(
             "preset-state",
             "tui_chat.plugins.prompt_lab.states_actions:show_state_of_reply",
             "State",
@@ -100,7 +100,7 @@ PLUGIN = Plugin(
         ),
     ),
     views=(
-        ViewPath(
+        View(
             "cases",
             "t",
             "Cases",
@@ -112,9 +112,11 @@ PLUGIN = Plugin(
             aliases=("cases", "prompt lab", "test preset", "eval", "judge", "golden set"),
         ),
     ),
-    listeners=(
-        ListenerPath("PresetSaved", "tui_chat.plugins.prompt_lab.preset_states:keep_saved"),
-        ListenerPath("PresetRenamed", "tui_chat.plugins.prompt_lab.preset_states:follow_rename"),
+    parts=(
+        Part("listener", "tui_chat.plugins.prompt_lab.preset_states:keep_saved", "PresetSaved"),
+        Part(
+            "listener", "tui_chat.plugins.prompt_lab.preset_states:follow_rename", "PresetRenamed"
+        ),
     ),
     tables=(
         *("lab_version", "lab_values", "lab_runs", "lab_cells", "lab_preferences"),

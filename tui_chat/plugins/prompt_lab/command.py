@@ -9,13 +9,13 @@ from datetime import datetime
 
 import click
 
+from tui_chat.api import Command
 from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import json_option
 from tui_chat.cli.output import Styled, counted, write_json, write_line, write_list
 from tui_chat.errors import InputError
-from tui_chat.extensions import CommandPath
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.comparison import (
     PairCounts,
@@ -43,7 +43,7 @@ _SHOWN_FAILURES = 20
     cls=LazyGroup,
     place="eval",
     table=[
-        CommandPath(
+        Command(
             "run",
             "tui_chat.plugins.prompt_lab.run_command:run_command",
             "Run suites: send the cases with each variant, and check the replies.",

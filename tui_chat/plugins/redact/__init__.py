@@ -10,13 +10,13 @@ scanner         searches one text (patterns: what keys, addresses and home folde
 docs/redact.md says what is found, and what cannot be.
 """
 
-from tui_chat.extensions import ActionPath, CommandPath, Plugin
+from tui_chat.api import Action, Command, Plugin
 
 PLUGIN = Plugin(
     name="redact",
     summary="Exports sessions without keys, addresses, names and user names.",
     commands=(
-        CommandPath(
+        Command(
             "redact",
             "tui_chat.plugins.redact.command:redact_command",
             "Export sessions without keys, addresses and names, for sharing.",
@@ -24,7 +24,7 @@ PLUGIN = Plugin(
         ),
     ),
     actions=(
-        ActionPath(
+        Action(
             "redact",
             "tui_chat.plugins.redact.dialog:export_redacted",
             "Redact",

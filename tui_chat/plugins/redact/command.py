@@ -46,7 +46,7 @@ _AROUND = 30
 @click.option(
     "--format",
     "kind",
-    type=PluginChoice("exports", export_names),
+    type=PluginChoice(export_names),
     default="json",
     show_default=True,
     help="The format, as for `export`.",

@@ -9,13 +9,13 @@ command     `tui-chat search`
 The index is the store's (`store/search`).
 """
 
-from tui_chat.extensions import ActionPath, CommandPath, Plugin
+from tui_chat.api import Action, Command, Plugin
 
 PLUGIN = Plugin(
     name="search",
     summary="Finds messages and sessions by their words.",
     commands=(
-        CommandPath(
+        Command(
             "search",
             "tui_chat.plugins.search.command:search",
             "Search messages and sessions.",
@@ -23,7 +23,7 @@ PLUGIN = Plugin(
         ),
     ),
     actions=(
-        ActionPath(
+        Action(
             "search",
             "tui_chat.plugins.search.action:search",
             "Search",

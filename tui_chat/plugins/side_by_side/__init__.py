@@ -10,13 +10,13 @@ tool_consent       the question about a tool call that waits in a slot
 request_dialog     the request of a slot, or how those of two slots differ
 """
 
-from tui_chat.extensions import ActionPath, Plugin
+from tui_chat.api import Action, Plugin
 
 PLUGIN = Plugin(
     name="side_by_side",
     summary="Sends one draft to several models, and shows their replies side by side.",
     actions=(
-        ActionPath(
+        Action(
             "compare",
             "tui_chat.plugins.side_by_side.action:compare_models",
             "Compare",

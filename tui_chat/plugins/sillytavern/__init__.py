@@ -21,50 +21,39 @@ quiet_reply     the dialog with the answer to a quiet prompt
 command         the command
 """
 
-from tui_chat.extensions import (
-    ActionPath,
-    BuilderPath,
-    CommandPath,
-    ExportPath,
-    FormatPath,
+from tui_chat.api import (
+    Action,
+    Command,
+    Format,
+    Part,
     Plugin,
     RequestKind,
 )
 
 _HERE = "tui_chat.plugins.sillytavern"
 
+_KINDS = (
+    RequestKind(
+        "impersonate",
+        "Impersonate",
+        "your next message, written by the model",
+        writes_for_user=True,
+        builder="sillytavern",
+    ),
+    RequestKind(
+        "quiet",
+        "Quiet prompt",
+        "the draft as an instruction; its answer is not stored",
+        takes_prompt=True,
+        builder="sillytavern",
+    ),
+)
+
 PLUGIN = Plugin(
     name="sillytavern",
     summary="Builds SillyTavern's requests; imports and exports its files.",
-    builders=(
-        BuilderPath(
-            "sillytavern",
-            f"{_HERE}.context.builder:build_context",
-            rules=f"{_HERE}.context.rules:rules_of",
-            policies=f"{_HERE}.policy_form:POLICIES",
-            preset_keys=("sillytavern",),
-            adds_texts=True,
-        ),
-    ),
-    kinds=(
-        RequestKind(
-            "impersonate",
-            "Impersonate",
-            "your next message, written by the model",
-            writes_for_user=True,
-            builder="sillytavern",
-        ),
-        RequestKind(
-            "quiet",
-            "Quiet prompt",
-            "the draft as an instruction; its answer is not stored",
-            takes_prompt=True,
-            builder="sillytavern",
-        ),
-    ),
-    macros=(f"{_HERE}.context.macros:MACROS",),
     actions=(
-        ActionPath(
+        Action(
             "impersonate",
             f"{_HERE}.side_replies:impersonate",
             "Impersonate",
@@ -74,7 +63,7 @@ PLUGIN = Plugin(
             kind="impersonate",
             writes=True,
         ),
-        ActionPath(
+        Action(
             "quiet",
             f"{_HERE}.side_replies:quiet",
             "Quiet prompt",
@@ -87,25 +76,40 @@ PLUGIN = Plugin(
         ),
     ),
     commands=(
-        CommandPath(
+        Command(
             "sillytavern",
             f"{_HERE}.command:sillytavern",
             "Check a folder of SillyTavern, and build requests as SillyTavern does.",
             group="Data",
         ),
     ),
-    formats=(FormatPath("SillyTavern's chats", f"{_HERE}.chats:FORMATS", "SillyTavern"),),
-    exports=(
-        ExportPath(
+    formats=(
+        Format("SillyTavern's chats", f"{_HERE}.chats:FORMATS", "SillyTavern"),
+        Format(
             "sillytavern",
             f"{_HERE}.chat_export:chat_lines",
-            ".jsonl",
-            "A chat of SillyTavern: the active branch with its versions as swipes",
-            f"{_HERE}.chat_export:unwritten",
+            ending=".jsonl",
+            summary="A chat of SillyTavern: the active branch with its versions as swipes",
+            unwritten=f"{_HERE}.chat_export:unwritten",
         ),
     ),
-    preset_files=(f"{_HERE}.preset_export:PRESET_FILES",),
-    card_files=(f"{_HERE}.cards:CARD_FILES",),
-    lore_forms=(f"{_HERE}.world_info:LORE_FORM",),
-    import_folders=(f"{_HERE}.user_folder:USER_FOLDER",),
+    parts=(
+        Part(
+            "builder",
+            f"{_HERE}.context.builder:build_context",
+            "sillytavern",
+            about={
+                "rules": f"{_HERE}.context.rules:rules_of",
+                "policies": f"{_HERE}.policy_form:POLICIES",
+                "preset_keys": ("sillytavern",),
+                "adds_texts": True,
+                "kinds": _KINDS,
+            },
+        ),
+        Part("macro", f"{_HERE}.context.macros:MACROS"),
+        Part("preset reader", f"{_HERE}.preset_export:PRESET_FILES"),
+        Part("card reader", f"{_HERE}.cards:CARD_FILES"),
+        Part("lorebook reader", f"{_HERE}.world_info:LORE_FORM"),
+        Part("folder reader", f"{_HERE}.user_folder:USER_FOLDER"),
+    ),
 )

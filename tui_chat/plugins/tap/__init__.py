@@ -18,21 +18,20 @@ calls_view         the calls of a session, in the inspector
 har                the calls of a HAR file (har_file: its entries, and the conversations in them)
 """
 
-from tui_chat.extensions import (
-    ActionPath,
-    CommandPath,
-    FormatPath,
-    ListenerPath,
+from tui_chat.api import (
+    Action,
+    Command,
+    Format,
+    Part,
     Plugin,
-    RecordingPath,
-    ViewPath,
+    View,
 )
 
 PLUGIN = Plugin(
     name="tap",
     summary="Records what other programs send to models, and explains the calls of HAR files.",
     actions=(
-        ActionPath(
+        Action(
             "held",
             "tui_chat.plugins.tap.held_actions:decide_held",
             "Held request",
@@ -42,26 +41,22 @@ PLUGIN = Plugin(
         ),
     ),
     commands=(
-        CommandPath(
+        Command(
             "tap",
             "tui_chat.plugins.tap.command:tap",
             "Record what another program sends to a model.",
             group="Requests",
         ),
     ),
-    listeners=(ListenerPath("SessionsChanged", "tui_chat.plugins.tap.held_notice:announce_held"),),
-    formats=(
-        FormatPath("HAR files with calls of a provider", "tui_chat.plugins.tap.har_file:FORMATS"),
+    parts=(
+        Part("listener", "tui_chat.plugins.tap.held_notice:announce_held", "SessionsChanged"),
+        Part("recording reader", "tui_chat.plugins.tap.har:RECORDINGS", "HAR files"),
     ),
-    recordings=(
-        RecordingPath(
-            "HAR files",
-            "tui_chat.plugins.tap.har:holds_har",
-            "tui_chat.plugins.tap.har:choose_call",
-        ),
+    formats=(
+        Format("HAR files with calls of a provider", "tui_chat.plugins.tap.har_file:FORMATS"),
     ),
     views=(
-        ViewPath(
+        View(
             "calls",
             "C",
             "Calls",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from tui_chat.cli.captured import RecordingReader
 from tui_chat.cli.output import write_compact, write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
@@ -134,3 +135,6 @@ def _exchange(entry: HarEntry, number: int) -> RecordedExchange:
     else:
         exchange.end("upstream cut", whole, "There was no response.")
     return exchange
+
+
+RECORDINGS = RecordingReader(holds_har, choose_call)

@@ -16,7 +16,7 @@ foreign_database     SQLite databases of other programs, opened for reading only
 docs/formats.md says what is imported from each format.
 """
 
-from tui_chat.extensions import ActionPath, CommandPath, FormatPath, Plugin
+from tui_chat.api import Action, Command, Format, Plugin
 
 _HERE = "tui_chat.plugins.transcripts"
 
@@ -24,7 +24,7 @@ PLUGIN = Plugin(
     name="transcripts",
     summary="Reads the conversations of other programs.",
     commands=(
-        CommandPath(
+        Command(
             "view",
             f"{_HERE}.view:view",
             "Read conversations of other programs in the app, without importing them.",
@@ -32,7 +32,7 @@ PLUGIN = Plugin(
         ),
     ),
     actions=(
-        ActionPath(
+        Action(
             "view",
             f"{_HERE}.view:view_from_app",
             "View",
@@ -42,18 +42,18 @@ PLUGIN = Plugin(
         ),
     ),
     formats=(
-        FormatPath("ChatGPT's conversations.json", f"{_HERE}.chatgpt:FORMATS", "ChatGPT"),
-        FormatPath("Claude's conversations.json", f"{_HERE}.claude:FORMATS", "Claude"),
-        FormatPath("Claude Code's sessions", f"{_HERE}.claude_code:FORMATS", "Claude Code"),
-        FormatPath("Codex's rollouts", f"{_HERE}.codex:FORMATS", "Codex"),
-        FormatPath("Gemini CLI's sessions", f"{_HERE}.gemini_cli:FORMATS", "Gemini CLI"),
-        FormatPath("Open WebUI's exports", f"{_HERE}.open_webui:FORMATS", "Open WebUI"),
-        FormatPath("LibreChat's exports", f"{_HERE}.librechat:FORMATS", "LibreChat"),
-        FormatPath("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
-        FormatPath("gptme's logs", f"{_HERE}.gptme:FORMATS", "gptme"),
-        FormatPath("opencode's database and exports", f"{_HERE}.opencode:FORMATS", "opencode"),
-        FormatPath("pi's sessions", f"{_HERE}.pi:FORMATS", "pi"),
-        FormatPath("Google Takeout's activity", f"{_HERE}.takeout:FORMATS", "Gemini"),
-        FormatPath("aichat's sessions", f"{_HERE}.aichat:FORMATS", "aichat"),
+        Format("ChatGPT's conversations.json", f"{_HERE}.chatgpt:FORMATS", "ChatGPT"),
+        Format("Claude's conversations.json", f"{_HERE}.claude:FORMATS", "Claude"),
+        Format("Claude Code's sessions", f"{_HERE}.claude_code:FORMATS", "Claude Code"),
+        Format("Codex's rollouts", f"{_HERE}.codex:FORMATS", "Codex"),
+        Format("Gemini CLI's sessions", f"{_HERE}.gemini_cli:FORMATS", "Gemini CLI"),
+        Format("Open WebUI's exports", f"{_HERE}.open_webui:FORMATS", "Open WebUI"),
+        Format("LibreChat's exports", f"{_HERE}.librechat:FORMATS", "LibreChat"),
+        Format("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
+        Format("gptme's logs", f"{_HERE}.gptme:FORMATS", "gptme"),
+        Format("opencode's database and exports", f"{_HERE}.opencode:FORMATS", "opencode"),
+        Format("pi's sessions", f"{_HERE}.pi:FORMATS", "pi"),
+        Format("Google Takeout's activity", f"{_HERE}.takeout:FORMATS", "Gemini"),
+        Format("aichat's sessions", f"{_HERE}.aichat:FORMATS", "aichat"),
     ),
 )

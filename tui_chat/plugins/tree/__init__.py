@@ -10,13 +10,13 @@ copies        copies of replies, and summaries of branches, at the end of the ac
 docs/tree.md says what it is for.
 """
 
-from tui_chat.extensions import ActionPath, Plugin
+from tui_chat.api import Action, Plugin
 
 PLUGIN = Plugin(
     name="tree",
     summary="Shows all branches of a session, and brings replies from one to another.",
     actions=(
-        ActionPath(
+        Action(
             "branches",
             "tui_chat.plugins.tree.actions:show_tree",
             "Branches",
@@ -28,7 +28,7 @@ PLUGIN = Plugin(
             argument="WORDS",
             other_names=("branch",),
         ),
-        ActionPath(
+        Action(
             "tree",
             "tui_chat.plugins.tree.actions:show_tree",
             "branches",

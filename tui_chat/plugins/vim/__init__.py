@@ -4,14 +4,14 @@ editing         normal and insert mode; prompt_toolkit does the editing
 command         `/vim`, and the error without the extra
 """
 
-from tui_chat.extensions import ActionPath, EditingModePath, Plugin
+from tui_chat.api import Action, Part, Plugin
 
 PLUGIN = Plugin(
     name="vim",
     summary="Edits text in the composer with Vim's keys.",
-    editing_modes=(EditingModePath("vim", "tui_chat.plugins.vim.command:vim_editing"),),
+    parts=(Part("editing mode", "tui_chat.plugins.vim.command:vim_editing", "vim"),),
     actions=(
-        ActionPath(
+        Action(
             "vim",
             "tui_chat.plugins.vim.command:toggle_vim",
             "Vim",

@@ -5,13 +5,13 @@ server          shows the app in a browser and decides who may use it
 driver          Textual's driver for a browser
 """
 
-from tui_chat.extensions import CommandPath, Plugin
+from tui_chat.api import Command, Plugin
 
 PLUGIN = Plugin(
     name="web",
     summary="Serves the app to a browser.",
     commands=(
-        CommandPath(
+        Command(
             "serve",
             "tui_chat.plugins.web.command:serve",
             "Serve the app to a browser.",

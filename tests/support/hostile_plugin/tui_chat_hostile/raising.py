@@ -1,64 +1,58 @@
 """A plugin that raises at each extension point, when the part is used."""
 
-from tui_chat.extensions import (
-    ActionPath,
-    BuilderPath,
-    CommandPath,
-    EditingModePath,
-    ExportPath,
-    FormatPath,
-    ListenerPath,
-    Plugin,
-    RecordingPath,
-    ViewPath,
-)
+from tui_chat.api import Action, Command, Format, Part, Plugin, View
 
 _PARTS = "tui_chat_hostile.raising_parts"
 _VIEWS = ("init", "shows", "builds", "rows", "handles", "acts")
 
 PLUGIN = Plugin(
     name="raises",
-    api=1,
+    api=2,
     summary="Raises.",
     config=f"{_PARTS}:Settings",
     commands=(
-        CommandPath("raise", f"{_PARTS}:command", "Raise."),
-        CommandPath("raise-os", f"{_PARTS}:os_command", "Raise an OSError."),
-        CommandPath("no-command", f"{_PARTS}:NOTHING", "Is no command."),
-        CommandPath("ask", f"{_PARTS}:command", "Has a name of the core."),
+        Command("raise", f"{_PARTS}:command", "Raise."),
+        Command("raise-os", f"{_PARTS}:os_command", "Raise an OSError."),
+        Command("no-command", f"{_PARTS}:NOTHING", "Is no command."),
+        Command("ask", f"{_PARTS}:command", "Has a name of the core."),
     ),
-    builders=(BuilderPath("hostile", f"{_PARTS}:build", rules=f"{_PARTS}:rules"),),
     formats=(
-        FormatPath("hostile lines", f"{_PARTS}:FORMATS"),
-        FormatPath("no formats", f"{_PARTS}:NOTHING"),
+        Format("hostile lines", f"{_PARTS}:FORMATS"),
+        Format("no formats", f"{_PARTS}:NOTHING"),
+        Format("hostile", f"{_PARTS}:export", ending=".txt", unwritten=f"{_PARTS}:fail"),
     ),
-    exports=(ExportPath("hostile", f"{_PARTS}:export", ".txt", "Raises.", f"{_PARTS}:fail"),),
-    recordings=(RecordingPath("hostile files", f"{_PARTS}:fail", f"{_PARTS}:fail"),),
     views=(
         *(
-            ViewPath(name, f"f{13 + number}", name, name, f"{_PARTS}:{name.title()}View")
+            View(name, f"f{13 + number}", name, name, f"{_PARTS}:{name.title()}View")
             for number, name in enumerate(_VIEWS)
         ),
-        ViewPath("loads", "f19", "loads", "loads", f"{_PARTS}:PlainView", load=f"{_PARTS}:load"),
-        ViewPath("stays", "f20", "stays", "stays", f"{_PARTS}:StaysView"),
-        ViewPath("nothing", "f21", "none", "none", f"{_PARTS}:NOTHING"),
-        ViewPath("css", "f22", "css", "css", f"{_PARTS}:CssView"),
-        ViewPath("stays", "f23", "again", "again", f"{_PARTS}:PlainView"),
-        ViewPath("payload", "f24", "body", "body", f"{_PARTS}:PlainView"),
+        View("loads", "f19", "loads", "loads", f"{_PARTS}:PlainView", load=f"{_PARTS}:load"),
+        View("stays", "f20", "stays", "stays", f"{_PARTS}:StaysView"),
+        View("nothing", "f21", "none", "none", f"{_PARTS}:NOTHING"),
+        View("css", "f22", "css", "css", f"{_PARTS}:CssView"),
+        View("stays", "f23", "again", "again", f"{_PARTS}:PlainView"),
+        View("payload", "f24", "body", "body", f"{_PARTS}:PlainView"),
     ),
-    macros=(f"{_PARTS}:MACROS", f"{_PARTS}:NOTHING"),
     actions=(
-        ActionPath("hostile", f"{_PARTS}:act", "Raise", "Raise"),
-        ActionPath("hostile-dialog", f"{_PARTS}:show", "Raise", "Raise in a dialog"),
-        ActionPath("hostile-value", f"{_PARTS}:NOTHING", "Raise", "Is no function"),
+        Action("hostile", f"{_PARTS}:act", "Raise", "Raise"),
+        Action("hostile-dialog", f"{_PARTS}:show", "Raise", "Raise in a dialog"),
+        Action("hostile-value", f"{_PARTS}:NOTHING", "Raise", "Is no function"),
     ),
-    listeners=(ListenerPath("BranchChanged", f"{_PARTS}:listen"),),
-    editing_modes=(EditingModePath("hostile", f"{_PARTS}:Mode"),),
-    markdown=(f"{_PARTS}:add_rules", f"{_PARTS}:fail"),
-    tool_sources=(f"{_PARTS}:open_sources", f"{_PARTS}:fail"),
-    preset_files=(f"{_PARTS}:NOTHING",),
-    card_files=(f"{_PARTS}:NOTHING",),
-    lore_forms=(f"{_PARTS}:NOTHING",),
-    import_folders=(f"{_PARTS}:NOTHING",),
-    rescues=(f"{_PARTS}:fail",),
+    parts=(
+        Part("builder", f"{_PARTS}:build", "hostile", about={"rules": f"{_PARTS}:rules"}),
+        Part("recording reader", f"{_PARTS}:RECORDINGS", "hostile files"),
+        Part("macro", f"{_PARTS}:MACROS"),
+        Part("macro", f"{_PARTS}:NOTHING"),
+        Part("listener", f"{_PARTS}:listen", "BranchChanged"),
+        Part("editing mode", f"{_PARTS}:Mode", "hostile"),
+        Part("Markdown rule", f"{_PARTS}:add_rules"),
+        Part("Markdown rule", f"{_PARTS}:fail"),
+        Part("tool source", f"{_PARTS}:open_sources"),
+        Part("tool source", f"{_PARTS}:fail"),
+        Part("preset reader", f"{_PARTS}:NOTHING"),
+        Part("card reader", f"{_PARTS}:NOTHING"),
+        Part("lorebook reader", f"{_PARTS}:NOTHING"),
+        Part("folder reader", f"{_PARTS}:NOTHING"),
+        Part("rescue", f"{_PARTS}:fail"),
+    ),
 )

@@ -7,6 +7,7 @@ from textual import on
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
+from tui_chat.cli.captured import RecordingReader
 from tui_chat.context.macros.expansion import Declaration
 from tui_chat.interop.formats import LinesFormat
 from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, text_part
@@ -36,6 +37,9 @@ def os_command():
 
 def fail(*_, **__):
     raise ValueError("no use")
+
+
+RECORDINGS = RecordingReader(fail, fail)
 
 
 def rules(preset):

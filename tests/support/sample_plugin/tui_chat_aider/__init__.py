@@ -3,11 +3,11 @@
 The manifest has names and paths only, so that it costs nothing until a file is read.
 """
 
-from tui_chat.extensions import FormatPath, Plugin
+from tui_chat.api import Format, Plugin
 
 PLUGIN = Plugin(
     name="aider",
-    api=1,
+    api=2,
     summary="Reads aider's chat histories.",
-    formats=(FormatPath("aider's chat histories", "tui_chat_aider.history:FORMATS", "aider"),),
+    formats=(Format("aider's chat histories", "tui_chat_aider.history:FORMATS", "aider"),),
 )

@@ -13,9 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import groupby
 
-from tui_chat.interop.formats import ImportSource, TextFormat
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
-from tui_chat.models.message import Message
+from tui_chat.api import FoundConversation, ImportSource, Message, TextFormat, TranscriptBuilder
 
 MOST_BYTES = 64 * 2**20
 START = "# aider chat started at "

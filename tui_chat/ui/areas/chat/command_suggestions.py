@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat import extensions
 from tui_chat.analysis.settings_report import report_settings
 from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import InputError, TuiChatError
@@ -45,9 +44,6 @@ def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
     if isinstance(line, UnknownCommand) and not line.name:
         return InputError("A command has a name.", advice="// sends / as a message.")
     if isinstance(line, UnknownCommand):
-        if plugin := extensions.missing_plugin("actions", line.name):
-            sentence = f"/{line.name} comes with the plugin “{plugin}”, which is not installed."
-            return InputError(sentence, advice="To send the text as a message, begin with //.")
         near = [f"/{name}" for name in nearest_names(line.name)]
         meant = f"Did you mean {' or '.join(near)}?" if near else "Type / to list the commands."
         advice = f"{meant} To send the text as a message, begin with //."

@@ -11,7 +11,7 @@ from textual import events
 from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
@@ -78,8 +78,8 @@ class ModalEditing:
         """
 
         def load() -> EditingMode | None:
-            made = extensions.load_named("editing_modes", name)
-            with guard(extensions.plugin_of("editing_modes", name), f"editing mode {name}"):
+            made = hooks.load_named("editing mode", name)
+            with guard(_plugin_of(name), f"editing mode {name}"):
                 return None if made is None else made()
 
         self._mode = await to_thread(load) if name else None
@@ -132,9 +132,7 @@ class ModalEditing:
     def _guarded(self) -> Generator[None]:
         """Edit with the ordinary keys after an exception of the mode."""
         try:
-            with guard(
-                extensions.plugin_of("editing_modes", self._name), f"editing mode {self._name}"
-            ):
+            with guard(_plugin_of(self._name), f"editing mode {self._name}"):
                 yield
         except PluginFailed as error:
             self._mode = None
@@ -170,3 +168,9 @@ class ModalEditing:
         else:
             editor.selection = Selection(place(min(first + 1, len(new))), place(cursor))
         self._selected = editor.selection, cursor
+
+
+def _plugin_of(mode: str) -> str:
+    """Return the name of the plugin that adds an editing mode; empty for none."""
+    named = (plugin.name for plugin, part in hooks.parts("editing mode") if part.name == mode)
+    return next(named, "")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.config import OFFLINE_ENDPOINT
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.reply_end import end_sentence
@@ -374,5 +374,5 @@ def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
 
 def _has_endpoint_form() -> bool:
     """True if a plugin edits endpoints in the app."""
-    plugins = extensions.plugins()
+    plugins = hooks.plugins()
     return any(action.name == "endpoints" for plugin in plugins for action in plugin.actions)

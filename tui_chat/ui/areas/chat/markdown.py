@@ -18,7 +18,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from tui_chat import extensions
+from tui_chat import hooks
 from tui_chat.hooks import PluginFailed, failed, guard, report
 from tui_chat.ui.areas.chat.code_blocks import code_lines
 from tui_chat.ui.areas.chat.sources import MARK_START, split_marks
@@ -104,7 +104,7 @@ def _parse(source: str, *, inline: bool = False) -> list[Token]:
         try:
             return parser.parseInline(source) if inline else parser.parse(source)
         except Exception as error:  # a plugin's code may raise anything
-            plugin = extensions.plugin_in(error)
+            plugin = hooks.plugin_in(error)
             if plugin is None or plugin.name in _without_rules:
                 raise
             report(failed(plugin.name, "Markdown rule", error).fault)
@@ -125,7 +125,7 @@ def _parser() -> MarkdownIt:
         .enable(["table", "strikethrough"])
         .disable(["reference", "html_block", "html_inline"])
     )
-    for plugin, add_rules in extensions.loaded_parts("markdown"):
+    for plugin, add_rules in hooks.loaded_parts("Markdown rule"):
         if plugin.name not in _without_rules:
             try:
                 with guard(plugin.name, "Markdown rule"):

@@ -31,7 +31,7 @@ from tui_chat.ui.questions import ask_line
 from tui_chat.ui.widgets.after_refresh import call_after_refresh
 
 if TYPE_CHECKING:
-    from tui_chat.extensions import ViewPath
+    from tui_chat.api import View
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
     from tui_chat.ui.areas.inspector.lore_search import LoreSearch
@@ -184,7 +184,7 @@ class InspectorArea(Area):
             self._load(pane, workspace, view)
 
     @work(group="view", exclusive=True, description="load what a view shows")
-    async def _load(self, pane: Inspector, workspace: Workspace, view: ViewPath) -> None:
+    async def _load(self, pane: Inspector, workspace: Workspace, view: View) -> None:
         session_id = workspace.state.session_id
         loaded = await load(view, view.load)(workspace)
         if pane.view_shown == view.name and workspace.state.session_id == session_id:

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
-from tui_chat.ui.areas.inspector.view import PAYLOAD, ViewPath, views
+from tui_chat.ui.areas.inspector.view import PAYLOAD, View, views
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import clipped
 
@@ -153,13 +153,13 @@ class ViewTabs(Widget):
         """The names of the views that have a tab."""
         return tuple(view.name for view in self._with_tabs())
 
-    def _with_tabs(self) -> list[ViewPath]:
+    def _with_tabs(self) -> list[View]:
         facts = {"", *self.facts}
         return [v for v in views().values() if v.needs in facts or v.name == self.active]
 
-    def _labels(self) -> tuple[list[tuple[ViewPath, str]], int]:
+    def _labels(self) -> tuple[list[tuple[View, str]], int]:
         """Return the labels and the gap between them, in the longest form that fits."""
-        labels: list[tuple[ViewPath, str]] = []
+        labels: list[tuple[View, str]] = []
         gap = 1
         for is_short, gap in _VIEW_FORMS:
             labels = [(each, each.short if is_short else each.label) for each in self._with_tabs()]

@@ -1,6 +1,6 @@
 """Views of the request: the table of them, and what a view is given.
 
-1. A view is declared once, as a `ViewPath`: the core's in `VIEWS`, those of plugins in
+1. A view is declared once, as a `View`: the core's in `VIEWS`, those of plugins in
    `Plugin.views`. Tabs, keys and the palette follow from the declaration.
 2. Its widget is a `RowsView` (the body's is `PayloadView`), imported and created when it is first
    shown. It draws an `InspectorState`; its rows run actions.
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tui_chat import extensions
-from tui_chat.extensions import Plugin, ViewPath
+from tui_chat import hooks
+from tui_chat.api import Plugin, View
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message as ChatMessage
@@ -41,34 +41,34 @@ REPLY, BUDGET, LORE = "reply", "budget", "lore"
 
 _FOLDER = "tui_chat.ui.areas.inspector"
 VIEWS = (
-    ViewPath(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.views.context:ContextView"),
-    ViewPath(PAYLOAD, "p", "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
-    ViewPath(REQUEST, "r", "Request", "Req", f"{_FOLDER}.views.request:RequestView"),
-    ViewPath(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.views.diff:DiffView"),
-    ViewPath(REPLY, "e", "Reply", "Re", f"{_FOLDER}.views.reply:ReplyView"),
-    ViewPath(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.views.budget:BudgetView"),
-    ViewPath(LORE, "L", "Lore", "Lore", f"{_FOLDER}.views.lore:LoreView", needs="lorebooks"),
+    View(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.views.context:ContextView"),
+    View(PAYLOAD, "p", "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
+    View(REQUEST, "r", "Request", "Req", f"{_FOLDER}.views.request:RequestView"),
+    View(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.views.diff:DiffView"),
+    View(REPLY, "e", "Reply", "Re", f"{_FOLDER}.views.reply:ReplyView"),
+    View(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.views.budget:BudgetView"),
+    View(LORE, "L", "Lore", "Lore", f"{_FOLDER}.views.lore:LoreView", needs="lorebooks"),
 )
 """The views of the core, in the order of their tabs."""
 
 
-def views() -> Mapping[str, ViewPath]:
+def views() -> Mapping[str, View]:
     """Return all views by name, the core's first."""
     paths = {view.name: view for view in VIEWS}
-    return paths | {view.name: view for _, view in extensions.parts("views", paths)}
+    return paths | {view.name: view for _, view in hooks.parts("views", paths)}
 
 
-def load(view: ViewPath, path: str) -> Any:
+def load(view: View, path: str) -> Any:
     """Return what a path of a view's declaration names. Raises InputError if a part of a plugin
     cannot be imported.
     """
     plugin = plugin_of(view)
-    return extensions.load(path) if plugin is None else extensions.load_part(plugin, path)
+    return hooks.load(path) if plugin is None else hooks.load_part(plugin, path)
 
 
-def plugin_of(view: ViewPath) -> Plugin | None:
+def plugin_of(view: View) -> Plugin | None:
     """Return the plugin that adds a view; None for one of the core."""
-    return next((plugin for plugin in extensions.plugins() if view in plugin.views), None)
+    return next((plugin for plugin in hooks.plugins() if view in plugin.views), None)
 
 
 @dataclass(frozen=True, slots=True)

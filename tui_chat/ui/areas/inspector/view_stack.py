@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from tui_chat.extensions import ViewPath
+from tui_chat import api
 from tui_chat.hooks import guard
 from tui_chat.models.text import Origin
 from tui_chat.ui.areas.inspector.guarded_view import guarded_view
@@ -65,7 +65,7 @@ class ViewStack(Vertical):
         for view in self:
             view.set_class(view is not self.current, "-away")
 
-    def _new(self, declared: ViewPath) -> RowsView:
+    def _new(self, declared: api.View) -> RowsView:
         view, plugin = load(declared, declared.path), plugin_of(declared)
         if plugin is None:
             return view()
