@@ -4,15 +4,14 @@
    leaves; the user message that ends the branch takes the draft's place.
 1. `scan`: every message around the conversation goes into one group: system, deep, beside an
    anchor, or the skeleton. Macros are expanded, from the first message of the preset to the last.
-2. `truncate`: the newest messages of the history that the budget allows are kept. Then `inject`
-   puts the deep messages at their depths.
+2. `truncate`: the newest messages of the history that the budget allows are kept. Then the deep
+   messages are put at their depths.
 3. `populate`: system messages, then the skeleton with its anchors filled. The draft follows the
    history.
 
 A message at depth 2, which is `insertionPoint` -2: `scan` puts it into the group `deep`.
 `place_deep_messages` counts in the truncated history, of which the draft is no part: it goes before
 the newest message, so that this one and the draft follow, and its placement says so in a sentence.
-`inject` puts it there.
 
 The builder of a plugin calls the same steps, and others between them; see `builders`.
 """
@@ -29,7 +28,6 @@ from tui_chat.context.draft import draft_turn
 from tui_chat.context.generation import nudge_turns, reply_start_turns
 from tui_chat.context.history import (
     SummarizedHistory,
-    inject,
     mark_history,
     place_deep_messages,
     summarize,
@@ -76,8 +74,6 @@ from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 CounterOf = Callable[[str], Counter]
 """Returns the token counter of a model by its name."""
-Run = tuple[Sequence[Turn], Sequence[int]]
-"""Turns, and the tokens of each."""
 
 
 def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
@@ -241,36 +237,29 @@ def assemble(request: Request, parts: Parts) -> Content:
     """Put the messages in order: phases 2 and 3."""
     inputs, count, groups, texts = request.inputs, request.count, parts.groups, parts.texts
     skeleton = populate(groups, parts.role_prompt, inputs.profile)
-    before, after = (
-        _run(_filled(side, parts), count) for side in (skeleton.before, skeleton.after)
-    )
-    draft = _run(() if parts.draft is None else (parts.draft,), count)
-    ending = _run(parts.ending, count)
+    before, after = _filled(skeleton.before, parts), _filled(skeleton.after, parts)
+    draft = () if parts.draft is None else (parts.draft,)
     deep = [line for line in groups.deep if text_of(line, texts).plain]
 
     fixed = REQUEST_OVERHEAD + (sum(count.tools(inputs.tools)) if inputs.tools else 0)
-    fixed += sum(chain(before[1], draft[1], after[1], ending[1]))
+    fixed += sum(map(count.turn, chain(before, draft, after, parts.ending)))
     fixed += sum(count.alone(text_of(line, texts)) for line in deep)  # wherever they go
     kept = truncate(parts.costs, None if request.room is None else request.room - fixed)
     placed = place_deep_messages(deep, len(kept.turns), request.notes)
     history = mark_history(kept, groups, placed) if groups.marks else kept
-    last: Run = (), ()
-    if inputs.chat.kind == "continue" and not parts.draft and history.turns:
-        # It ends the conversation, whatever the preset puts after the history.
-        last = history.turns[-1:], history.costs[-1:]
-        history = replace(history, turns=history.turns[:-1], costs=history.costs[:-1])
-    conversation = inject(
-        history,
-        (
-            (depth.place, turn, count.turn(turn))
-            for depth in placed
-            for turn in turns_of(((depth.line, depth.placement),), texts)
-        ),
-    )
-    runs = (before, *conversation, draft, after, last, ending)
+    turns, tokens = list(history.turns), list(history.costs)
+    ends_with_last = inputs.chat.kind == "continue" and not draft and turns
+    last = (turns.pop(),) if ends_with_last else ()  # whatever the preset puts after the history
+    del tokens[len(turns) :]
+    length = len(turns)
+    for depth in reversed(placed):
+        for turn in turns_of(((depth.line, depth.placement),), texts):
+            turns.insert(min(depth.place, length), turn)
+            tokens.insert(min(depth.place, length), count.turn(turn))
+    ending = (*draft, *after, *last, *parts.ending)
     return Content(
-        tuple(chain.from_iterable(turns for turns, _ in runs)),
-        tuple(chain.from_iterable(tokens for _, tokens in runs)),
+        (*before, *turns, *ending),
+        (*map(count.turn, before), *tokens, *map(count.turn, ending)),
         kept.dropped,
         fixed,
         kept.tokens,
@@ -287,10 +276,6 @@ def _filled(placed: Sequence[Placed], parts: Parts) -> Sequence[Turn]:
     for each in placed:
         turns += parts.fillings.get(id(each[0])) or turns_of((each,), parts.texts)
     return turns
-
-
-def _run(turns: Sequence[Turn], count: Counter) -> Run:
-    return turns, tuple(map(count.turn, turns))
 
 
 def finish(

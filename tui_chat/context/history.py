@@ -22,7 +22,7 @@ A summary is a message of the history that stands for earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -188,22 +188,6 @@ def _where(asked: int, place: int, length: int) -> str:
     else:
         where = f"after message {place} of the history that is sent"
     return f"Its depth {-asked} is {where}." if asked < 0 else f"It goes {where}."
-
-
-def inject(
-    kept: TruncatedHistory, deep: Iterable[tuple[int, Turn, int]]
-) -> Iterator[tuple[Sequence[Turn], Sequence[int]]]:
-    """Yield the history's turns and their tokens in runs, with the deep messages injected.
-
-    `deep` are tuples of place, turn and tokens, sorted by place.
-    """
-    done = 0
-    for place, turn, tokens in deep:
-        if place > done:
-            yield kept.turns[done:place], kept.costs[done:place]
-            done = place
-        yield (turn,), (tokens,)
-    yield kept.turns[done:], kept.costs[done:]
 
 
 def mark_history(
