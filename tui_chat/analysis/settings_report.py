@@ -208,7 +208,7 @@ def _setting_nodes(
     tree: Tree, pointer: str = "", around: Origin = GLUE
 ) -> Iterator[tuple[str, Tree, Origin]]:
     """Yield a body's nodes that come from a setting of their own, without messages."""
-    origin = _setting_of(_origin_of(tree, pointer))
+    origin = _setting_of(_origin_of(tree))
     if origin.kind is OriginKind.SETTING and origin != around:
         yield pointer, tree, origin
         around = origin
@@ -237,14 +237,7 @@ def _is_message(tree: Tree) -> bool:
 _STRUCTURE = frozenset({OriginKind.SETTING, OriginKind.GLUE, OriginKind.TOOL})
 
 
-def _origin_of(tree: Tree, pointer: str = "") -> Origin:
-    """Return the origin of a node; of an object under the name of a setting that of its values, if
-    they are all the setting's.
-    """
+def _origin_of(tree: Tree) -> Origin:
     if isinstance(tree, Str):
         return tree.text.spans[0].origin if tree.text.spans else GLUE
-    if isinstance(tree, Obj) and tree.items and tree.origin.kind is OriginKind.GLUE:
-        first, *others = (_origin_of(value) for _, value in tree.items)
-        if pointer == json_pointer((first.id,)) and all(other == first for other in others):
-            return first
     return tree.origin

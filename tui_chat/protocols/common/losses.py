@@ -196,7 +196,7 @@ def _block_facts(index: int, block: Block) -> Iterator[_Fact]:
         case MediaBlock():
             content = standard_base64(block.data) or block.url or block.file_id or block.text
             yield "media", content, index, None
-            if block.name:
+            if block.name and block.media == "file":  # of a picture nobody misses it
                 yield "document name" if block.text else "file name", block.name, index, None
         case _:
             pass

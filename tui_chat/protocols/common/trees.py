@@ -79,7 +79,8 @@ def tree(value: Json, origin: Origin = GLUE) -> Tree:
         return Str(value)
     if kind is dict:
         items = cast("JsonObject", value).items()
-        return Obj(tuple([(clean(key), tree(inner, origin)) for key, inner in items]), origin)
+        around = _shared_origin(value) or origin
+        return Obj(tuple([(clean(key), tree(inner, origin)) for key, inner in items]), around)
     if kind is list or kind is tuple:
         return Arr(tuple([tree(inner, origin) for inner in cast("list[Json]", value)]), origin)
     if kind is Named:
@@ -88,6 +89,18 @@ def tree(value: Json, origin: Origin = GLUE) -> Tree:
     if isinstance(value, Obj | Arr | Str | Lit):
         return value
     return json_tree.tree_of(value, origin)
+
+
+def _shared_origin(value: Json) -> Origin | None:
+    """Return the origin that all values of an object have for their own; None if there is none."""
+    if isinstance(value, Named):
+        return value.origin
+    if not isinstance(value, dict) or not value:
+        return None
+    first, *others = cast("JsonObject", value).values()
+    shared = _shared_origin(first)
+    is_shared = shared is not None and all(_shared_origin(other) == shared for other in others)
+    return shared if is_shared else None
 
 
 @lru_cache(maxsize=256)
