@@ -95,6 +95,8 @@ def _shared_origin(value: Json) -> Origin | None:
     """Return the origin that all values of an object have for their own; None if there is none."""
     if isinstance(value, Named):
         return value.origin
+    if isinstance(value, Lit):
+        return None if value.origin is GLUE else value.origin
     if not isinstance(value, dict) or not value:
         return None
     first, *others = cast("JsonObject", value).values()
