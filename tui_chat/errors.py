@@ -155,6 +155,10 @@ class StoreNewer(StoreError):
     """The database was written by a newer version; it is refused and not changed."""
 
 
+class BranchMoved(StoreError):
+    """The branch of a session does not end where the caller believes: another program wrote."""
+
+
 class RecordGone(StoreError):
     """A session or message that was to be read or changed no longer exists."""
 

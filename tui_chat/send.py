@@ -1,7 +1,7 @@
 """request -> stream -> store -> emit: the only impure step of a turn.
 
 1. The user's message, an empty `streaming` reply and the request are on disk before the request
-   leaves.
+   leaves: `send` waits for that.
 2. After a temporary failure a `RetryPause` is emitted and the request is sent again, as the
    endpoint's `retries` allow, but never after a reply has begun.
 3. Stream events are folded into a reply, which is emitted, and written at least every
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -28,11 +28,10 @@ from tui_chat.models.message import Message
 from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply, Rope, with_call_ids
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.request import RequestRecord
-from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import UNPRICED, Entry, NewSession, Session
+from tui_chat.models.request import EndChanges, NewExchange, RequestRecord
+from tui_chat.models.session import UNPRICED, Entry, SessionSummary
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
-from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, cost_of, source_of_cost
+from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, Usage, cost_of, source_of_cost
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.protocols.registry import protocol_of
@@ -58,17 +57,6 @@ MAX_FLUSH_PAUSE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class ExchangeStored:
-    """The exchange is on disk; the request leaves now."""
-
-    user: Entry | None
-    """The user's message; None for another reply to an existing message."""
-    reply: Entry
-    session: Session | None = None
-    """The session, if it was stored with the exchange."""
-
-
-@dataclass(frozen=True, slots=True)
 class PartialReply:
     """The reply as far as it has arrived."""
 
@@ -91,9 +79,11 @@ class FinishedReply:
     """True if the provider repeated the key of the request; it is masked in the entry."""
     is_accepted: bool = False
     """True if the provider answered with a status of success."""
+    summary: SessionSummary | None = None
+    """The session as the list shows it now; None if the end is in memory only."""
 
 
-SendProgress: TypeAlias = ExchangeStored | RetryPause | PartialReply | FinishedReply
+SendProgress: TypeAlias = RetryPause | PartialReply | FinishedReply
 
 
 def outgoing_request(composed: Composed) -> OutgoingRequest:
@@ -113,65 +103,53 @@ def outgoing_request(composed: Composed) -> OutgoingRequest:
     )
 
 
+def new_exchange(
+    composed: Composed, parent_id: str | None, user: Message | None, recipe: Mapping[str, Any]
+) -> NewExchange:
+    """Return the exchange to store before a request leaves."""
+    record = RequestRecord(
+        protocol=composed.protocol,
+        endpoint=composed.endpoint.name,
+        method=composed.method,
+        url=composed.shown_url,
+        sha256=composed.payload.sha256,
+        recipe=recipe,
+        body=composed.payload.body,
+    )
+    return NewExchange(parent_id, user, composed.model, record)
+
+
 async def send(
     composed: Composed,
+    reply: Awaitable[Entry],
     *,
-    session_id: str,
-    parent_id: str | None,
-    user: Message | None,
-    recipe: Mapping[str, Any],
     store: Store,
     client: HttpClient,
     emit: Callable[[SendProgress], None],
     clock: Callable[[], float] = monotonic,
     begin_with: str = "",
     prices_of: Callable[[str], Prices | None] = lambda tier: None,
-    edits: tuple[RequestEdit, ...] | None = None,
-    new: NewSession | None = None,
+    changes_with: Callable[[Usage], EndChanges] = lambda usage: EndChanges(),
 ) -> Entry:
-    """Send a request and return the reply's entry as it ended.
+    """Send a request once its reply is stored, and return the reply's entry as it ended.
 
-    `prices_of` returns the prices of the request at a service tier that the provider names, or at
-    the one that it asks for if that is empty.
-
-    `parent_id` is the last message of the branch that the exchange continues. Cancel the task to
-    stop the reply; its entry is then written as `stopped` before the cancellation continues.
-    `clock` returns monotonic seconds. `begin_with` is the text at the end of the request that the
-    reply continues; the stored reply begins with it, too. `edits` are the session's edits by hand
-    once the exchange is on disk; None leaves them as they are. A `new` session is stored with the
-    exchange. Raises StoreError if the exchange
-    could not be written; then nothing was sent.
+    `reply` returns the stored reply, empty and `streaming`; what it raises is raised, and nothing
+    is sent then. `prices_of` returns the prices of the request at a service tier that the provider
+    names, or at the one that it asks for if that is empty. Cancel the task to stop the reply; its
+    entry is then written as `stopped` before the cancellation continues. `clock` returns monotonic
+    seconds. `begin_with` is the text at the end of the request that the reply continues; the stored
+    reply begins with it, too. `changes_with` returns what is stored with the end of the reply.
     """
-    storing = asyncio.ensure_future(
-        store.replies.begin(
-            session_id,
-            parent_id=parent_id,
-            user=user,
-            model=composed.model,
-            endpoint=composed.endpoint.name,
-            request=RequestRecord(
-                protocol=composed.protocol,
-                endpoint=composed.endpoint.name,
-                method=composed.method,
-                url=composed.shown_url,
-                sha256=composed.payload.sha256,
-                recipe=recipe,
-                body=composed.payload.body,
-            ),
-            edits=edits,
-            new=new,
-        )
-    )
+    storing = asyncio.ensure_future(reply)
     was_stopped = False
     try:
-        exchange = await asyncio.shield(storing)
+        entry = await asyncio.shield(storing)
     except asyncio.CancelledError:
         # The store commits it anyway, and a stored reply has to be ended.
-        exchange, was_stopped = await storing, True
-    emit(ExchangeStored(exchange.user, exchange.reply, exchange.session))
+        entry, was_stopped = await storing, True
     recorder = ResponseRecorder(clock)
-    streaming = _StreamingReply(composed, exchange.reply, store, emit, clock, begin_with, recorder)
-    streaming.prices_of = prices_of
+    streaming = _StreamingReply(composed, entry, store, emit, clock, begin_with, recorder)
+    streaming.prices_of, streaming.changes_with = prices_of, changes_with
     flushing = asyncio.create_task(streaming.keep_flushed())
     try:
         if was_stopped:
@@ -348,6 +326,7 @@ class _StreamingReply:
         self._first: float | None = None
         self._bytes = 0
         self.prices_of: Callable[[str], Prices | None] = lambda tier: None
+        self.changes_with: Callable[[Usage], EndChanges] = lambda usage: EndChanges()
         self._media = frozenset(part.kind for t in composed.envelope.turns for part in t.parts)
         self._changed = asyncio.Event()
         if begin_with:  # what is continued must be in the new version from the start
@@ -439,7 +418,7 @@ class _StreamingReply:
             _LOG.error("a reply could not be flushed", exc_info=fault)
         received = self._recorder.received()
         finishing = asyncio.ensure_future(
-            self._store.replies.finish(
+            self._store.replies.end(
                 self._entry.message.id,
                 message=self._message(),
                 status=status,
@@ -452,13 +431,16 @@ class _StreamingReply:
                 cost=timing.cost if timing.exact else None,
                 priced=timing.priced if timing.exact else "",
                 received=received,
+                changes=self.changes_with(self._reply.usage),
             )
         )
-        entry = await asyncio.shield(finishing)
+        stored = await asyncio.shield(finishing)
         is_accepted = received is not None and 200 <= received.status < 300
-        finished = FinishedReply(entry, timing, error, self._recorder.repeats_key, is_accepted)
-        self._emit(finished)
-        return entry
+        repeats_key = self._recorder.repeats_key
+        self._emit(
+            FinishedReply(stored.entry, timing, error, repeats_key, is_accepted, stored.summary)
+        )
+        return stored.entry
 
     def _explanation(self) -> str:
         """Return the provider's words for why the reply ended as it did."""

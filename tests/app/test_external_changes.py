@@ -65,7 +65,7 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
             await until(pilot, lambda: "Writing" in str(activity.render()))
             assert "in another window" in str(activity.render())
             assert any("Now is" in line for line in _said(app))
-            await other.replies.finish(
+            await other.replies.end(
                 reply_id, message=Message("assistant", "Now is over."), status="complete"
             )
             await until(pilot, lambda: any("Now is over." in line for line in _said(app)))

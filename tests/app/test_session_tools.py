@@ -195,7 +195,7 @@ async def test_a_reply_that_is_generated_again_waits_for_tools_too(
         app = await opened(pilot)
         workspace = workspace_of(app)
         assert await workspace.replies.submit("Use the tool."), "nothing asks the server yet"
-        await workspace.exchanges.all_ended()
+        await workspace.replies.all_ended()
         await until(pilot, lambda: len(workspace.state.entries) == 2)
         app.query_one(Transcript).focus()
         await pilot.press("r")

@@ -142,7 +142,9 @@ async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
 async def store_messages(workspace: Workspace, chance: random.Random) -> None:
     new = workspace.active.new_session("", title="A title")
     session = await workspace.store.messages.begin_session(new)
-    await workspace.active.confirm_created(session)
+    for name, value in workspace.active.settings_when_begun().items():
+        await workspace.store.settings.set(name, value)
+    workspace.update(**workspace.active.changes_when_begun(session))
     parent = None
     for number in range(chance.randint(1, 6)):
         message = Message(("user", "assistant")[number % 2], f"{words_of(chance)} {number}")

@@ -167,7 +167,7 @@ def test_a_shared_export_contains_no_requests(filled: Command, tmp_path: Path):
                 session_id, parent_id=None, user=None, model="m", endpoint="e", request=record
             )
             said = Message("assistant", "Done.")
-            await store.replies.finish(begun.reply.message.id, message=said, status="complete")
+            await store.replies.end(begun.reply.message.id, message=said, status="complete")
             await store.drafts.save(session_id, "my draft")
 
     asyncio.run(sent())

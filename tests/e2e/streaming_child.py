@@ -28,6 +28,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from tests.support.sending import begin_and_send
 from tests.support.terminal_app import own_time
 from tui_chat.cli.app import new_id
 from tui_chat.compose import Composed, compose
@@ -35,10 +36,10 @@ from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.session import Entry
+from tui_chat.models.request import Beginning, Begun, StoredEnd
 from tui_chat.offline.transport import LoopbackTransport
 from tui_chat.providers.client import HttpClient
-from tui_chat.send import ExchangeStored, PartialReply, SendProgress, send
+from tui_chat.send import PartialReply, SendProgress
 from tui_chat.store import Store
 from tui_chat.store.replies import ReplyStore
 
@@ -61,19 +62,23 @@ class ReportingReplies:
 
     def __init__(self, replies: ReplyStore) -> None:
         self._replies = replies
-        self.begin = replies.begin
+
+    async def begin_all(self, beginning: Beginning) -> Begun:
+        begun = await self._replies.begin_all(beginning)
+        say("begun", begun.exchanges[0].reply.message.id)
+        return begun
 
     async def flush(self, entry_id: str, message: Message) -> None:
         say("writing", own_time(os.getpid()))
         await self._replies.flush(entry_id, message)
         self._written(entry_id, message)
 
-    async def finish(self, entry_id: str, *, message: Message, **rest: Any) -> Entry:
+    async def end(self, entry_id: str, *, message: Message, **rest: Any) -> StoredEnd:
         say("writing", own_time(os.getpid()))
-        entry = await self._replies.finish(entry_id, message=message, **rest)
+        stored = await self._replies.end(entry_id, message=message, **rest)
         self._written(entry_id, message)
         say("ended", entry_id, *measured(message.content))
-        return entry
+        return stored
 
     def _written(self, entry_id: str, message: Message) -> None:
         say("written", own_time(os.getpid()), entry_id, *measured(message.content))
@@ -85,8 +90,6 @@ def measured(text: str) -> tuple[int, int]:
 
 def hear(progress: SendProgress) -> None:
     match progress:
-        case ExchangeStored():
-            say("begun", progress.reply.message.id)
         case PartialReply():
             say("shown", own_time(os.getpid()), progress.entry_id, len(progress.reply.content))
         case _:
@@ -101,12 +104,11 @@ async def live(path: Path, seed: int) -> None:
     parent: str | None = None
     ends_first = seed % 3 == 2  # it is killed after the end of its first reply
     while True:
-        entry = await send(
+        entry = await begin_and_send(
             SHORT if ends_first and parent is None else chance.choice((LONG, SHORT)),
             session_id=session.session_id,
             parent_id=parent,
             user=Message("user", "go"),
-            recipe={},
             store=SimpleNamespace(replies=ReportingReplies(store.replies)),  # type: ignore[arg-type]
             client=client,
             emit=hear,

@@ -139,7 +139,7 @@ async def test_a_reply_that_never_begins_can_be_stopped(name: str, make_workspac
             "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint)
         )
         assert await workspace.replies.submit("Hi.")
-        await workspace.exchanges.stop()
+        await workspace.replies.stop()
         await settled(workspace, heard)
     assert workspace.state.entries[-1].status == "stopped"
 

@@ -90,7 +90,7 @@ async def test_a_stopped_reply_is_kept_and_the_session_continues(make_workspace)
     workspace, heard = await make_workspace(model="flaky-stall")
     assert await workspace.replies.submit("go")
     await heard.until(lambda: bool(heard.of(ReplyGrew)))
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await settled(workspace, heard)
     stopped = workspace.state.entries[-1]
     assert stopped.status == "stopped"
@@ -140,7 +140,7 @@ async def test_a_second_message_waits_for_the_first_reply(make_workspace):
     assert await workspace.replies.submit("one")
     assert not await workspace.replies.submit("two")
     assert "still arriving" in str(heard.of(Failed)[-1].error)
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
 
 
 async def test_two_sessions_stream_at_once(make_workspace):

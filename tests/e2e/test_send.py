@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.sending import begin_and_send
 from tests.support.tables import each_row
 from tests.support.vendors import VendorTransport
 from tests.support.workspace import LOOPBACKS, no_wait
@@ -23,7 +24,7 @@ from tui_chat.models.session import Entry
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.retry import RetryPause
-from tui_chat.send import ExchangeStored, FinishedReply, PartialReply, SendProgress, send
+from tui_chat.send import FinishedReply, PartialReply, SendProgress
 from tui_chat.store import Store
 
 
@@ -38,12 +39,11 @@ async def sent(
     client = HttpClient({"loopback.invalid": VendorTransport}, sleep=sleep)
     try:
         session = await store.sessions.create(title="t")
-        entry = await send(
+        entry = await begin_and_send(
             composed,
             session_id=session.session_id,
             parent_id=None,
             user=Message("user", "go"),
-            recipe={},
             store=store,
             client=client,
             emit=told.append,
@@ -74,7 +74,6 @@ async def test_a_failed_request_is_retried_and_announced(endpoint, model: str, t
     kinds = [type(each) for each in told]
     waiting = [each for each in told if isinstance(each, RetryPause)]
     assert kinds == [
-        ExchangeStored,
         *[RetryPause] * len(waiting),
         *[PartialReply] * kinds.count(PartialReply),
         FinishedReply,
@@ -167,12 +166,11 @@ async def test_a_key_echoed_by_the_provider_is_not_stored(tmp_path: Path):
         tmp_path / "chat.db", now=lambda: 1.0, new_id=lambda: f"id{next(numbers)}"
     ) as store:
         session = await store.sessions.create(title="t")
-        entry = await send(
+        entry = await begin_and_send(
             asking(endpoint, "m"),
             session_id=session.session_id,
             parent_id=None,
             user=Message("user", "go"),
-            recipe={},
             store=store,
             client=client,
             emit=told.append,

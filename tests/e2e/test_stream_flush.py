@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_send import asking
+from tests.support.sending import begin_and_send
 from tests.support.tables import each_row
 from tests.support.vendors import VendorTransport
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.request import StoredExchange
+from tui_chat.models.request import Beginning, Begun, StoredEnd, StoredExchange
 from tui_chat.models.session import Entry
 from tui_chat.offline.http_messages import OfflineDependencies
 from tui_chat.providers.client import HttpClient
-from tui_chat.send import PartialReply, SendProgress, send
+from tui_chat.send import PartialReply, SendProgress
 
 ALLOWED = 0.25
 ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
@@ -46,8 +47,11 @@ class Disk:
         self.full = full
         self.lengths: list[tuple[float, int]] = []
 
-    async def begin(self, session_id: str, **given: Any) -> StoredExchange:
-        return StoredExchange(None, Entry(Message("assistant", id="r"), None, status="streaming"))
+    async def begin_all(self, beginning: Beginning) -> Begun:
+        exchange = StoredExchange(
+            None, Entry(Message("assistant", id="r"), None, status="streaming")
+        )
+        return Begun((exchange,), None)
 
     async def flush(self, entry_id: str, message: Message) -> None:
         await asyncio.sleep(self.seconds)
@@ -55,9 +59,9 @@ class Disk:
             raise StoreError("There is no room left.")
         self.lengths.append((asyncio.get_running_loop().time(), len(message.content)))
 
-    async def finish(self, entry_id: str, *, message: Message, **given: Any) -> Entry:
+    async def end(self, entry_id: str, *, message: Message, **given: Any) -> StoredEnd:
         await self.flush(entry_id, message)
-        return Entry(message, None)
+        return StoredEnd(Entry(message, None))
 
 
 def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
@@ -74,12 +78,11 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> None:
         client = HttpClient(
             {"loopback.invalid": lambda: VendorTransport(dependencies=dependencies)}
         )
-        await send(
+        await begin_and_send(
             asking(ENDPOINT, model),
             session_id="s",
             parent_id=None,
             user=None,
-            recipe={},
             store=SimpleNamespace(replies=disk),  # type: ignore[arg-type]
             client=client,
             emit=hear,

@@ -57,5 +57,5 @@ async def store_recorded(folder: Path) -> str:
             ),
         )
         reply = Message("assistant", "Rain.", begun.reply.message.id)
-        await store.replies.finish(reply.id, message=reply, status="complete")
+        await store.replies.end(reply.id, message=reply, status="complete")
         return session.session_id

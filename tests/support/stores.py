@@ -174,7 +174,7 @@ async def answer(
     """Begin a reply and end it."""
     exchange = await begin(store, session_id, text, below=below, request=request)
     message = replace(exchange.reply.message, content=content)
-    return await store.replies.finish(message.id, message=message, status=status, **ending)
+    return (await store.replies.end(message.id, message=message, status=status, **ending)).entry
 
 
 async def plant(store: Store, lines: str) -> Session:

@@ -285,7 +285,7 @@ class _AskedExchange:
                 await self._forget_session()
             raise
         except asyncio.CancelledError:  # Ctrl+C
-            await workspace.exchanges.stop_all(for_good=True)
+            await workspace.replies.stop_all(for_good=True)
             printer.end()
             is_stored = not self._question.temporary
             where = f" What arrived is in {session_words(workspace)}." if is_stored else ""
@@ -348,7 +348,7 @@ class _AskedExchange:
         try:
             await asyncio.wait((ended, printer.failed), return_when=asyncio.FIRST_COMPLETED)
             if printer.failed.done():
-                await self._workspace.exchanges.stop_all(for_good=True)
+                await self._workspace.replies.stop_all(for_good=True)
                 printer.failed.result()
         finally:
             ended.cancel()

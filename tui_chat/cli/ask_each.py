@@ -66,7 +66,7 @@ async def ask_each(
     unsubscribe = workspace.subscribe(follow)
     replies = await workspace.replies.submit_to(slots, text, parts)
     if len(replies) < len(slots):
-        await workspace.exchanges.stop()
+        await workspace.replies.stop()
         raise faults[0] if faults else InputError("The message could not be sent.")
     await workspace.tools.all_ended()
     if await workspace.unsaved_writes.written(STORING_SECONDS):

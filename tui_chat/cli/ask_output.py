@@ -154,7 +154,7 @@ class ReplyPrinter:
         if not output.is_terminal(err=True):
             return
         entry = self._workspace.state.entries[-1]
-        timing = self._workspace.exchanges.timing(entry)
+        timing = self._workspace.replies.timing(entry)
         words = [f"{entry.model} at {entry.endpoint}"]
         words += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
         words += [f"{entry.usage.input:,} tokens in"] if entry.usage.input is not None else []
@@ -240,7 +240,7 @@ def session_words(workspace: Workspace) -> str:
 
 def reply_json(workspace: Workspace, entry: Entry, files: Sequence[SavedFile]) -> dict[str, Any]:
     """Return a reply, with its pictures and files, as `--json` prints it."""
-    message, timing = entry.message, workspace.exchanges.timing(entry)
+    message, timing = entry.message, workspace.replies.timing(entry)
     return {
         "session_id": None if workspace.state.is_temporary else workspace.state.session_id,
         "message_id": message.id,

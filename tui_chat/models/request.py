@@ -8,12 +8,15 @@ a kind that a plugin adds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 from decimal import Decimal
 from typing import Any, Literal, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.session import Entry, EntryStatus, Session
+from tui_chat.models.message import Message
+from tui_chat.models.request_edit import RequestEdit
+from tui_chat.models.session import Entry, EntryStatus, NewSession, Session, SessionSummary
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 
 
@@ -154,8 +157,67 @@ class StoredExchange:
     """None when a reply is regenerated."""
     reply: Entry
     """Empty and `streaming`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewExchange:
+    """A user message and the request for the reply to it, to be stored before that leaves."""
+
+    parent_id: str | None
+    """What the message follows or, without one, what the reply follows."""
+    user: Message | None
+    """None when a reply is regenerated."""
+    model: str
+    request: RequestRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Exchanges of a session, and what is stored with them: all of it or nothing."""
+
+    session_id: str
+    exchanges: tuple[NewExchange, ...]
+    """In the order in which they are stored; the last reply becomes the session's head."""
+    new: NewSession | None = None
+    """The session, if it begins with them."""
+    edits: tuple[RequestEdit, ...] | None = None
+    """The session's edits by hand from now on; None leaves them as they are."""
+    is_at_head: bool = False
+    """True if the first exchange must follow the session's last message."""
+    revisions: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
+    """Kind and text of what the recipes name, by that name."""
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Settings of the program that change with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """What was stored of a `Beginning`."""
+
+    exchanges: tuple[StoredExchange, ...]
+    summary: SessionSummary | None
+    """The session as the list shows it now."""
     session: Session | None = None
-    """The session, if it was stored with the exchange."""
+    """The session, if it is new."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndChanges:
+    """What is stored with the end of a reply."""
+
+    settings: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Settings of the program that change with it."""
+    unread: bool = False
+    """True if the session is to be marked as unread."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEnd:
+    """A reply that has ended, as it is stored."""
+
+    entry: Entry
+    summary: SessionSummary | None = None
+    """The session as the list shows it now; None if it is in the trash."""
 
 
 @dataclass(frozen=True, slots=True)

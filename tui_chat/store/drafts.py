@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 from tui_chat.store.database import Database, Transaction
@@ -17,6 +17,11 @@ _SET = """
     INSERT INTO settings (key, value) VALUES (?, ?)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value
 """
+
+
+async def write_settings(tx: Transaction, values: Mapping[str, str]) -> None:
+    """Set settings together with something else."""
+    await tx.run_many(_SET, list(values.items()))
 
 
 class SettingStore:

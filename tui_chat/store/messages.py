@@ -20,6 +20,7 @@ from tui_chat.store.branches import (
     version_ids,
 )
 from tui_chat.store.database import Transaction, writes
+from tui_chat.store.drafts import write_settings
 from tui_chat.store.errors import decoding
 from tui_chat.store.index import put_message, put_messages
 from tui_chat.store.rows import (
@@ -100,15 +101,18 @@ class MessageStore:
         parent_id: str | None,
         model: str = "",
         new: NewSession | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> Entry:
         """Add a complete message after `parent_id` (None: as a first one) and activate its branch.
 
-        An id that it has is kept; `model` wrote it, if one did. A `new` session is stored with it.
+        An id that it has is kept; `model` wrote it, if one did. A `new` session and settings of the
+        program are stored with it.
         Raises `StoreError` if the session is gone or the parent is not in it.
         """
         now = self._now()
         if new is not None:
             await begin_session(tx, new, now)
+        await write_settings(tx, settings or {})
         message = replace(message, id=message.id or self._new_id())
         entry = Entry(message, parent_id, model=model)
         await check_parent(tx, session_id, parent_id)

@@ -13,15 +13,23 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tui_chat.errors import RecordGone, StoreError
+from tui_chat.errors import BranchMoved, RecordGone, StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.request import RawResponse, RequestRecord, StoredExchange
-from tui_chat.models.request_edit import RequestEdit
-from tui_chat.models.session import Entry, NewSession
+from tui_chat.models.request import (
+    Beginning,
+    Begun,
+    EndChanges,
+    NewExchange,
+    RawResponse,
+    RequestRecord,
+    StoredEnd,
+    StoredExchange,
+)
+from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import Transaction, writes
-from tui_chat.store.drafts import drop_sent_draft
+from tui_chat.store.drafts import drop_sent_draft, write_settings
 from tui_chat.store.errors import store_errors
 from tui_chat.store.index import put_message
 from tui_chat.store.messages import (
@@ -31,7 +39,7 @@ from tui_chat.store.messages import (
     with_siblings_counted,
 )
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
-from tui_chat.store.requests import insert_request, insert_response
+from tui_chat.store.requests import insert_request, insert_response, save_revision
 from tui_chat.store.rows import (
     CACHE_LOSS,
     ENTRY_NAMES,
@@ -45,6 +53,7 @@ from tui_chat.store.sessions import (
     refresh_status,
     require_session,
     set_edits,
+    summary_of,
     touch_session,
 )
 from tui_chat.store.stream_journal import (
@@ -60,6 +69,8 @@ from tui_chat.store.unsaved import StoreContext
 
 Ending = Literal["complete", "stopped", "failed", "interrupted"]
 """The status of a reply that has ended."""
+
+_NO_CHANGES = EndChanges()
 
 _FINISH = f"""
     UPDATE messages AS m SET
@@ -99,56 +110,71 @@ class ReplyStore:
         model: str,
         endpoint: str,
         request: RequestRecord,
-        edits: tuple[RequestEdit, ...] | None = None,
-        new: NewSession | None = None,
     ) -> StoredExchange:
-        """Store a user message and the empty, `streaming` reply to it; to be awaited before the
-        request leaves.
+        """Store one exchange of a session; see `begin_all`."""
+        request = replace(request, endpoint=endpoint)
+        exchange = NewExchange(parent_id, user, model, request)
+        return (await self.begin_all(Beginning(session_id, (exchange,)))).exchanges[0]
 
-        `parent_id` is what the user message follows or, if `user` is None because a reply is
-        regenerated, what the reply follows. `edits` are the session's edits by hand from now on;
-        None leaves them as they are. A `new` session is stored with them. The reply becomes the
-        session's head. A draft that is the very text of the message is removed. Raises `StoreError`
-        if the session is gone or the parent is not in it.
+    async def begin_all(self, beginning: Beginning) -> Begun:
+        """Store user messages and the empty, `streaming` replies to them, with all that belongs to
+        that; to be awaited before the requests leave.
+
+        A draft that is the very text of a message is removed. Raises `StoreError` if the session is
+        gone or a parent is not in it, and `BranchMoved` if the first exchange should follow the
+        session's last message and does not.
         """
-        now = self._now()
-        question_entry = None
-        if user is not None:
-            stamp = now if user.timestamp is None else user.timestamp
-            question_entry = Entry(
-                replace(user, id=user.id or self._new_id(), timestamp=stamp), parent_id
-            )
-        reply = Entry(
-            Message("assistant", id=self._new_id(), timestamp=now),
-            parent_id=parent_id if question_entry is None else question_entry.message.id,
-            status="streaming",
-            model=model,
-            endpoint=endpoint,
-        )
+        now, session_id = self._now(), beginning.session_id
 
-        async def work(tx: Transaction) -> StoredExchange:
-            session = None if new is None else await begin_session(tx, new, now)
-            await check_parent(tx, session_id, parent_id)
+        async def work(tx: Transaction) -> Begun:
+            if beginning.new is not None:
+                await begin_session(tx, beginning.new, now)
+            elif beginning.is_at_head:
+                await _require_head(tx, session_id, beginning.exchanges[0].parent_id)
+            for kind, text in beginning.revisions.values():
+                await save_revision(tx, kind, text, now)
             self._owner.claim()
-            question = None
-            if question_entry is not None:
-                question = await insert_message(tx, question_entry, InsertPosition(session_id, now))
-                await drop_sent_draft(tx, session_id, question_entry.message.content)
-            placement = InsertPosition(session_id, now, self._owner.token)
-            answer = await insert_message(tx, reply, placement)
-            await insert_request(tx, reply.message.id, request, now)
-            await append_to_branch(tx, session_id, answer, now)
-            if edits is not None:
-                await set_edits(tx, session_id, edits)
-            if session is not None:
-                session = await require_session(tx, session_id)
-            return StoredExchange(question, answer, session)
+            stored = [
+                await self._add_exchange(tx, session_id, exchange, now)
+                for exchange in beginning.exchanges
+            ]
+            if beginning.edits is not None:
+                await set_edits(tx, session_id, beginning.edits)
+            await write_settings(tx, beginning.settings)
+            is_new = beginning.new is not None
+            session = await require_session(tx, session_id) if is_new else None
+            return Begun(tuple(stored), await summary_of(tx, session_id), session)
 
-        def committed(exchange: StoredExchange) -> None:
-            self._persisted[reply.message.id] = PersistedFields(exchange.reply.message)
-            self._begun[reply.message.id] = session_id, exchange.reply
+        def committed(begun: Begun) -> None:
+            for reply in (exchange.reply for exchange in begun.exchanges):
+                self._persisted[reply.message.id] = PersistedFields(reply.message)
+                self._begun[reply.message.id] = session_id, reply
 
         return await self.database.write(work, committed=committed)
+
+    async def _add_exchange(
+        self, tx: Transaction, session_id: str, exchange: NewExchange, now: float
+    ) -> StoredExchange:
+        """Store a user message and the reply to it, which becomes the session's head."""
+        await check_parent(tx, session_id, exchange.parent_id)
+        parent_id, user, question = exchange.parent_id, exchange.user, None
+        if user is not None:
+            stamp = now if user.timestamp is None else user.timestamp
+            asked = Entry(replace(user, id=user.id or self._new_id(), timestamp=stamp), parent_id)
+            question = await insert_message(tx, asked, InsertPosition(session_id, now))
+            await drop_sent_draft(tx, session_id, user.content)
+            parent_id = question.message.id
+        reply = Entry(
+            Message("assistant", id=self._new_id(), timestamp=now),
+            parent_id=parent_id,
+            status="streaming",
+            model=exchange.model,
+            endpoint=exchange.request.endpoint,
+        )
+        answer = await insert_message(tx, reply, InsertPosition(session_id, now, self._owner.token))
+        await insert_request(tx, reply.message.id, exchange.request, now)
+        await append_to_branch(tx, session_id, answer, now)
+        return StoredExchange(question, answer)
 
     async def flush(self, entry_id: str, message: Message) -> None:
         """Store what has arrived of a streaming reply: text, parts, tool calls, semantics.
@@ -167,7 +193,7 @@ class ReplyStore:
 
         await self.database.write(work, committed=partial(self._persisted.__setitem__, entry_id))
 
-    async def finish(
+    async def end(
         self,
         entry_id: str,
         *,
@@ -183,10 +209,12 @@ class ReplyStore:
         priced: str = "",
         cache_loss: CacheLoss | None = None,
         received: RawResponse | None = None,
-    ) -> Entry:
+        changes: EndChanges = _NO_CHANGES,
+    ) -> StoredEnd:
         """End a reply with all that arrived; return it as it is stored now.
 
-        `received` is the response that it was read from, which is kept for a while. If the file
+        `received` is the response that it was read from, which is kept for a while; `changes` are
+        stored with it. If the file
         cannot be written to, the reply is kept in memory and written as soon as that works; until
         then whatever reads it gets it from memory, with the reason in `unsaved`. Raises
         `RecordGone` if its session is gone.
@@ -206,13 +234,18 @@ class ReplyStore:
             cache_loss=cache_loss,
         )
 
-        async def work(tx: Transaction) -> Entry:
-            entry = await _finish(tx, ended, now)
+        async def work(tx: Transaction) -> StoredEnd:
+            entry, session_id = await write_reply(tx, ended)
+            await touch_session(tx, session_id, now)
+            entry = await with_siblings_counted(tx, entry, session_id)
             if received is not None:
                 await insert_response(tx, entry_id, received)
-            return entry
+            if changes.unread:
+                await tx.run("UPDATE sessions SET unread = 1 WHERE session_id = ?", session_id)
+            await write_settings(tx, changes.settings)
+            return StoredEnd(entry, await summary_of(tx, session_id))
 
-        def committed(_: Entry) -> None:
+        def committed(_: StoredEnd) -> None:
             self._persisted.pop(entry_id, None)
             self._begun.pop(entry_id, None)
             self._unsaved.discard(entry_id)
@@ -226,7 +259,7 @@ class ReplyStore:
         except StoreError:
             session_id, begun = self._begun.get(entry_id, ("", ended))
             self._unsaved.add(session_id, ended)
-            return self._unsaved.applied_to(begun)
+            return StoredEnd(self._unsaved.applied_to(begun))
 
     @writes
     async def set_cache_loss(self, tx: Transaction, entry_id: str, loss: CacheLoss) -> None:
@@ -256,11 +289,13 @@ class ReplyStore:
         return await self.database.write(work)
 
 
-async def _finish(tx: Transaction, entry: Entry, now: float) -> Entry:
-    """Write a reply whole and end it; return the entry as it is stored."""
-    stored, session_id = await write_reply(tx, entry)
-    await touch_session(tx, session_id, now)
-    return await with_siblings_counted(tx, stored, session_id)
+async def _require_head(tx: Transaction, session_id: str, message_id: str | None) -> None:
+    row = await tx.row("SELECT head_id FROM sessions WHERE session_id = ?", session_id)
+    if row is not None and row[0] != message_id:
+        raise BranchMoved(
+            "Another window has continued this conversation.",
+            advice="It is shown as it is now. Read it, and send again.",
+        )
 
 
 async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:

@@ -257,8 +257,16 @@ _SUMMARIES = """
         s.deleted, s.fork_of, s.client, s.parent_id
     FROM sessions AS s LEFT JOIN roles AS r USING (role_id)
 """
+_OF_SESSION = f"{_SUMMARIES} WHERE s.session_id = ? AND s.deleted IS NULL"
 _LISTED = f"{_SUMMARIES} WHERE s.deleted IS NULL ORDER BY s.touched DESC, s.seq DESC LIMIT ?"
 _TRASHED = f"{_SUMMARIES} WHERE s.deleted IS NOT NULL ORDER BY s.deleted DESC, s.touched DESC"
+
+
+async def summary_of(tx: Transaction, session_id: str) -> SessionSummary | None:
+    """Return one session as the list shows it; None if it is gone or in the trash."""
+    with decoding("list of sessions"):
+        rows = await tx.map_rows(_summary_of, _OF_SESSION, session_id)
+    return rows[0] if rows else None
 
 
 def _summary_of(_: object, row: Row) -> SessionSummary:

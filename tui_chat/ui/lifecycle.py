@@ -281,7 +281,7 @@ class Lifecycle:
                 return
         if state.unsaved_presets and not await self._saves_or_drops_presets(workspace):
             return
-        await workspace.exchanges.stop_all()
+        await workspace.replies.stop_all()
         question = (
             f"{workspace.unsaved_writes.reason}\n\n"
             "The end of a reply, a draft or a queued message exists only in memory and would be "

@@ -16,6 +16,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 from tui_chat.context.macros.expander import Expander
 from tui_chat.models.message import Message, Part
@@ -186,7 +187,7 @@ class ActiveSession:
         """Return the active new chat as the session that is stored with its first message: it is
         titled by `draft` and its attachments, unless it has a `title`.
 
-        The draft stays that of the new chat until then; see `confirm_created`.
+        The draft stays that of the new chat until then; see `settings_when_begun`.
         """
         state = self.core.state
         session = Session(
@@ -210,16 +211,19 @@ class ActiveSession:
         )
         return NewSession(session, greetings, shown.message.id, self.core.new_chat_tools)
 
-    async def confirm_created(self, session: Session) -> None:
-        """Note that a session's first message is stored: it was open last, the draft is empty."""
-        core = self.core
-        if session.session_id == core.state.temporary_id:
-            return
-        with core.reporting():
-            await core.remember("draft", "")
-            await core.remember(NEW_CHAT_EDITS, "")
-            await core.remember("session", session.session_id)
-            await self._roles.mark_used(session.role_id or "")
+    def settings_when_begun(self) -> dict[str, str]:
+        """Return the settings that are stored with the first message of the active session: it was
+        open last, its role was used last, and the draft is empty.
+        """
+        state = self.core.state
+        if state.is_temporary or not self.core.remembers:
+            return {}
+        by_role = self._roles.settings_after_use(state.role.role_id if state.role else "")
+        return {"draft": "", NEW_CHAT_EDITS: "", "session": state.session_id, **by_role}
+
+    def changes_when_begun(self, session: Session) -> dict[str, Any]:
+        """Return the fields of the state that change once a new session is stored."""
+        return {"session": session, "roles": self._roles.after_use(session.role_id or "")}
 
 
 def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -121,10 +121,11 @@ class Branches:
                 new = self._active.new_session(title or message.content)
             parent = state.entries[-1].message.id if state.entries else None
             messages = core.active_store.messages
-            entry = await messages.add(session_id, message, parent, model, new)
+            settings = self._active.settings_when_begun() if new is not None else None
+            entry = await messages.add(session_id, message, parent, model, new, settings)
             if new is not None:
-                core.update(session=await core.store.sessions.get(session_id))
-                await self._active.confirm_created(new.session)
+                session = await core.store.sessions.get(session_id) or new.session
+                core.update(**self._active.changes_when_begun(session))
         await self._sessions.refresh(session_id)
         if done:
             self._push_removal(entry, done)

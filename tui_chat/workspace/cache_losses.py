@@ -18,7 +18,7 @@ from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.events import ReplySettled, WorkspaceEvent
+from tui_chat.workspace.events import ReplySettled
 from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.usage import UsageReports
 
@@ -37,16 +37,25 @@ class CacheLosses:
 
     def __post_init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
-        self.core.subscribe(self._follow_reply)
 
-    def _follow_reply(self, event: WorkspaceEvent) -> None:
-        match event:
-            case ReplySettled(session_id, Entry() as reply, _) if reply.usage.input is not None:
-                task = asyncio.create_task(self._assess(session_id, reply))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
-            case _:
-                pass
+    def follow(self, event: ReplySettled) -> None:
+        """Compare the request of a reply that has ended, unless its usage rules a loss out."""
+        reply = event.entry
+        if reply is None or reply.usage.input is None or self._is_served(event, reply):
+            return
+        task = asyncio.create_task(self._assess(event.session_id, reply))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _is_served(self, event: ReplySettled, reply: Entry) -> bool:
+        """Return True if the request before is known and the cache served what it could of it."""
+        from tui_chat.analysis.cache_loss import reported_loss
+
+        last, entries = event.before, self.core.state.entries
+        before = next((it for it in entries if last and it.message.id == last.entry_id), None)
+        if last is None or before is None:
+            return False
+        return not reported_loss(last.composed.protocol, before.usage, reply.usage)
 
     async def finish(self) -> None:
         """Wait for what is being compared."""

@@ -39,10 +39,10 @@ class TokenCalibration:
         """Return the correction of estimates for a model at an endpoint."""
         return self._corrections.get((endpoint, model), NO_CORRECTION)
 
-    def learn(self, composed: Composed, reported: int | None) -> None:
+    def learn(self, composed: Composed, reported: int | None) -> Mapping[str, str]:
         """Learn from the number of input tokens that the provider reported for a request. The
         offline provider counts the tokens of no model, so nothing is learned from it, nor from a
-        request whose earlier turns the provider keeps.
+        request whose earlier turns the provider keeps. Return the settings to store.
         """
         budget = composed.envelope.budget
         is_partial = composed.envelope.semantics.is_continuation
@@ -51,15 +51,14 @@ class TokenCalibration:
             key = composed.endpoint.name, composed.model
             correction = self._corrections.pop(key, NO_CORRECTION)
             self._corrections[key] = correction.after(budget.uncorrected, reported)
+            if self._corrections[key] != correction:
+                return {_SETTING: dump_corrections(self._corrections)}
+        return {}
 
     async def load(self) -> None:
         """Read the corrections that an earlier run stored. Raises StoreError."""
         text = await self.core.store.settings.get(_SETTING)
         self._corrections = read_corrections(text or "") | self._corrections
-
-    async def save(self) -> None:
-        """Store the corrections for the next run. Raises StoreError."""
-        await self.core.store.settings.set(_SETTING, dump_corrections(self._corrections))
 
 
 def dump_corrections(corrections: Mapping[tuple[str, str], Correction]) -> str:

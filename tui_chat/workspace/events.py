@@ -13,7 +13,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.providers.retry import RetryPause
 from tui_chat.send import PartialReply
-from tui_chat.workspace.state import OpenPreset
+from tui_chat.workspace.state import LastSent, OpenPreset
 from tui_chat.workspace.target import Target
 
 
@@ -112,7 +112,7 @@ class ReplyEnded(WorkspaceEvent):
 
 @dataclass(frozen=True, slots=True)
 class ReplySettled(WorkspaceEvent):
-    """A reply has ended, and the active branch and the list of sessions were read again since."""
+    """A reply has ended, and the branch and the list of sessions show it."""
 
     session_id: str
     entry: Entry | None
@@ -121,6 +121,8 @@ class ReplySettled(WorkspaceEvent):
     """True if the conversation may go on by itself."""
     target: Target | None = None
     """The target that it was sent to; None for the session's own choice."""
+    before: LastSent | None = None
+    """The request that its endpoint accepted before; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

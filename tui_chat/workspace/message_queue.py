@@ -18,7 +18,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.message import Part
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled, WorkspaceEvent
+from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.state import QueuedMessage, WorkspaceState
@@ -38,7 +38,6 @@ class MessageQueue:
         """Held while a queue is read or stored."""
         self._stored: dict[str, tuple[QueuedMessage, ...]] = {}
         """Each session's queue as this window read or stored it last."""
-        core.subscribe(self._follow_reply)
         core.watch(self._follow_session)
 
     @property
@@ -116,12 +115,10 @@ class MessageQueue:
 
     # --- following replies and sessions ----------------------------------------------------
 
-    def _follow_reply(self, event: WorkspaceEvent) -> None:
-        match event:
-            case ReplySettled(session_id, _, True, None) if self._may_go_on(session_id):
-                self._spawn(self.send_next())
-            case _:
-                pass
+    def follow(self, event: ReplySettled) -> None:
+        """Send the next message after a reply that is complete."""
+        if event.continues and event.target is None and self._may_go_on(event.session_id):
+            self._spawn(self.send_next())
 
     def _may_go_on(self, session_id: str) -> bool:
         """True if a session is active and ends with a complete reply without waiting calls."""

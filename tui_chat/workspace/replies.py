@@ -15,33 +15,34 @@ from typing import Literal
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context.generation import as_continuation, continued_text, uses_prefill
-from tui_chat.errors import InputError, NotYet
-from tui_chat.lazy_dataclass import dataclass
+from tui_chat.errors import (
+    InputError,
+    NotYet,
+)
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, Part
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
-from tui_chat.workspace.active_session import ActiveSession
-from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import Done, Failed
+from tui_chat.workspace.core import reported
+from tui_chat.workspace.events import (
+    Done,
+    Failed,
+)
+from tui_chat.workspace.exchange import (
+    Outgoing,
+)
 from tui_chat.workspace.exchanges import Exchanges
-from tui_chat.workspace.request_history import RequestHistory, with_target
-from tui_chat.workspace.requests import Requests, last_reply_index, require_answered_calls
+from tui_chat.workspace.request_history import with_target
+from tui_chat.workspace.requests import (
+    last_reply_index,
+    require_answered_calls,
+)
 from tui_chat.workspace.target import Slot
-from tui_chat.workspace.tool_sources import ToolSources
 
 
-@dataclass(eq=False)
-class Replies:
-    """Sends messages, and requests replies and other versions of them."""
-
-    core: WorkspaceCore
-    _requests: Requests
-    _history: RequestHistory
-    _active: ActiveSession
-    _exchanges: Exchanges
-    _sources: ToolSources
+class Replies(Exchanges):
+    """Sends messages, and requests and receives replies and other versions of them."""
 
     # --- use cases -----------------------------------------------------------------------
 
@@ -62,32 +63,20 @@ class Replies:
         if not await self._sources.ready():
             return False
         async with self._active.locked():
-            if session_id != self.core.state.session_id:
-                return False
-            if not self.may_send() or await self._was_changed_externally():
+            if session_id != self.core.state.session_id or not self.may_send():
                 return False
             draft = clean(draft)
             composed = self._requests.compose(draft, parts=parts)
-            entries = self.core.state.entries
-            parent = entries[-1].message.id if entries else None
-            message = self._message(draft, parts)
-            is_sent = await self._exchanges.send(composed, parent, message, draft, stored=stored)
-            if is_sent:
-                self._forget_prompts(session_id, draft)
-            return is_sent
+            parent = _last_id(self.core.state.entries)
+            request = Outgoing(composed, parent, self._message(draft, parts))
+            return bool(await self.begin((request,), draft, stored, is_at_head=True))
 
-    def _message(self, draft: str, parts: tuple[Part, ...], message_id: str = "") -> Message:
+    def _message(self, draft: str, parts: tuple[Part, ...]) -> Message:
         """Return the message of a draft, which knows the server's prompt in it."""
         semantics = NO_MESSAGE_SEMANTICS
         if prompts := self.core.state.prompts_in(draft):
             semantics = MessageSemantics(brought=Brought(prompt=prompts[0][1]))
-        return Message("user", draft, message_id, parts=parts, semantics=semantics)
-
-    def _forget_prompts(self, session_id: str, draft: str) -> None:
-        """Forget the prompts in a sent draft: next time its words may be the user's own."""
-        prompts = self.core.state.inserted_prompts
-        left = (one for one in prompts if one[0] != session_id or one[1] not in draft)
-        self.core.update(inserted_prompts=tuple(left))
+        return Message("user", draft, self.core.new_id(), parts=parts, semantics=semantics)
 
     async def submit_to(
         self,
@@ -100,44 +89,43 @@ class Replies:
         its own branch; without both, request the replies to what the branches end with.
 
         The user's message is stored once after each message that it follows. Return the ids of the
-        replies that are on their way, as many as could be stored; `Failed` is published for the
-        next one. `stored` is called as soon as the first exchange is on disk.
+        replies that are on their way: all, or with `Failed` published none. `stored` is called as
+        soon as they are on disk.
         """
-        core, draft, replies = self.core, clean(draft), list[str]()
+        core, draft = self.core, clean(draft)
         session_id = core.state.session_id
         if not await self._sources.ready():
             return ()
         async with self._active.locked():
-            if session_id != core.state.session_id:
-                return ()
-            is_new = core.state.session is None or not all(slot.entries for slot in slots)
             with core.reporting():
-                has_message = bool(draft or parts)
-                for slot in slots:
-                    _require_ended(slot.entries)
-                    if not has_message:
-                        require_answered_calls(slot.entries)
-                composed = [self._requests.compose_for(slot, draft, parts) for slot in slots]
-                questions: dict[str | None, str] = {}
-                for slot, request in zip(slots, composed, strict=True):
-                    parent_id = slot.entries[-1].message.id if slot.entries else None
-                    user = None
-                    if has_message and parent_id not in questions:
-                        questions[parent_id] = core.new_id()
-                        user = self._message(draft, parts, questions[parent_id])
-                    elif has_message:
-                        parent_id = questions[parent_id]
-                    first = stored if not replies else None
-                    reply_id = await self._exchanges.begin(
-                        request, parent_id, user, draft, stored=first, target=slot.target
-                    )
-                    if not reply_id:
-                        break
-                    replies.append(reply_id)
-            if replies:
-                self._forget_prompts(session_id, draft)
-                await self._exchanges.show_begun(is_new)
-        return tuple(replies)
+                if session_id == core.state.session_id:
+                    requests = self._requests_to(slots, draft, parts)
+                    return await self.begin(requests, draft, stored)
+        return ()
+
+    def _requests_to(
+        self, slots: Sequence[Slot], draft: str, parts: tuple[Part, ...]
+    ) -> tuple[Outgoing, ...]:
+        """Return the requests to targets. Raises InputError if one of them cannot be made."""
+        has_message = bool(draft or parts)
+        for slot in slots:
+            _require_ended(slot.entries)
+            if not has_message:
+                require_answered_calls(slot.entries)
+        questions: dict[str | None, str] = {}
+        requests: list[Outgoing] = []
+        for slot in slots:
+            composed = self._requests.compose_for(slot, draft, parts)
+            parent_id, user = _last_id(slot.entries), None
+            if has_message and parent_id not in questions:
+                user = self._message(draft, parts)
+                questions[parent_id] = user.id
+            elif has_message:
+                parent_id = questions[parent_id]
+            requests.append(
+                Outgoing(composed, parent_id, user, target=slot.target, before=slot.entries)
+            )
+        return tuple(requests)
 
     async def regenerate(
         self, entry_id: str, kind: Literal["regenerate", "swipe"] = "regenerate"
@@ -160,7 +148,7 @@ class Replies:
                     index += 1  # the reply follows all tool results
                 return await self._reply_to(entries[index].message.id, kind)
             composed = self._requests.compose_reply(kind, index)
-            return await self._exchanges.send(composed, entries[index].parent_id, None, "")
+            return bool(await self.begin((Outgoing(composed, entries[index].parent_id),)))
 
     @reported(False)
     async def replay(self, entry_id: str, endpoint: str, model: str) -> bool:
@@ -185,8 +173,8 @@ class Replies:
             if sent.continued and inputs.history:
                 inputs = as_continuation(inputs)
                 begun = continued_text(inputs)
-            composed = compose(inputs)
-            return await self._exchanges.send(composed, entry.parent_id, None, "", begin_with=begun)
+            request = Outgoing(compose(inputs), entry.parent_id, begin_with=begun)
+            return bool(await self.begin((request,)))
 
     @reported(False)
     async def continue_reply(self, entry_id: str) -> bool:
@@ -213,8 +201,8 @@ class Replies:
             composed = self._requests.compose_kind("continue")
             assert composed.inputs is not None
             text = continued_text(composed.inputs)
-            parent_id = entries[index].parent_id
-            if await self._exchanges.send(composed, parent_id, None, "", begin_with=text):
+            request = Outgoing(composed, entries[index].parent_id, begin_with=text)
+            if await self.begin((request,)):
                 muted = " It stays muted; the longer version is not."
                 is_muted = entries[index].message.muted.whole
                 self.core.publish(Done(continuation_in_words(composed) + muted * is_muted))
@@ -237,7 +225,7 @@ class Replies:
         before = entries[: index + 1]
         require_answered_calls(before)
         composed = self._requests.compose_reply(kind, len(before))
-        return await self._exchanges.send(composed, before[-1].message.id, None, "")
+        return bool(await self.begin((Outgoing(composed, before[-1].message.id),)))
 
     # --- whether something can be sent ---------------------------------------------------
 
@@ -256,32 +244,18 @@ class Replies:
         return False
 
     def _is_arriving_elsewhere(self) -> bool:
-        """Return True if another program receives the reply at the end of the active branch. An
-        own reply that has ended is about to be read again, or could not be.
+        """Return True if another program receives the reply at the end of the active branch. The
+        end of an own one could not be stored.
         """
         entries = self.core.state.entries
         last = entries[-1] if entries else None
         if last is None or last.status != "streaming":
             return False
-        return not self._exchanges.was_requested_here(last.message.id)
+        return not self.was_requested_here(last.message.id)
 
-    @reported(True)
-    async def _was_changed_externally(self) -> bool:
-        """Return True if another program changed this session; its branch is reloaded then."""
-        core = self.core
-        state = core.state
-        if state.session is None:
-            return False
-        stored = await core.active_store.sessions.get(state.session.session_id)
-        entries = core.state.entries
-        seen = entries[-1].message.id if entries else None
-        if stored is None or stored.head_id == seen:
-            return False
-        await self._active.reload_branch()
-        raise InputError(
-            "Another window has continued this conversation.",
-            advice="It is shown as it is now. Read it, and send again.",
-        )
+
+def _last_id(entries: Sequence[Entry]) -> str | None:
+    return entries[-1].message.id if entries else None
 
 
 def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:

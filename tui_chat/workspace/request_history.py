@@ -30,7 +30,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.request import RECORDED_SOURCES, RecordedRequest, RequestRecord, StoredRequest
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session, last_reply
-from tui_chat.request_recipe import Recipe, read_recipe, rebuilt_inputs, recipe_of, revisions_of
+from tui_chat.models.text import clean
+from tui_chat.request_recipe import read_recipe, rebuilt_inputs, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.core import WorkspaceCore, reported
@@ -129,16 +130,18 @@ class RequestHistory:
         self._stored: WeakKeyDictionary[Store, dict[str, str]] = WeakKeyDictionary()
         """Revisions that a store has: the hash in recipes, and the store's hash of each."""
 
-    async def recipe(
-        self, inputs: Inputs, *, prefill: bool = False, is_edited: bool = False
-    ) -> Recipe:
-        """Return a request's recipe, and store the revisions that it names. Raises StoreError."""
-        store = self.core.active_store
-        stored = self._stored.setdefault(store, {})
-        for name, (kind, text) in revisions_of(inputs).items():
-            if name not in stored:
-                stored[name] = await store.revisions.save(kind, text)
-        return recipe_of(inputs, prefill=prefill, is_edited=is_edited)
+    def new_revisions(self, inputs: Inputs) -> dict[str, tuple[str, str]]:
+        """Return kind and text of what a request's recipe names and the store of the active session
+        is not known to have, by the name. Call `note_stored` with it once it is stored.
+        """
+        stored = self._stored.get(self.core.active_store, {})
+        return {name: it for name, it in revisions_of(inputs).items() if name not in stored}
+
+    def note_stored(self, store: Store, revisions: Mapping[str, tuple[str, str]]) -> None:
+        """Note that a store has these revisions."""
+        names = self._stored.setdefault(store, {})
+        for name, (_, text) in revisions.items():
+            names[name] = sha256(clean(text).encode()).hexdigest()
 
     # --- use cases -----------------------------------------------------------------------
 

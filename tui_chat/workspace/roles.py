@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,9 @@ FIRST_ROLE = Role(
 _NO_ROLE = ""
 """Stands for no role in the list of the roles that were used last."""
 
+_RECENT = "roles_used"
+"""The name of the stored setting that holds the ids of the roles that were used last."""
+
 MAX_RECENT_ROLES = 50
 """Roles whose order of use is remembered; the others follow by name."""
 
@@ -51,6 +54,8 @@ class Roles:
     def __init__(self, core: WorkspaceCore, settings: SessionSetup) -> None:
         self.core = core
         self._settings = settings
+        self._recent: list[str] = []
+        """The ids of the roles that were used last, `_NO_ROLE` among them; the last one first."""
         self._files: dict[str, FileStamp] = {}
         """The role files by name, as they were imported last."""
 
@@ -76,7 +81,7 @@ class Roles:
         if role_id is None and not self.core.remembers:
             return None
         if role_id is None:
-            recent = await self._recent()
+            recent = self._recent
             enabled = [role for role in roles if role.status == "enabled"]
             if recent[:1] == [_NO_ROLE] or not enabled:
                 return None
@@ -93,11 +98,16 @@ class Roles:
             )
         return role
 
-    async def mark_used(self, role_id: str) -> None:
-        """Remember that a session was created with a role; empty for none. Raises StoreError."""
-        recent = [role_id, *(other for other in await self._recent() if other != role_id)]
-        await self.core.remember("roles_used", json.dumps(recent[:MAX_RECENT_ROLES]))
-        await self.refresh()
+    def settings_after_use(self, role_id: str) -> dict[str, str]:
+        """Return the setting that remembers that a session began with a role; empty for none."""
+        recent = [role_id, *(other for other in self._recent if other != role_id)]
+        return {_RECENT: json.dumps(recent[:MAX_RECENT_ROLES])}
+
+    def after_use(self, role_id: str) -> tuple[Role, ...]:
+        """Return the roles in their order once that is stored."""
+        if self.core.remembers:
+            self._recent = json.loads(self.settings_after_use(role_id)[_RECENT])
+        return self._in_order(self.core.state.roles)
 
     @reported(None)
     async def save(self, role: Role) -> Role | None:
@@ -192,16 +202,17 @@ class Roles:
 
     async def refresh(self) -> None:
         """Read the list of roles again. Raises StoreError."""
-        ranks = {role_id: rank for rank, role_id in enumerate(await self._recent())}
-        roles = await self.core.store.roles.list()
+        self._recent = await self._recalled(_RECENT, list) or []
+        self.core.update(roles=self._in_order(await self.core.store.roles.list()))
+
+    def _in_order(self, roles: Iterable[Role]) -> tuple[Role, ...]:
+        """Return roles by their last use, the disabled ones last."""
+        ranks = {role_id: rank for rank, role_id in enumerate(self._recent)}
 
         def order(role: Role) -> tuple[bool, int]:
             return role.status == "disabled", ranks.get(role.role_id, len(ranks))
 
-        self.core.update(roles=tuple(sorted(roles, key=order)))
-
-    async def _recent(self) -> list[str]:
-        return await self._recalled("roles_used", list) or []
+        return tuple(sorted(roles, key=order))
 
     async def import_changed_files(self) -> bool:
         """Import the role files that are new or changed; return True if there were any. Raises

@@ -11,7 +11,7 @@ from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import default_title, quoted_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged
-from tui_chat.workspace.exchanges import Exchanges
+from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.sessions import Sessions
 
@@ -27,7 +27,7 @@ class SessionOrganization:
     core: WorkspaceCore
     _sessions: Sessions
     _catalog: SessionCatalog
-    _exchanges: Exchanges
+    _replies: Replies
 
     @reported(None)
     async def rename(self, session_id: str, title: str) -> None:
@@ -132,7 +132,7 @@ class SessionOrganization:
         core = self.core
         ids = tuple(session_ids)
         for session_id in ids:
-            await self._exchanges.stop_in(session_id)
+            await self._replies.stop_in(session_id)
         deleted, state = self._summaries(ids), core.state
         active_id = state.session_id if state.session is not None else ""
         await core.store.sessions.delete(ids)

@@ -359,8 +359,6 @@ class WorkspaceState:
     """The ids of the sessions in which this program receives a reply."""
     partials: Mapping[str, PartialReply] = field(default_factory=dict[str, PartialReply])
     """The received parts of these replies, by reply id."""
-    begun_replies: frozenset[str] = frozenset()
-    """The ids of replies that have begun and are not part of `entries` yet."""
     followed: PartialReply | None = None
     """The received part of the active branch's last reply if another program receives it."""
     queues: Mapping[str, tuple[QueuedMessage, ...]] = field(
@@ -465,9 +463,9 @@ class WorkspaceState:
         return next((each for each in grown if self.is_on_branch(each.entry_id)), None)
 
     def is_on_branch(self, reply_id: str) -> bool:
-        """Return True if a streaming reply is, or is about to be, the end of the active branch."""
+        """Return True if a reply is the end of the active branch."""
         at_end = bool(self.entries) and self.entries[-1].message.id == reply_id
-        return self.session is not None and (at_end or reply_id in self.begun_replies)
+        return self.session is not None and at_end
 
     @property
     def foreign_reply(self) -> ForeignReply | None:

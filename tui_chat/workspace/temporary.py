@@ -16,7 +16,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.workspace.active_session import ActiveSession, quoted_title, session_title
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done
-from tui_chat.workspace.exchanges import Exchanges
+from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.session_catalog import SessionCatalog
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TemporarySession:
     core: WorkspaceCore
     _active: ActiveSession
     _catalog: SessionCatalog
-    _exchanges: Exchanges
+    _replies: Replies
 
     def __post_init__(self) -> None:
         self.ended: set[str] = set()
@@ -103,7 +103,7 @@ class TemporarySession:
         store, session_id = self.core.temporary_store, self.core.state.temporary_id
         if store is not None:
             self.ended.add(session_id)
-            await self._exchanges.stop_in(session_id)
+            await self._replies.stop_in(session_id)
             await self._close(store)
 
     async def _close(self, store: Store) -> None:

@@ -28,7 +28,7 @@ from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.workspace.active_session import TITLE_LENGTH, default_title, session_title
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, ReplySettled, WorkspaceEvent
+from tui_chat.workspace.events import BranchChanged, ReplySettled
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.side_requests import SideRequests
 
@@ -67,20 +67,17 @@ class Titles:
         self._tasks: set[asyncio.Task[None]] = set()
         self._asking: set[str] = set()
         """The ids of the sessions whose title is being asked for: first replies may be several."""
-        core.subscribe(self._follow_reply)
 
-    def _follow_reply(self, event: WorkspaceEvent) -> None:
+    def follow(self, event: ReplySettled) -> None:
         """Ask for the title of a session in the background, if this is its first reply."""
-        match event:
-            case ReplySettled(session_id, Entry(status="complete") as reply, _):
-                if self.core.state.config.title_model and session_id not in self._asking:
-                    self._asking.add(session_id)
-                    task = asyncio.create_task(self._title(session_id, reply))
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
-                    task.add_done_callback(lambda _: self._asking.discard(session_id))
-            case _:
-                pass
+        session_id, reply = event.session_id, event.entry
+        is_asked = not self.core.state.config.title_model or session_id in self._asking
+        if reply is not None and reply.status == "complete" and not is_asked:
+            self._asking.add(session_id)
+            task = asyncio.create_task(self._title(session_id, reply))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(lambda _: self._asking.discard(session_id))
 
     async def stop(self) -> None:
         """Stop what is being asked."""

@@ -29,8 +29,7 @@ from tui_chat.models.text import clean
 from tui_chat.models.tool import DECLINED, Tool
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, Done, ReplySettled, WorkspaceEvent
-from tui_chat.workspace.exchanges import Exchanges
+from tui_chat.workspace.events import BranchChanged, Done, ReplySettled
 from tui_chat.workspace.programs import content_digest
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import PendingToolCall, unanswered_calls
@@ -59,7 +58,6 @@ class Tools:
 
     core: WorkspaceCore
     _active: ActiveSession
-    _exchanges: Exchanges
     _replies: Replies
     _sources: ToolSources
     _grants: ToolGrants
@@ -77,10 +75,10 @@ class Tools:
 
         self._unattended: set[asyncio.Future[None]] = set()
         """The commands that run after replies which have ended."""
-        self.core.subscribe(self._follow_reply)
 
-    def _follow_reply(self, event: WorkspaceEvent) -> None:
-        if isinstance(event, ReplySettled) and event.continues and event.entry is not None:
+    def follow(self, event: ReplySettled) -> None:
+        """Run what is permitted of the calls of a reply that has ended."""
+        if event.continues and event.entry is not None and event.entry.message.tool_calls:
             runs = self.run_permitted(event.session_id, event.entry.message.id)
             unattended = asyncio.ensure_future(runs)
             self._unattended.add(unattended)
@@ -158,7 +156,7 @@ class Tools:
             if answer is None or not await self._store(session_id, entry_id, {index: answer}):
                 return False
         if scope != "call":
-            for reply_id in (entry_id, *self._exchanges.sent_to_targets):
+            for reply_id in (entry_id, *self._replies.sent_to_targets):
                 await self.run_permitted(session_id, reply_id)
         return True
 
@@ -227,7 +225,7 @@ class Tools:
     async def all_ended(self) -> None:
         """Wait until no reply arrives, and permitted commands and replies to them have ended."""
         while True:
-            await self._exchanges.all_ended()
+            await self._replies.all_ended()
             left = [work for work in self._unattended if not work.done()]
             if not left:
                 return
@@ -250,7 +248,7 @@ class Tools:
             if not core.state.is_active(session_id):
                 return
             entries = core.state.entries
-            if self._exchanges.target_of(entry_id) is not None:
+            if self._replies.target_of(entry_id) is not None:
                 entries = await self._branch_of(entry_id)
             pending = core.state.calls_at_end(entries)
             if not pending:
@@ -341,10 +339,12 @@ class Tools:
         core, store = self.core, self.core.store_of(session_id)
         async with self._storing:
             is_active = core.state.is_active(session_id)
+            before = core.state.entries
             if is_active:
                 entries = await self._branch_of(entry_id)
             else:
                 entries = await store.branches.path_to(entry_id, below=True)
+            is_shown = entries is before
             pending = unanswered_calls(entries)[1]
             if answers and pending.keys().isdisjoint(answers):
                 raise _not_pending()
@@ -364,8 +364,11 @@ class Tools:
                 entries = (*entries, entry)
             if not core.state.is_active(session_id):
                 return True  # the conversation goes on when the user is there to see it
-            await self._active.reload_branch()
-        target = self._exchanges.target_of(entry_id)
+            if is_shown and core.state.entries is before:
+                core.update(BranchChanged(), entries=entries)
+            else:
+                await self._active.reload_branch()
+        target = self._replies.target_of(entry_id)
         _, waiting = unanswered_calls(core.state.entries if target is None else entries)
         if waiting or not answers or not goes_on:
             return True

@@ -20,7 +20,6 @@ from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.configuration import Configuration
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.drafts import Drafts
-from tui_chat.workspace.exchanges import Exchanges
 from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.forecasts import Forecasts
 from tui_chat.workspace.import_export import ImportExport
@@ -89,22 +88,27 @@ class Workspace:
         self.configuration = Configuration(core, settings, read_config)
         self.roles = roles = Roles(core, settings)
         self.active = active = ActiveSession(core, requests, history, roles)
-        self.exchanges = exchanges = Exchanges(
-            core, requests, history, calibration, active, catalog, usage
+        self.replies = replies = Replies(
+            core, requests, history, calibration, active, catalog, usage, tool_sources
         )
-        self.replies = replies = Replies(core, requests, history, active, exchanges, tool_sources)
         self.cache_losses = CacheLosses(core, history, active, usage)
-        self.tools = tools = Tools(core, active, exchanges, replies, tool_sources, grants)
+        self.tools = tools = Tools(core, active, replies, tool_sources, grants)
         self.queue = MessageQueue(core, requests, replies)
-        self.temporary = temporary = TemporarySession(core, active, catalog, exchanges)
+        self.temporary = temporary = TemporarySession(core, active, catalog, replies)
         self.drafts = Drafts(core, temporary)
 
         # Which session is the active one, and what is done with it
         self.sessions = sessions = Sessions(
             core, active, catalog, settings, roles, tools, temporary
         )
-        self.organization = SessionOrganization(core, sessions, catalog, exchanges)
+        self.organization = SessionOrganization(core, sessions, catalog, replies)
         self.titles = titles = Titles(core, catalog, side_requests)
+        replies.followers = (
+            self.cache_losses.follow,
+            tools.follow,
+            self.queue.follow,
+            titles.follow,
+        )
         self.compaction = compaction = Compaction(
             core, requests, calibration, active, sessions, side_requests, usage
         )
@@ -185,7 +189,7 @@ class Workspace:
         try:
             await self.tools.stop_all()
             await self.tool_sources.close()
-            await self.exchanges.stop_all(for_good=True)
+            await self.replies.stop_all(for_good=True)
             await self.titles.stop()
             await self.cache_losses.finish()
             await self.queue.finish()

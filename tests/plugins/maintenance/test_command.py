@@ -55,7 +55,7 @@ class Database:
                         {}, b"{}",
                     ),
                 )  # fmt: skip
-                await store.replies.finish(
+                await store.replies.end(
                     exchange.reply.message.id,
                     message=Message("assistant", "ho"),
                     status="complete",

@@ -72,7 +72,7 @@ async def fill(path: Path) -> None:
             reply = exchange.reply.message.id
             await store.replies.flush(reply, Message("assistant", "part"))
             if number % 3:
-                await store.replies.finish(
+                await store.replies.end(
                     reply, message=Message("assistant", "done"), status="complete", seconds=2.0
                 )
             await store.drafts.save(session.session_id, f"draft {number}")

@@ -109,7 +109,7 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         assert (state.endpoint.name, state.effective_model) == ("loopback-anthropic", "echo")
         live = await app.workspace.replies.submit("and on")
         assert live
-        await app.workspace.exchanges.all_ended()
+        await app.workspace.replies.all_ended()
 
 
 async def test_a_slot_is_left_out_or_sent_to_alone(tmp_path: Path):

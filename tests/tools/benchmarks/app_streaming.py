@@ -147,7 +147,7 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
                 composer.text = ""
         tell_keys(keys)
         assert await sending
-        await workspace.exchanges.stop()
+        await workspace.replies.stop()
 
 
 def tell_tokens(samples: list[Sample]) -> None:

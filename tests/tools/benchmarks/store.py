@@ -184,7 +184,7 @@ async def writing(store: Store, session_id: str) -> None:
     show_ms("flush a growing reply, p95", p95(taken), 5)
     whole = Message("assistant", text * 100)
     show_ms(
-        "end it", await timed(lambda: store.replies.finish(reply, message=whole, status="complete"))
+        "end it", await timed(lambda: store.replies.end(reply, message=whole, status="complete"))
     )
 
 

@@ -91,7 +91,7 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(store: Store) -> No
         cost=Decimal("0.000001250"),
         priced="here, 2026-11-23",
     )
-    ended = await store.replies.finish(
+    stored = await store.replies.end(
         reply.id,
         message=replace(RICH, id="", timestamp=None),
         status="failed",
@@ -104,8 +104,8 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(store: Store) -> No
         cost=facts.cost,
         priced=facts.priced,
     )
-    assert ended == facts
-    assert (await store.branches.load(made.session_id))[-1] == ended
+    assert stored.entry == facts
+    assert (await store.branches.load(made.session_id))[-1] == facts
     with pytest.raises(StoreError):
         await store.replies.flush(reply.id, reply)
 
@@ -126,7 +126,8 @@ async def test_an_end_that_cannot_be_written_is_shown_and_written_later(
     reply = (await begin(store, session_id)).reply.message
     path.rename(path.with_name("elsewhere"))
     message = replace(reply, content="All.")
-    ended = await store.replies.finish(reply.id, message=message, status="failed", error="Cut.")
+    stored = await store.replies.end(reply.id, message=message, status="failed", error="Cut.")
+    ended = stored.entry
     assert (ended.message, ended.status, ended.error) == (message, "failed", "Cut.")
     assert "removed or replaced" in ended.unsaved
     assert (await store.branches.load(session_id))[-1] == ended
@@ -193,8 +194,8 @@ async def test_a_picture_of_a_growing_reply_is_written_once(store: Store) -> Non
         assert (await store.branches.load(made.session_id))[-1].message.parts == message.parts
     files = sum(each.stat().st_size for each in store.path.parent.iterdir())
     assert files < 4_000_000, "twenty pictures of a megabyte would be in the log"
-    entry = await store.replies.finish(reply_id, message=message, status="complete")
-    assert entry.message == message
+    stored = await store.replies.end(reply_id, message=message, status="complete")
+    assert stored.entry.message == message
     assert (await store.branches.load(made.session_id))[-1].message == message
 
 

@@ -596,7 +596,7 @@ async def test_whatever_becomes_of_a_message_only_what_is_there_is_found(
     await store.replies.flush(growing, make("badger"))
     assert await ids(store, "badger") == []
     for animal in ("badger", "otter"):
-        await store.replies.finish(growing, message=make(animal), status="complete")
+        await store.replies.end(growing, message=make(animal), status="complete")
     assert await ids(store, "badger") == []
     assert await ids(store, "otter") == [growing]
     await store.messages.delete("a")

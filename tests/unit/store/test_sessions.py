@@ -94,7 +94,7 @@ async def test_a_session_that_is_gone_has_no_rows_and_takes_none(store: Store) -
         store.messages.add(made.session_id, Message("user"), None),
         store.drafts.save(made.session_id, "x"),
         store.replies.flush(reply.id, reply),
-        store.replies.finish(reply.id, message=reply, status="complete"),
+        store.replies.end(reply.id, message=reply, status="complete"),
         begin(store, made.session_id),
     ):
         with pytest.raises(StoreError, match="no longer"):
@@ -164,7 +164,7 @@ async def test_the_status_is_that_of_the_newest_reply_on_the_active_branch(store
         return (await store.sessions.list())[0].status
 
     assert await status() == "streaming"
-    await store.replies.finish(reply.id, message=reply, status="stopped")
+    await store.replies.end(reply.id, message=reply, status="stopped")
     assert await status() == "stopped"
     tool = await store.messages.add(made.session_id, Message("tool"), reply.id)
     await store.messages.add(made.session_id, Message("user"), tool.message.id)

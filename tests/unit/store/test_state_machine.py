@@ -237,12 +237,12 @@ class StoreMachine(RuleBasedStateMachine):
         found = self.streaming()
         session_id, known, entry = found[which % len(found)]
         old = entry.message
-        ended = self.run(self.store.replies.finish(old.id, message=message, status=status))
+        ended = self.run(self.store.replies.end(old.id, message=message, status=status))
         expected = replace(
             message, id=old.id, timestamp=old.timestamp, pinned=old.pinned, muted=old.muted
         )
         known.entries[old.id] = replace(entry, message=expected, status=status)
-        assert ended == known.placed(old.id)
+        assert ended.entry == known.placed(old.id)
         self.top(session_id)
 
     @precondition(lambda self: self.messages())

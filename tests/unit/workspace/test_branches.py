@@ -97,7 +97,7 @@ async def test_an_arriving_reply_cannot_be_edited(make_workspace):
     reply = ids(workspace)[1]
     assert not await workspace.branches.edit(reply, "Something else.")
     assert "still arriving" in last_failure(heard)
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
     assert await workspace.branches.edit(reply, "Something else.")
     assert contents(workspace) == ["one", "Something else."]
@@ -224,7 +224,7 @@ async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):
     await workspace.branches.show_version(arriving, -1)
     assert workspace.state.partial is None, "it is not on the shown branch"
     assert workspace.state.is_streaming
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await heard.until(lambda: not workspace.state.is_streaming)
     await workspace.branches.show_version(ids(workspace)[-1], 1)
     assert ids(workspace)[-1] == arriving

@@ -123,7 +123,7 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
     assert [str(told.error) for told in heard.of(Failed)] == [
         "A reply is still arriving here, in another window."
     ] * 2
-    await other.replies.finish(reply_id, message=Message("assistant", "So."), status="complete")
+    await other.replies.end(reply_id, message=Message("assistant", "So."), status="complete")
     assert await workspace.external_changes.check() == CHECK_INTERVAL
     assert workspace.state.entries[-1].message.content == "So."
     assert workspace.state.entries[-1].status == "complete"

@@ -38,7 +38,7 @@ async def test_what_is_continued_is_stored_before_anything_arrives(make_workspac
             if entry.message.content:
                 break
     assert entry.message.content.startswith("The lamp goes out ")
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await settled(workspace, heard)
     entry = workspace.state.entries[-1]
     assert (entry.status, entry.siblings) == ("stopped", 2)

@@ -220,7 +220,7 @@ async def test_a_reply_that_is_arriving_is_not_muted(make_workspace):
     await heard.until(lambda: workspace.state.partial is not None)
     await workspace.mutes.toggle(ids(workspace)[-1])
     assert "still arriving" in last_failure(heard)
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
 
 
 async def test_a_muted_reply_can_be_continued(make_workspace):

@@ -26,7 +26,7 @@ async def test_the_user_message_is_stored_before_the_request_leaves(make_workspa
         ("assistant", "streaming"),
     ]
     assert stored[0].message.content == "precious words"
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
 
 
 async def test_opening_a_session_that_ends_with_a_user_message_sends_nothing(make_workspace):
@@ -83,7 +83,7 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
     assert [each.elapsed for each in worded] == sorted(each.elapsed for each in worded)
     about = [each.tokens for each in worded if not each.exact]
     assert about == sorted(about)
-    ended = workspace.exchanges.timing(workspace.state.entries[-1])
+    ended = workspace.replies.timing(workspace.state.entries[-1])
     usage = workspace.state.entries[-1].usage
     assert ended.exact
     assert ended.tokens == usage.output
@@ -93,7 +93,7 @@ async def test_timing_is_published_while_a_reply_streams_and_at_its_end(endpoint
 
     await workspace.close()
     workspace, _ = await make_workspace(endpoint.name, "lorem:max:200", PRICED)
-    later = workspace.exchanges.timing(workspace.state.entries[-1])
+    later = workspace.replies.timing(workspace.state.entries[-1])
     assert later == ended
 
 
@@ -126,7 +126,7 @@ async def test_a_reply_of_a_removed_endpoint_without_a_stored_cost_has_none(make
         cost=None,
         priced="",
     )
-    assert workspace.exchanges.timing(gone).cost is None
+    assert workspace.replies.timing(gone).cost is None
 
 
 async def test_the_state_names_streaming_sessions(make_workspace):
@@ -137,7 +137,7 @@ async def test_the_state_names_streaming_sessions(make_workspace):
     await workspace.sessions.new()
     assert await workspace.replies.submit("two")
     assert workspace.state.streaming_sessions == {first, workspace.state.session.session_id}
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await heard.until(lambda: workspace.state.streaming_sessions == {first})
 
 
@@ -153,11 +153,11 @@ async def test_the_cost_is_stored_with_the_reply_and_later_prices_do_not_change_
     )
     workspace, _ = await make_workspace(PRICED[0].name, "echo", dearer)
     assert workspace.state.entries[-1] == entry
-    assert workspace.exchanges.timing(entry).cost == entry.cost
+    assert workspace.replies.timing(entry).cost == entry.cost
 
 
 async def test_a_model_without_prices_has_no_cost(make_workspace):
     workspace, _ = await make_workspace(LOOPBACKS[0].name, "echo", LOOPBACKS, sent=["go"])
     entry = workspace.state.entries[-1]
     assert (entry.cost, entry.priced) == (None, "")
-    assert workspace.exchanges.timing(entry).cost is None
+    assert workspace.replies.timing(entry).cost is None

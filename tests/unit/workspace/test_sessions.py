@@ -16,7 +16,7 @@ from tui_chat.models.message import Part
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
 from tui_chat.store.branches import BranchStore
-from tui_chat.store.requests import RequestStore
+from tui_chat.store.replies import ReplyStore
 from tui_chat.workspace import session_catalog, sessions
 from tui_chat.workspace.active_session import session_title
 from tui_chat.workspace.events import BranchEndLoaded, Done
@@ -187,7 +187,7 @@ async def test_a_background_reply_marks_its_session_unread(make_workspace):
     assert await workspace.replies.submit("go")
     session_id = workspace.state.session_id
     await workspace.sessions.new()
-    await workspace.exchanges.stop_in(session_id)
+    await workspace.replies.stop_in(session_id)
     await heard.until(lambda: any(each.unread for each in workspace.state.sessions))
     await workspace.sessions.open(session_id)
     assert not listed(workspace, session_id).unread
@@ -261,47 +261,31 @@ async def test_at_start_up_the_top_of_the_list_is_loaded_first(make_workspace, m
     assert [each.session_id for each in again.state.sessions] == everything
 
 
-async def test_a_branch_that_is_read_late_is_not_shown_in_the_next_new_chat(
+async def test_the_end_of_a_reply_is_not_shown_in_a_chat_that_was_opened_meanwhile(
     make_workspace, monkeypatch: pytest.MonkeyPatch
 ):
-    """The first reply ends while the branch is first read, so it is read twice, both times after
-    an empty one. The second reading goes on when a new chat, which is empty as well, is open.
-    """
     workspace, heard = await make_workspace()
-    load, source = BranchStore.load, RequestStore.source
-    first, second = asyncio.Event(), asyncio.Event()
-    is_waiting = asyncio.Event()
-    loads: list[str] = []
-    sources: list[str] = []
+    end, is_ending, goes_on = ReplyStore.end, asyncio.Event(), asyncio.Event()
 
-    async def loads_late(self: BranchStore, session_id: str, **more: Any):
-        loads.append(session_id)
-        if len(loads) == 1:
-            await first.wait()
-        return await load(self, session_id, **more)
+    async def end_late(self: ReplyStore, entry_id: str, **more: Any):
+        stored = await end(self, entry_id, **more)
+        is_ending.set()
+        await goes_on.wait()
+        return stored
 
-    async def finds_late(self: RequestStore, entry_id: str):
-        sources.append(entry_id)
-        if len(sources) == 1:
-            is_waiting.set()
-            await second.wait()
-        return await source(self, entry_id)
-
-    monkeypatch.setattr(BranchStore, "load", loads_late)
-    monkeypatch.setattr(RequestStore, "source", finds_late)
-    sending = asyncio.create_task(workspace.replies.submit("old"))
-    await is_waiting.wait()
-    first.set()
-    assert await sending
+    monkeypatch.setattr(ReplyStore, "end", end_late)
+    assert await workspace.replies.submit("old")
+    await is_ending.wait()
     old = workspace.state.session_id
     await workspace.sessions.new()
-    second.set()
+    goes_on.set()
     await workspace.tools.all_ended()
     assert workspace.state.entries == ()
     await say(workspace, heard, "new")
     assert contents(workspace) == ["new", "new"]
-    stored = await load(workspace.store.branches, old)
-    assert [entry.message.content for entry in stored] == ["old", "old"]
+    await workspace.sessions.open(old)
+    assert contents(workspace) == ["old", "old"]
+    assert not any(summary.unread for summary in workspace.state.sessions)
 
 
 @each_row(

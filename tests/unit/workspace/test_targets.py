@@ -140,9 +140,9 @@ async def test_one_failing_target_leaves_the_others_and_one_is_stopped_alone(mak
     models = ("flaky-500", "flaky-stall", "echo", "flaky-stall")
     targets = [Target("loopback", model) for model in models]
     replies = await workspace.replies.submit_to(slots_of(workspace, *targets), "one")
-    await workspace.exchanges.stop_reply(replies[1])
+    await workspace.replies.stop_reply(replies[1])
     assert workspace.state.is_streaming
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await workspace.tools.all_ended()
     ended = [(await branch(workspace, reply_id))[-1].status for reply_id in replies]
     assert (ended[0], ended[1], ended[3]) == ("failed", "stopped", "stopped")
@@ -155,7 +155,7 @@ async def test_a_branch_whose_reply_is_arriving_takes_no_message(make_workspace)
     slot = Slot(stalls, await branch(workspace, reply_id))
     assert await workspace.replies.submit_to((slot,), "two") == ()
     assert "still arriving" in last_failure(heard)
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
 
 
 async def test_a_target_that_cannot_be_used_sends_nothing(make_workspace):
@@ -217,7 +217,7 @@ async def test_a_result_comes_to_the_branch_of_its_call(make_workspace):
     (call,) = workspace.state.calls_at_end(await branch(workspace, replies[0]))
     running = asyncio.create_task(workspace.tools.run(call.entry_id, call.index))
     await asyncio.sleep(0)
-    workspace.exchanges.forget_targets()
+    workspace.replies.forget_targets()
     await workspace.branches.show(replies[1])
     assert await running
     ended = await branch(workspace, replies[0])

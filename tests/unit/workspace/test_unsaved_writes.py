@@ -166,7 +166,7 @@ async def test_closing_reports_what_could_not_be_written(make_workspace, disk):
 async def test_a_stopped_reply_stays_in_memory(make_workspace, disk, tmp_path):
     workspace, heard = await replying(make_workspace)
     disk.fault = FULL
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
     await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
     assert workspace.state.entries[-1].unsaved
     disk.fault = None
@@ -206,7 +206,7 @@ async def test_the_text_of_an_arriving_reply_is_flushed_later(make_workspace, di
     with closing(sqlite3.connect(tmp_path / "chat.db")) as connection:
         (count,) = connection.execute("SELECT count(*) FROM reply_changes").fetchone()
     assert count > 0
-    await workspace.exchanges.stop()
+    await workspace.replies.stop()
 
 
 async def test_a_draft_stays_in_memory_and_is_written_later(make_workspace, disk, tmp_path):
@@ -265,10 +265,11 @@ async def test_a_reply_stopped_while_its_message_is_stored(make_workspace, disk,
     began, goes_on = asyncio.Event(), asyncio.Event()
 
     async def wait_once() -> None:
-        if workspace.state.streaming_sessions and not began.is_set():
+        if not began.is_set():
             began.set()
             await goes_on.wait()
 
+    await workspace.usage.prices()  # nothing else is written before the message
     disk.before = wait_once
     submitting = asyncio.create_task(workspace.replies.submit("go"))
     await began.wait()

@@ -87,7 +87,7 @@ class Panel:
             PanelSlot(number, target, entries, f"{number} {_name(target, targets)}")
             for number, target in enumerate(targets, 1)
         ]
-        self.timing_of = workspace.exchanges.timing
+        self.timing_of = workspace.replies.timing
         """Returns the timing of a reply that has ended."""
         self._unsubscribe = workspace.subscribe(self._follow)
         self._is_closed = False
@@ -240,7 +240,7 @@ class Panel:
             stopped = self._workspace.tools.stop(slot.entries) or stopped
             if slot.is_arriving:
                 stopped = True
-                await self._workspace.exchanges.stop_reply(slot.entries[-1].message.id)
+                await self._workspace.replies.stop_reply(slot.entries[-1].message.id)
         return stopped
 
     async def keep(self, kept: PanelSlot) -> None:
@@ -267,7 +267,7 @@ class Panel:
     async def leave(self, shown: PanelSlot) -> None:
         """End the panel, with the branch of a slot as the active one."""
         self.close()
-        self._workspace.exchanges.forget_targets()
+        self._workspace.replies.forget_targets()
         if shown.reply_id:
             with self._workspace.reporting():
                 await self._workspace.branches.show(shown.entries[-1].message.id)

@@ -278,7 +278,7 @@ class SessionWriter:
         if known is not None:
             known.children.setdefault(stored.parent_id, []).append(message)
         try:
-            await self._store.replies.finish(
+            await self._store.replies.end(
                 stored.entry_id,
                 message=message,
                 status=recorded.status,

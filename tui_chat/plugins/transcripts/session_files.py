@@ -227,7 +227,7 @@ class SessionFiles:
                 raise InputError(f"{file.path} was not read to its end.")
             for changed in self._changed(session.transcript):
                 status = "interrupted" if changed.status == "streaming" else changed.status
-                await store.replies.finish(
+                await store.replies.end(
                     changed.message.id,
                     message=changed.message,
                     status=status,

@@ -43,7 +43,7 @@ async def add_call(
     reply = begun.reply.message.id
     if is_held:
         return reply
-    await store.replies.finish(
+    await store.replies.end(
         reply,
         message=Message("assistant", f"Reply of {session_id}"),
         status="complete",

@@ -28,6 +28,11 @@ FOLDER = Path(__file__).parent
 LONG = "".join(f"{number} 数字 wörter 😀 " for number in range(1500))
 
 
+def ending(store: Store):
+    """Return what ends a reply; it was called otherwise until version 20."""
+    return getattr(store.replies, "end", None) or store.replies.finish
+
+
 async def fill(path: Path) -> None:
     numbers, seconds = itertools.count(1), itertools.count(1_700_000_000)
 
@@ -61,7 +66,7 @@ async def fill(path: Path) -> None:
                 b"{}", "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
             ),
         )  # fmt: skip
-        asked = await store.replies.finish(
+        await ending(store)(
             exchange.reply.message.id,
             message=Message(
                 "assistant", "",
@@ -73,7 +78,7 @@ async def fill(path: Path) -> None:
             status="complete", usage=Usage(input=10, output=20), finish="tool_use", seconds=1.5,
         )  # fmt: skip
     answer = await store.messages.add(
-        plain.session_id, Message("tool", "rain", tool_call_id="b"), asked.message.id
+        plain.session_id, Message("tool", "rain", tool_call_id="b"), exchange.reply.message.id
     )
     for status in ("failed", "stopped", None):
         exchange = await store.replies.begin(
@@ -84,7 +89,7 @@ async def fill(path: Path) -> None:
         await store.replies.flush(reply, Message("assistant", "It will "))
         await store.replies.flush(reply, Message("assistant", "It will be " + LONG))
         if status:
-            await store.replies.finish(
+            await ending(store)(
                 reply, message=Message("assistant", "It will"), status=status, error="e", advice="a"
             )
     report = Part("file", "text/plain", text="quarterly figures", name="report.txt")

@@ -197,7 +197,7 @@ class ChatArea(Area):
                 self.context.key_labels,
                 () if entries else self._recent_sessions(),
             ),
-            workspace.exchanges.timing,
+            workspace.replies.timing,
             session_id=session.session_id if session else None,
             is_part=is_part,
             elsewhere=not state.is_streaming,
@@ -377,7 +377,7 @@ class ChatArea(Area):
                 workspace.tool_sources.stop_waiting()
             if state.is_streaming or any(call.is_running for call in state.pending_calls):
                 if stops and not workspace.tools.stop():
-                    await workspace.exchanges.stop()
+                    await workspace.replies.stop()
             elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
                 workspace.live_request.return_to_live()
         self.pane.focus()

@@ -59,7 +59,7 @@ class ToolCallArea(Area):
         changes = ""
         if before is not None and call.tool is not None:
             changes = definition_changes(before, call.tool.definition)
-        is_old = not self.workspace.exchanges.was_requested_here(call.entry_id)
+        is_old = not self.workspace.replies.was_requested_here(call.entry_id)
         return WaitingCall(
             call.entry_id, call.index, call.call, call.tool, self.where, is_old, changes
         )

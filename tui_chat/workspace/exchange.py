@@ -1,0 +1,128 @@
+"""Exchanges: a user's message and the request that leaves with it, until its reply has ended.
+
+What a store returned for one is what the state takes over: nothing is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tui_chat.compose import Composed
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.message import Message
+from tui_chat.models.request import Begun
+from tui_chat.models.request_edit import RequestEdit, edits_after
+from tui_chat.models.session import Entry, SessionSummary
+from tui_chat.send import FinishedReply
+from tui_chat.workspace.state import LastSent, WorkspaceState
+from tui_chat.workspace.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A composed request and where its reply belongs."""
+
+    composed: Composed
+    parent_id: str | None
+    """What `user` follows or, without one, what the reply follows."""
+    user: Message | None = None
+    """The message that is sent, with its id; None for another reply to a stored one."""
+    begin_with: str = ""
+    """The text that the reply continues, and begins with."""
+    target: Target | None = None
+    """None for the session's own choice."""
+    before: tuple[Entry, ...] = ()
+    """The branch that it continues, if that is another one than the active branch."""
+
+    @property
+    def sent_edits(self) -> tuple[RequestEdit, ...]:
+        """The edits by hand that changed the request."""
+        return self.composed.edited.applied if self.composed.edited is not None else ()
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A request that was sent, while its reply arrives."""
+
+    session_id: str
+    composed: Composed
+    target: Target | None
+    """None for the session's own choice."""
+    reply_id: str = ""
+    """Empty until the reply is stored."""
+    end: FinishedReply | None = None
+    """The reply as it ended; None until then, and if its end could not be stored."""
+    before: LastSent | None = None
+    """The request of the session that the endpoint accepted before this one, if that is known."""
+
+
+def edits_after_all(
+    edits: tuple[RequestEdit, ...], requests: Iterable[Outgoing]
+) -> tuple[RequestEdit, ...]:
+    """Return a session's edits by hand after these requests have left."""
+    for request in requests:
+        answered = request.user.id if request.user is not None else request.parent_id or ""
+        edits = edits_after(
+            edits,
+            sent=request.sent_edits,
+            answered=answered,
+            is_one_of_several=request.target is not None,
+        )
+    return edits
+
+
+def changes_when_begun(
+    state: WorkspaceState, begun: Begun, requests: tuple[Outgoing, ...], draft: str
+) -> dict[str, Any]:
+    """Return the fields of the state that change once exchanges of the active session are stored.
+    The servers' prompts in the draft are forgotten: next time its words may be the user's own.
+    """
+    entries = list(state.entries)
+    for request, stored in zip(requests, begun.exchanges, strict=True):
+        entries += [*request.before, *filter(None, (stored.user, stored.reply))]
+    return {
+        "session": begun.session or state.session,
+        "entries": _branch_to(begun.exchanges[-1].reply, entries),
+        "edits": edits_after_all(state.edits, requests),
+        "request": state.request.with_foreign(None),
+        "inserted_prompts": tuple(
+            each
+            for each in state.inserted_prompts
+            if each[0] != state.session_id or each[1] not in draft
+        ),
+    }
+
+
+def _branch_to(last: Entry, known: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return the branch that an entry ends, first message first."""
+    by_id = {entry.message.id: entry for entry in known}
+    path = [last]
+    while (parent := by_id.get(path[-1].parent_id or "")) is not None:
+        path.append(parent)
+    return tuple(reversed(path))
+
+
+def with_entry(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
+    """Return a branch with a newer form of one of its entries; the same object without it."""
+    for index in range(len(entries) - 1, -1, -1):
+        if entries[index].message.id == entry.message.id:
+            return (*entries[:index], entry, *entries[index + 1 :])
+    return entries
+
+
+def with_summary(
+    sessions: tuple[SessionSummary, ...], summary: SessionSummary
+) -> tuple[SessionSummary, ...]:
+    """Return the list with a session that something has just happened in: it is on top."""
+    return (summary, *(each for each in sessions if each.session_id != summary.session_id))
+
+
+def with_status(
+    sessions: tuple[SessionSummary, ...], session_id: str, entry: Entry
+) -> tuple[SessionSummary, ...]:
+    """Return the list with the status of a session whose reply ended and is not stored."""
+    return tuple(
+        each._replace(status=entry.status) if each.session_id == session_id else each
+        for each in sessions
+    )
