@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from time import time
 
@@ -61,6 +63,13 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
             assert page.ws.close_code == 1000
 
 
+def has_kept(folder: Path, draft: str) -> bool:
+    """True if the draft of a new chat is stored."""
+    with closing(sqlite3.connect(database_file(folder), timeout=30)) as connection:
+        rows = connection.execute("SELECT value FROM settings WHERE key = 'draft'")
+        return (draft,) in rows.fetchall()
+
+
 async def test_an_app_ends_some_time_after_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -71,6 +80,9 @@ async def test_an_app_ends_some_time_after_its_page(
             await page.until("New session")
             await page.type("kept words")
             await page.until("kept words")
+        async with asyncio.timeout(60):
+            while not has_kept(tmp_path, "kept words"):  # noqa: ASYNC110 - a row of a database
+                await asyncio.sleep(0.05)
         async with visitor.page() as page:
             await page.until("kept words")  # of another app, from the database
             assert "\x1b[?1049h" in page.drawn
