@@ -220,6 +220,7 @@ async def say(pilot: Pilot[None], text: str) -> None:
     """Type a message and send it; wait until the reply has ended."""
     app = pilot.app
     assert isinstance(app, TuiChat)
+    await until(pilot, lambda: app.chat.drafts.is_active, "the session is not open")
     app.query_one(Composer).text = text
     await pilot.press("enter")
     await replied(pilot)

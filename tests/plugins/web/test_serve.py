@@ -65,6 +65,8 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
 
 def has_kept(folder: Path, draft: str) -> bool:
     """True if the draft of a new chat is stored."""
+    if not database_file(folder).exists():
+        return False
     with closing(sqlite3.connect(database_file(folder), timeout=30)) as connection:
         rows = connection.execute("SELECT value FROM settings WHERE key = 'draft'")
         return (draft,) in rows.fetchall()
