@@ -78,10 +78,19 @@ class Page:
         """Read until the words were drawn."""
         async with asyncio.timeout(seconds):
             while words not in self.text:
-                message = await self.ws.receive()
-                assert message.type is aiohttp.WSMsgType.BINARY, (message, self.text[-500:])
-                self.drawn += message.data.decode()
-                self.text += without_escapes(message.data.decode())
+                await self._read()
+
+    async def until_sent(self, sequence: str, seconds: float = 60) -> None:
+        """Read until an escape sequence was sent: the app may still draw what was typed before."""
+        async with asyncio.timeout(seconds):
+            while sequence not in self.drawn:
+                await self._read()
+
+    async def _read(self) -> None:
+        message = await self.ws.receive()
+        assert message.type is aiohttp.WSMsgType.BINARY, (message, self.text[-500:])
+        self.drawn += message.data.decode()
+        self.text += without_escapes(message.data.decode())
 
     async def type(self, keys: str) -> None:
         await self.ws.send_json(["stdin", keys])

@@ -54,9 +54,8 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
         async with visitor.page() as page:
             await page.ws.send_json(["resize", {"width": 80, "height": 24}])
             await page.until("an unsent draft")
-            assert "\x1b]11;#" in page.drawn
-            assert "\x1b[?1049h" in page.drawn
-            assert "\x1b[?1003h" in page.drawn
+            for sequence in ("\x1b]11;#", "\x1b[?1049h", "\x1b[?1003h"):
+                await page.until_sent(sequence)
             await page.type("\x11")  # Ctrl+Q
             async for _ in page.ws:
                 pass
@@ -87,7 +86,7 @@ async def test_an_app_ends_some_time_after_its_page(
                 await asyncio.sleep(0.05)
         async with visitor.page() as page:
             await page.until("kept words")  # of another app, from the database
-            assert "\x1b[?1049h" in page.drawn
+            await page.until_sent("\x1b[?1049h")
 
 
 async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -110,7 +109,8 @@ async def test_a_message_that_no_page_sends_closes_the_page(monkeypatch: pytest.
     messages = ["{", "[]", "1", '["stdin"]', '["stdin", 1]', '["resize", {}]', '["quit"]',
                 '["resize", {"width": "a", "height": 1}]', '["download", "x"]',
                 '{"type": "quit"}']  # fmt: skip
-    async with visiting("exec cat > /dev/null") as visitor:
+    # Its standard output must stay open: an app that closes it has ended, and so has its page.
+    async with visiting("exec cat >&2") as visitor:
         await visitor.sign_in()
         for message in messages:
             async with visitor.page() as page:
