@@ -27,8 +27,10 @@ Point = Literal[
     "lorebook reader",
     "macro",
     "Markdown rule",
+    "origin",
     "preset reader",
     "recording reader",
+    "request form",
     "rescue",
     "tool source",
 ]
@@ -154,14 +156,18 @@ class Part:
     - builder: a function like `context.builder:build_context`, which presets choose by its name;
       about: `rules` and `policies`, import paths of a function that returns the `BuilderRules` of a
       preset and of its `BuilderPolicies`; `preset_keys`, the keys of files that only it reads;
-      `kinds`, its `RequestKind`s; `adds_texts`, true if it builds all requests with texts
+      `kinds`, its `RequestKind`s; `prepare`, the path of a function that returns `Inputs` with what
+      follows from their history; `adds_texts`, true if it builds all requests with texts
       that the core does not send: cards, lore, notes and scripts
     - editing mode: a class like `ui.areas.chat.editing_mode:EditingMode`, chosen by its name
     - listener: a coroutine function of the `Workspace` and an event, whose class is the name
     - macro: a tuple of `context.macros.expansion:Declaration`, which all presets have
     - Markdown rule: a function that adds rules to the `MarkdownIt` which parses messages; tokens
       of its own are of the type `added` within a line, and `added_block`
+    - origin: a coroutine function of the app and an `Origin`, which goes to where a text of the
+      plugin is kept and returns True, or returns False for another's
     - recording reader: a `RecordingReader`
+    - request form: a function of a `Composed`, whose result `build --show NAME` prints as JSON
     - rescue: a function like `plugins.maintenance.salvage:rescue`; what it returns is printed
     - tool source: a `workspace.tool_sources:OpenSources`
     - preset, card, lorebook reader: `PresetFiles`, `CardFiles`, `LoreForm` of

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.app import make_app, opened, say, settle, until, workspace_of
-from tui_chat.context.lorebooks.keys import KeyIndex, KeyNumbers
+from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, KeyNumbers
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer

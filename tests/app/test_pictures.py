@@ -294,7 +294,7 @@ async def test_the_users_files(album: Album, tmp_path: Path):
         app = await opened(pilot)
         await workspace_of(app).settings.set_lorebooks(("coast",))
         await workspace_of(app).settings.set_profile("ada")
-        await ask(pilot, action="presets.choose_lorebooks")
+        await ask(pilot, action="plugins.lorebooks")
         await pilot.press("enter")
         await until(pilot, lambda: type(app.screen).__name__ == "EntriesDialog")
         await settle(pilot)

@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from tests.support.app import make_app, opened, rows_shown, say, settle, until
 from tests.support.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
+from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.origins import OriginStatus
-from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.areas.presets.pane import PresetPane
 
 MESSAGES: list[dict[str, object]] = [

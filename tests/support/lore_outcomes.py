@@ -7,12 +7,12 @@ from typing import Any
 
 from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.lorebooks.explanation import LoreExplanation, LoreOutcome
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import LoreRules
+from tui_chat.plugins.sillytavern.lore.explanation import LoreExplanation, LoreOutcome
 from tui_chat.tokens import counter_for
 
 NO_POLICIES: Mapping[str, Any] = {}

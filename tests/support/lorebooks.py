@@ -7,18 +7,18 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
-from tui_chat.library.lorebook_edits import (
+from tui_chat.models.boundary import camel_case
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.plugins.sillytavern.lore.edits import (
     LorebookFile,
     change_entry,
     merge_entry,
 )
-from tui_chat.library.lorebook_fields import (
+from tui_chat.plugins.sillytavern.lore.fields import (
     entry_fields,
     entry_values,
     typed_entry,
 )
-from tui_chat.models.boundary import camel_case
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 
 def lorebook_text(book: Lorebook) -> str:

@@ -46,7 +46,7 @@ from tui_chat.cli.question import (
     request_choices,
     require_consistent,
 )
-from tui_chat.cli.request_json import envelope_json, lore_json
+from tui_chat.cli.request_json import envelope_json
 from tui_chat.cli.workspace import (
     Choices,
     choose,
@@ -61,9 +61,10 @@ from tui_chat.cli.workspace import (
 from tui_chat.compose import Composed, compose
 from tui_chat.config import Config, standard_endpoint
 from tui_chat.context import Inputs
+from tui_chat.context.builders import prepared
 from tui_chat.context.generation import of_kind
-from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.errors import InputError
+from tui_chat.hooks import load_named, parts
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
 from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
@@ -84,6 +85,10 @@ from tui_chat.workspace.attachments import stored_attachment
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
     from tui_chat.workspace.workspace import Workspace
+
+
+_ADDED_FORMS = tuple(form.name for _, form in parts("request form"))
+"""What plugins print of a request, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +193,11 @@ class BuildOptions:
 )
 @click.option(
     "--show",
-    type=click.Choice(["payload", "envelope", "request", "curl", "lore"]),
+    type=click.Choice(["payload", "envelope", "request", "curl", *_ADDED_FORMS]),
     default="payload",
     show_default=True,
-    help="The exact body; the turns with their origins; the whole request; a curl command; why "
-    "each lore entry is active or not, in every turn.",
+    help="The exact body; the turns with their origins; the whole request; a curl command; or "
+    "what a plugin says of it.",
 )
 @click.pass_obj
 def build(
@@ -352,7 +357,7 @@ def _with_options(inputs: Inputs, question: Question, options: BuildOptions) -> 
         changes["context_limit"] = options.context_limit
     if options.reply_reserve is not None:
         changes["reply_reserve"] = options.reply_reserve
-    return with_lore_timers(replace(inputs, **changes))
+    return prepared(replace(inputs, **changes))
 
 
 def _file(name: str | None) -> Path | None:
@@ -427,12 +432,12 @@ def _show(composed: Composed, what: str) -> None:
     match what:
         case "envelope":
             write_json(envelope_json(composed))
-        case "lore":
-            write_json(lore_json(composed))
         case "request":
             write_request(as_http(composed))
         case "curl":
             write_request(as_curl(composed))
-        case _:
+        case "payload":
             write_body(composed.payload.body)
+        case _:
+            write_json(load_named("request form", what)(composed))
     write_notes(composed.notes if what in ("payload", "request", "curl") else ())

@@ -1,15 +1,13 @@
-"""A composed request as JSON: `build --show envelope` and `lore`, and what the tap prints."""
+"""A composed request as JSON: `build --show envelope`, and what the tap prints."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.analysis.settings_report import parameter_json, set_parameters
 from tui_chat.analysis.token_shares import Share, token_shares
 from tui_chat.compose import Composed
 from tui_chat.models.envelope import ChatEnvelope, Dropped, Note, Turn
-from tui_chat.models.lorebook import EntryState
 from tui_chat.models.text import Origin, OriginKind
 
 
@@ -39,38 +37,6 @@ def _dropped_json(dropped: Dropped) -> dict[str, Any]:
         "preview": dropped.preview,
         "tokens": dropped.tokens,
         "origin": origin_json(dropped.origin),
-    }
-
-
-def lore_json(composed: Composed) -> dict[str, Any]:
-    """Return `{"entries", "turns"}`: the outcome of each lore entry, and each turn's entries."""
-    if composed.inputs is None:
-        return {"entries": [], "turns": []}
-    table = LoreTable(composed.inputs)
-    newest = table.turns - 1
-    outcomes = [table.outcome(newest, number) for number in range(len(table.entries))]
-    names = [{"book": outcome.book, "entry": outcome.entry} for outcome in outcomes]
-
-    def turn_json(turn: int) -> dict[str, Any]:
-        reply = table.column(turn).reply
-        return {
-            "reply": reply.id if reply is not None else None,
-            "active": [names[entry] for entry in table.with_state(turn, EntryState.ACTIVE)],
-            "held_back": [names[entry] for entry in table.with_state(turn, EntryState.HELD_BACK)],
-        }
-
-    return {
-        "entries": [
-            {
-                **name,
-                "name": outcome.name,
-                "state": outcome.state.name.lower(),
-                "sentence": outcome.sentence,
-                "message": outcome.message_id or None,
-            }
-            for name, outcome in zip(names, outcomes, strict=True)
-        ],
-        "turns": [turn_json(turn) for turn in range(table.turns)],
     }
 
 

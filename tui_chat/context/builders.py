@@ -16,7 +16,7 @@ from tui_chat.context.inputs import Inputs
 from tui_chat.context.parameters import parameters
 from tui_chat.context.rules import load_rules
 from tui_chat.errors import InputError
-from tui_chat.hooks import load_named, parts_at
+from tui_chat.hooks import load_named, load_part, parts_at
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.generation import side_kind
 from tui_chat.models.preset import FIRST_BUILDER
@@ -48,6 +48,16 @@ def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     )
     note = Note(Level.WARNING, "texts-not-sent", sentence)
     return replace(envelope, notes=(*envelope.notes, note))
+
+
+def prepared(inputs: Inputs) -> Inputs:
+    """Return inputs with what the builders of plugins add that follows from their history. Raises
+    InputError.
+    """
+    for plugin, builder in parts_at("builder"):
+        if path := builder.about.get("prepare"):
+            inputs = load_part(plugin, path)(inputs)
+    return inputs
 
 
 def _needed_builder(inputs: Inputs) -> str:

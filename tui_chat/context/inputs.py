@@ -29,8 +29,6 @@ from tui_chat.models.role import Profile, Role
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
-    NO_LORE_RULES,
-    LoreRules,
     Settings,
     setting_values,
 )
@@ -151,25 +149,6 @@ class Inputs:
         return self.first("reply_start") or ""
 
     @property
-    def lore_rules(self) -> LoreRules:
-        """How lorebooks are searched: as a setting says, else by the rules of the builder."""
-        rules: LoreRules = self.first("lore") or self.rules.lore.defaults
-        count = len(self.lorebooks)
-        if rules.tiers and len(rules.tiers) != count:  # books were added or taken away since
-            last = rules.tiers[-1:]
-            return replace(rules, tiers=(rules.tiers + last * count)[:count])
-        role = self.active_role
-        own = role.character.book if role is not None and role.character is not None else None
-        if self.rules.lore.card_book_last and own is not None and not rules.tiers and count > 1:
-            return replace(rules, tiers=tuple(int(book == own) for book in self.lorebooks))
-        return rules
-
-    @property
-    def searched_lorebooks(self) -> tuple[Lorebook, ...]:
-        """The lorebooks with what a setting says of their search."""
-        return _with_rules(self.lorebooks, self.first("lore") or NO_LORE_RULES)
-
-    @property
     def global_variables(self) -> Mapping[str, str]:
         """The variables for `{{getglobalvar::name}}`: those of a setting, else of the chat."""
         found: Mapping[str, str] | None = self.first("global_variables")
@@ -188,25 +167,6 @@ class Inputs:
         set_names = (settings.char_name for settings, _ in self.setting_places)
         by_role = self.role.name if self.role is not None else ""
         return next(filter(None, set_names), by_role or "Assistant")
-
-
-_MANY_STEPS = 1_000
-"""Stands for no limit of searches."""
-
-
-@recent_memo()
-def _with_rules(books: tuple[Lorebook, ...], rules: LoreRules) -> tuple[Lorebook, ...]:
-    """Return the books with the search rules; the same objects where these change nothing."""
-    steps = rules.max_recursion_steps
-    changes: dict[str, Any] = {
-        "scan_depth": rules.scan_depth,
-        "recursive": rules.recursive,
-        "max_recursion": None if steps is None else steps - 1 if steps else _MANY_STEPS,
-        "case_sensitive": rules.case_sensitive,
-        "whole_words": rules.match_whole_words,
-    }
-    changes = {name: value for name, value in changes.items() if value is not None}
-    return tuple(replace(book, **changes) for book in books) if changes else books
 
 
 @recent_memo()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
 from tui_chat.errors import InputError
 from tui_chat.hooks import failed, load_part, parts
 from tui_chat.lazy_dataclass import dataclass
@@ -29,8 +28,6 @@ class BuilderRules:
     that macro."""
     depth_roles: tuple[MessageRole, ...] = ()
     """The order of roles at one depth and order; empty if only the list's order counts."""
-    lore: LoreDialect = CORE_LORE
-    """Where lore goes, what is searched for its keys, and how entries activate others."""
     continues_user: bool = False
     """True if the user's last message can be continued, too."""
     continue_prefill: bool | None = None

@@ -185,13 +185,12 @@ _ALIASES = {
     "preset-files": "sillytavern, import preset, export preset, chat completion preset",
     "preset-add": (
         "add reminder, add system prompt, add example, few-shot, add prefill, add author's note, "
-        "add lore entry, add preset message"
+        "add preset message"
     ),
     "use-preset": "preset, use preset, switch preset, switch prompt, chat completion preset",
     "role": "role, assistant, character, bot, new chat with role",
     "roles": "new role, system prompt, character",
     "profile": "persona, user, user name, nickname, who am i, profile",
-    "lorebooks": "world info, lorebook, worlds, wi, new lorebook, edit lore entry",
     "snippet": "snippet, snippets, template, prompt template, fill in",
     "save-snippet": "snippet, new snippet, template",
     "compact": "compact, summarize, summary, compress, context full",
@@ -336,7 +335,6 @@ ACTIONS = (
     Action("role", "", "sessions.choose_role", "Role", "Choose role"),
     Action("roles", "", "sessions.edit_roles", "Roles", "Roles and system prompts"),
     Action("profile", "", "presets.choose_profile", "Profile", "Choose profile"),
-    Action("lorebooks", "", "presets.choose_lorebooks", "Lorebooks", "Choose lorebooks"),
     Action("snippet", "", "composer.insert_snippet", "Snippet", "Insert snippet…"),
     Action("save-snippet", "", "composer.save_snippet", "Save snippet", "Save draft as snippet…"),
     Action(

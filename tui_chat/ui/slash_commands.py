@@ -61,7 +61,6 @@ COMMANDS = (
     _of("role", "NAME"),
     _of("roles"),
     _of("profile", "NAME", aliases=("persona",)),
-    _of("lorebooks", "NAME", name="lorebook"),
     Command(
         "set",
         "Session settings",

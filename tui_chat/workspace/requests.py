@@ -20,6 +20,7 @@ from zlib import crc32
 
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.context.builders import prepared
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, NotYet
@@ -347,9 +348,7 @@ class Requests:
         )
         if not inputs.lorebooks:
             return inputs
-        from tui_chat.context.lorebooks.timers import with_lore_timers  # few sessions have books
-
-        return with_lore_timers(inputs)
+        return prepared(inputs)
 
     def _endpoint_for(self, protocol: Protocol) -> Endpoint:
         """Return an endpoint of a protocol, on the active endpoint's host if there is one."""

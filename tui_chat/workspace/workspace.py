@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
     from tui_chat.config import Config
     from tui_chat.store import Store
-    from tui_chat.workspace.lorebooks import Lorebooks
     from tui_chat.workspace.request_edits import RequestEdits
     from tui_chat.workspace.session_source import SessionSource
 
@@ -129,13 +128,6 @@ class Workspace:
             core, requests, history, live_request, sessions, usage
         )
         self.plugin_listeners = PluginListeners(core, self)
-
-    @cached_property
-    def lorebooks(self) -> Lorebooks:
-        """The lorebooks that the user edits; their files are not read at the start."""
-        from tui_chat.workspace.lorebooks import Lorebooks
-
-        return Lorebooks(self.core, self.settings, self.roles)
 
     @cached_property
     def request_edits(self) -> RequestEdits:

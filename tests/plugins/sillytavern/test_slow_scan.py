@@ -16,15 +16,16 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT, LETTERS
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.lorebooks.activation import Activation
-from tui_chat.context.lorebooks.book_index import book_index
-from tui_chat.context.lorebooks.conditions import session_limit
-from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import AuthorNote, LoreRules, LoreTimer
+from tui_chat.plugins.sillytavern.lore.activation import Activation
+from tui_chat.plugins.sillytavern.lore.book_index import book_index
+from tui_chat.plugins.sillytavern.lore.conditions import session_limit
+from tui_chat.plugins.sillytavern.lore.rules import search_rules
+from tui_chat.plugins.sillytavern.lore.timers import with_lore_timers
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.tokens import Counter
 
@@ -62,7 +63,7 @@ class Scan:
             may_recurse = bool(texts or (self.state == "wider" and self.recursed))
             if may_recurse and not self.overflowed and self.book.recursive:
                 following = "recursion"
-            rules = self.inputs.lore_rules
+            rules = search_rules(self.inputs)
             if not (following or self.overflowed) and len(self.active) < rules.min_activations:
                 depth = self.book.scan_depth + self.wider
                 if depth <= (rules.min_activations_depth or self._length) and depth <= self._length:
@@ -117,7 +118,7 @@ class Scan:
         said = [("user", self.inputs.draft)] if self.inputs.has_draft else []
         said += [(m.role, m.content) for m in reversed(self.inputs.history)]
         names = {"user": "User", "assistant": "Ann", "system": "Ann"}
-        prefix = self.inputs.lore_rules.names
+        prefix = search_rules(self.inputs).names
         texts = [f"{names[r]}: {t}".strip() if prefix else t.strip() for r, t in said[:depth]]
         role = self.inputs.role
         assert role is not None

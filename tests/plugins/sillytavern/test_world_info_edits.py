@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.lorebooks import check_places, read
 from tui_chat.errors import FieldError
-from tui_chat.library.lorebook_edits import (
+from tui_chat.plugins.sillytavern.lore.edits import (
     add_entry,
     change_entry,
     remove_entry,

@@ -27,7 +27,6 @@ RECIPES = (
     RowRecipe("reminder", "Reminder", "depth 1: before what you type"),
     RowRecipe("note", "Author's note", "depth 4: four messages follow it"),
     RowRecipe("prefill", "Prefill", "the beginning of the reply, at the end"),
-    RowRecipe("lore", "Lore entry …", "sent when its keys occur in the chat; in a lorebook"),
     RowRecipe("message", "Message", "below the cursor"),
     RowRecipe("placeholder", "Placeholder", "a named anchor for other messages"),
     RowRecipe("user_profile", "User profile", "the anchor where the profile goes"),

@@ -1,10 +1,9 @@
-"""Roles, profiles and lorebooks on the command line.
+"""Roles and profiles on the command line.
 
 roles       lists, shows and exports roles
 profiles    lists and shows profiles
-lorebooks   lists, shows and exports lorebooks, those in character cards too
 
-What the three have in common with the command for presets is the core's (`cli/library`).
+What the two have in common with the command for presets is the core's (`cli/library`).
 """
 
 from tui_chat.api import Command, Plugin
@@ -13,14 +12,8 @@ _HERE = "tui_chat.plugins.library_commands"
 
 PLUGIN = Plugin(
     name="library_commands",
-    summary="Lists, shows and exports roles, profiles and lorebooks on the command line.",
+    summary="Lists, shows and exports roles and profiles on the command line.",
     commands=(
-        Command(
-            "lorebooks",
-            f"{_HERE}.lorebooks:lorebooks",
-            "List, show and export lorebooks, those in character cards too.",
-            group="Data",
-        ),
         Command(
             "profiles",
             f"{_HERE}.profiles:profiles",

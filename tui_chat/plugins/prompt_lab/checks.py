@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Annotated, Any, Literal, TypeAlias
 
-from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
+from tui_chat.context.patterns import BadPattern, Pattern
 from tui_chat.errors import InputError, install_advice
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Accepts, Check, Forms, Range, read

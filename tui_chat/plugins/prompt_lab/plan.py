@@ -16,7 +16,7 @@ from hashlib import blake2b
 from tui_chat.analysis.prompt import prompt_of
 from tui_chat.compose import Composed, compose
 from tui_chat.context import SessionSettings
-from tui_chat.context.lorebooks.timers import with_lore_timers
+from tui_chat.context.builders import prepared
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.envelope import Level
@@ -37,7 +37,7 @@ def request_of(
         preset=variant.preset,
         settings=SessionSettings.of(variant.model, variant.settings),
     )
-    return compose(with_lore_timers(inputs) if inputs.lorebooks else inputs, counter)
+    return compose(prepared(inputs) if inputs.lorebooks else inputs, counter)
 
 
 def applies(case: Case, variant: Variant) -> bool:

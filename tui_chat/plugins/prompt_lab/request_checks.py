@@ -18,7 +18,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import zip_longest
 from typing import Annotated, Any, Literal, TypeAlias, cast
@@ -89,24 +89,27 @@ class LoreCheck:
     active: bool = True
 
     def fault(self, composed: Composed) -> str:
-        from tui_chat.analysis.lore_table import LoreTable  # few cases have lorebooks
-        from tui_chat.models.lorebook import EntryState
-
-        table = LoreTable(composed.inputs) if composed.inputs is not None else None
-        entries = table.entries if table is not None else ()
-        outcomes = [
-            table.outcome(table.turns - 1, number)
-            for number, (_, entry) in enumerate(entries)
-            if table is not None and self.lore in (entry.name, entry.id)
-        ]
-        if not outcomes:
-            names = [entry.name or entry.id for _, entry in entries]
+        books = composed.inputs.lorebooks if composed.inputs is not None else ()
+        entries = [entry for book in books for entry in book.entries]
+        if not any(self.lore in (entry.name, entry.id) for entry in entries):
+            names = [entry.name or entry.id for entry in entries]
             return f"No lorebook has an entry {_quoted(self.lore)}.{_meant(self.lore, names)}"
-        active = [outcome for outcome in outcomes if outcome.state is EntryState.ACTIVE]
+        active = [origin for origin in _lore_origins(composed) if self._is_named(origin)]
         if bool(active) is self.active:
             return ""
-        how = "active" if active else "not active"
-        return f"{_quoted(self.lore)} is {how}: {(active or outcomes)[0].sentence}"
+        return f"{_quoted(self.lore)} is {'active' if active else 'not active'}."
+
+    def _is_named(self, origin: Origin) -> bool:
+        book = origin.within.id if origin.within is not None else ""
+        return self.lore in (origin.name, origin.id.removeprefix(f"{book}/"))
+
+
+def _lore_origins(composed: Composed) -> Iterator[Origin]:
+    """Yield the lore entries that a request sends."""
+    for turn in composed.envelope.turns:
+        for span in turn.text.spans:
+            if (origin := span.origin.lore_entry) is not None:
+                yield origin
 
 
 @dataclass(frozen=True, slots=True)

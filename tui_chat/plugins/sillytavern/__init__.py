@@ -10,6 +10,7 @@ preset_export   writes them
 card_files      character cards in JSON, pictures and archives
 cards           the roles that they describe
 world_info      lorebooks
+lore            lorebooks: search, edits, view
 chats           reads chats
 chat_export     writes them
 user_folder     the folder of a user, imported as a whole
@@ -28,6 +29,7 @@ from tui_chat.api import (
     Part,
     Plugin,
     RequestKind,
+    View,
 )
 
 _HERE = "tui_chat.plugins.sillytavern"
@@ -74,8 +76,35 @@ PLUGIN = Plugin(
             kind="quiet",
             writes=True,
         ),
+        Action(
+            "lorebooks",
+            f"{_HERE}.lore.actions:choose",
+            "Lorebooks",
+            "Choose lorebooks",
+            aliases=("world info", "lorebook", "worlds", "wi", "new lorebook", "edit lore entry"),
+            argument="NAME",
+            other_names=("lorebook",),
+            writes=True,
+        ),
+        Action(
+            "lore-entry",
+            f"{_HERE}.lore.actions:add_entry",
+            "Lore entry",
+            "Add lore entry…",
+            aliases=("world info", "new lore entry"),
+            writes=True,
+        ),
+    ),
+    views=(
+        View("lore", "L", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),
     ),
     commands=(
+        Command(
+            "lorebooks",
+            f"{_HERE}.lore.command:lorebooks",
+            "List, show and export lorebooks, those in character cards too.",
+            group="Data",
+        ),
         Command(
             "sillytavern",
             f"{_HERE}.command:sillytavern",
@@ -103,10 +132,13 @@ PLUGIN = Plugin(
                 "policies": f"{_HERE}.policy_form:POLICIES",
                 "preset_keys": ("sillytavern",),
                 "adds_texts": True,
+                "prepare": f"{_HERE}.lore.timers:with_lore_timers",
                 "kinds": _KINDS,
             },
         ),
         Part("macro", f"{_HERE}.context.macros:MACROS"),
+        Part("origin", f"{_HERE}.lore.actions:reveal"),
+        Part("request form", f"{_HERE}.lore.table:lore_json", "lore"),
         Part("preset reader", f"{_HERE}.preset_export:PRESET_FILES"),
         Part("card reader", f"{_HERE}.cards:CARD_FILES"),
         Part("lorebook reader", f"{_HERE}.world_info:LORE_FORM"),

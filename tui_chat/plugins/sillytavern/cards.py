@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from hashlib import sha256
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import choose
@@ -37,6 +37,11 @@ from tui_chat.plugins.sillytavern.card_files import (
     read_card,
 )
 from tui_chat.plugins.sillytavern.scripts import scripts_in
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from tui_chat.workspace.workspace import Workspace
 
 MAX_DEPTH = 10_000
 _ROLES: Mapping[object, MessageRole] = {
@@ -398,6 +403,14 @@ def _character(card: JsonObject, source: str) -> Character:
     return character
 
 
+def card_dialog(workspace: Workspace, role: Role) -> Screen[None]:
+    """Return the dialog of the lorebook in the card of a role."""
+    from tui_chat.plugins.sillytavern.lore.books import BookPlace
+    from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
+
+    return EntriesDialog(workspace, BookPlace(role.name, role.role_id))
+
+
 CARD_FILES = CardFiles(
     largest=LARGEST_CARD,
     endings=ENDINGS,
@@ -411,4 +424,5 @@ CARD_FILES = CardFiles(
     edit=edit_character,
     book_text=lambda card: book_text(CardFile(card)),
     with_book_text=with_book_text,
+    dialogs={"Lorebook…": card_dialog},
 )

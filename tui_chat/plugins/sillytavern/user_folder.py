@@ -31,7 +31,7 @@ from tui_chat.models.json_text import (
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.sillytavern.card_files import CardFile
 from tui_chat.plugins.sillytavern.cards import book_text
-from tui_chat.plugins.sillytavern.context.rules import LORE_RULES
+from tui_chat.plugins.sillytavern.lore.rules import LORE_RULES
 from tui_chat.plugins.sillytavern.presets import is_sillytavern
 from tui_chat.plugins.sillytavern.user_settings import UserSettings, read_user_settings
 from tui_chat.plugins.sillytavern.world_info import usable_entries

@@ -15,7 +15,7 @@ from textual.widgets import Button, Static
 
 from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.foreign_files import card_files
+from tui_chat.library.foreign_files import card_files, has_card_files
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
 from tui_chat.models.boundary import Range
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
@@ -24,10 +24,8 @@ from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.areas.file_views import view_file
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.dialogs.lorebooks import EntriesDialog
 from tui_chat.ui.questions import EDITS, ask, confirm
 from tui_chat.ui.widgets.typed_app import app_of
-from tui_chat.workspace.lorebooks import BookPlace
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import Area
@@ -167,7 +165,8 @@ class RoleForm(FieldsForm):
                 yield Static(_picture_facts(self._picture), id="picture")
             with Horizontal(classes="parts"):
                 yield Button("Character…", id="part-character", compact=True)
-                yield Button("Lorebook…", id="part-lorebook", compact=True)
+                for label in card_files().dialogs if has_card_files() else ():
+                    yield Button(label, classes="card-part", compact=True)
                 if self._picture:
                     yield Button("Picture", id="part-picture", compact=True)
         if role.character is not None and role.character.creator_notes.strip():
@@ -206,12 +205,12 @@ class RoleForm(FieldsForm):
         form = FieldsForm(title, cards.fields(character), values, keep)
         await app_of(self).push_screen_wait(form)
 
-    @on(Button.Pressed, "#part-lorebook")
+    @on(Button.Pressed, ".card-part")
     @work(group="role part", exclusive=True)
-    async def _edit_lorebook(self) -> None:
+    async def _edit_part(self, event: Button.Pressed) -> None:
         if (await self._stored_character()).card:
-            place = BookPlace(self._role.name, self._role.role_id)
-            await app_of(self).push_screen_wait(EntriesDialog(self._workspace, place))
+            dialog = card_files().dialogs[str(event.button.label)]
+            await app_of(self).push_screen_wait(dialog(self._workspace, self._role))
         else:
             self.notify("It has no character card. “Character…” writes one.", markup=False)
 

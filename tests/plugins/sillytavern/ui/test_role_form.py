@@ -9,8 +9,8 @@ from textual.widgets import Button, Input, OptionList, TextArea
 from tests.plugins.sillytavern.test_characters import ada
 from tests.support.app import make_app, opened, until
 from tui_chat.models.role import Character
+from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.dialogs.lorebooks import EntriesDialog
 from tui_chat.ui.dialogs.roles import RoleForm
 
 

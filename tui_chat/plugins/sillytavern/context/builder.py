@@ -103,7 +103,9 @@ _SYSTEM_APART = (Protocol.ANTHROPIC, Protocol.GEMINI)
 def _lore(inputs: Inputs, count: Counter) -> Contribution:
     if not inputs.lorebooks:
         return NOTHING_TO_ADD
-    from tui_chat.context.lorebooks.activation import activate_lorebooks  # few sessions have books
+    from tui_chat.plugins.sillytavern.lore.activation import (
+        activate_lorebooks,  # few sessions have books
+    )
 
     return activate_lorebooks(inputs, count)
 

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from tui_chat.context.lorebooks.dialect import CORE_LORE, LoreDialect
 from tui_chat.context.rules import BuilderRules
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import Preset
-from tui_chat.models.settings import LoreRules
 from tui_chat.plugins.sillytavern.context.depths import DEPTH_ROLES
-from tui_chat.plugins.sillytavern.context.scripts import message_changes
 from tui_chat.plugins.sillytavern.policies import policies_of
-
-LORE_RULES = LoreRules(names=True, budget_percent=25)
-"""SillyTavern's defaults of the search of lorebooks."""
-_LORE = LoreDialect(
-    defaults=LORE_RULES,
-    card_book_last=True,
-    has_positions=True,
-    searches_sent_texts=True,
-    changes=message_changes,
-    searches_every_role=True,
-    joins_texts=True,
-    max_depth=1_000,
-    takes_blank_keys=True,
-    searches_sources=True,
-    has_recursion_levels=True,
-    is_latest_first=True,
-)
 
 
 @Memo
@@ -39,7 +19,6 @@ def rules_of(preset: Preset) -> BuilderRules:
         card_prompts=policies.card_prompts,
         role_prompt=policies.role_prompt,
         depth_roles=DEPTH_ROLES if is_joined else (),
-        lore=_LORE if is_joined else CORE_LORE,
         continues_user=is_joined,
         continue_prefill=policies.continue_prefill,
         continue_postfix=policies.continue_postfix,

@@ -19,9 +19,9 @@ from functools import lru_cache
 from itertools import islice
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.macros.syntax import Macro, has_macros, parse
+from tui_chat.context.patterns import BadPattern, Pattern
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note

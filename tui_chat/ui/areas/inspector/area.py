@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from asyncio import Event
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from textual import work
 
 from tui_chat.errors import InputError
+from tui_chat.hooks import load_all
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import request_kinds
 from tui_chat.models.request import SideRequest
@@ -18,7 +18,6 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.areas.inspector.request_edit_actions import RequestEditActions
 from tui_chat.ui.areas.inspector.view import (
     DIFF,
-    LORE,
     PAYLOAD,
     REPLY,
     REQUEST,
@@ -34,10 +33,8 @@ if TYPE_CHECKING:
     from tui_chat.api import View
     from tui_chat.models.request import RawResponse
     from tui_chat.ui.areas.inspector.inspector import Inspector
-    from tui_chat.ui.areas.inspector.lore_search import LoreSearch
     from tui_chat.ui.areas.inspector.views.rows_view import RowsView
     from tui_chat.workspace.events import WorkspaceEvent
-    from tui_chat.workspace.lorebooks import BookPlace
     from tui_chat.workspace.state import ForeignReply, LiveRequestState
     from tui_chat.workspace.workspace import Workspace
 
@@ -62,7 +59,6 @@ class InspectorArea(Area):
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
-        self._lore_search: LoreSearch | None = None
         self.request_edits = RequestEditActions(
             self,
             lambda: self.pane.views.payload.edit_place if self.pane else None,
@@ -79,15 +75,9 @@ class InspectorArea(Area):
     async def open_pane(self) -> None:
         """Create the pane."""
         from tui_chat.ui.areas.inspector.inspector import Inspector
-        from tui_chat.ui.areas.inspector.lore_search import LoreSearch
 
         if self.pane is None:
-            self.pane = pane = Inspector()
-            self._lore_search = LoreSearch(
-                lambda table: pane.change(lore=table), lambda: pane.shows(LORE)
-            )
-            if not self.context.read_only:
-                self.pane.change(lore_folder=str(self.context.config.config_dir / "lorebooks"))
+            self.pane = Inspector()
             await self.mount(self.pane)
             if self._is_focus_due:
                 self.focus()
@@ -136,8 +126,6 @@ class InspectorArea(Area):
         if is_other_session:
             self._session_id, self._pinned_in = state.session_id, ()
             pane.forget()
-            if self._lore_search is not None:
-                self._lore_search.forget()
         pane.mark_recorded(bool(state.session and state.session.client))
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
         pane.show_banner(self._banner(request), is_past=viewed is not None)
@@ -160,9 +148,6 @@ class InspectorArea(Area):
         if pane.shows(DIFF):
             base = workspace.live_request.comparison()
             pane.change(baseline=Baseline(base.name, base.payload, base.reason))
-        if pane.shows(LORE) and self._lore_search is not None:
-            search = partial(self._lore_search.run, composed)
-            self.run_worker(search, group="lore", exclusive=True, description="explain lore")
         self._load_view(pane, workspace)
 
     def _why_nothing(self, foreign: ForeignReply) -> str:
@@ -303,29 +288,13 @@ class InspectorArea(Area):
         self.reveal_places(origin)
 
     async def reveal(self, origin: Origin) -> bool:
-        """Go to a lore entry in the lore view, and say where it is kept; from there edit it."""
-        pane, workspace, entry = self.pane, self.workspace, origin.lore_entry
-        if pane is None or entry is None or entry.within is None:
+        """Let a plugin go to where a text of its own is kept."""
+        if self.pane is None:
             return False
-        target = workspace.lorebooks.find(entry)
-        if pane.shows(LORE) and target is not None and self.may_write:
-            self._edit_lore(workspace, *target)
-            return True
-        name = target[0].name if target is not None and not target[0].role_id else ""
-        file = workspace.library.files("lorebooks").get(name)
-        pane.show_lore_entry(entry)
-        where = f": {file}" if file is not None else ""
-        words = f"{entry.label} of the lorebook “{entry.within.id}”{where}"
-        self.notify(words[:1].upper() + words[1:], markup=False)
-        return True
-
-    @work(group="dialog", exclusive=True, description="edit a lore entry")
-    async def _edit_lore(self, workspace: Workspace, place: BookPlace, entry_id: str) -> None:
-        from tui_chat.ui.dialogs.lorebooks import entry_form
-
-        file = await workspace.lorebooks.read(place)
-        entry = next((each for each in file.book.entries if each.id == entry_id), None)
-        await self.tui.push_screen_wait(entry_form(workspace, place, file, entry))
+        for reveal in load_all("origin"):
+            if await reveal(self.tui, origin):
+                return True
+        return False
 
     # --- views and comparing -------------------------------------------------------------
 

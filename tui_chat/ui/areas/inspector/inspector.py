@@ -38,7 +38,6 @@ from tui_chat.ui.areas.inspector.tabs import ProtocolTabs, ViewTabs
 from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
 from tui_chat.ui.areas.inspector.view import (
     CONTEXT,
-    LORE,
     PAYLOAD,
     Baseline,
     InspectorState,
@@ -233,7 +232,7 @@ class Inspector(Widget):
         chosen.
         """
         self.close_find()
-        self._state = replace(self._state, baseline=Baseline(), reply=None, lore=None, loaded=None)
+        self._state = replace(self._state, baseline=Baseline(), reply=None, loaded=None)
         self.views.forget()
 
     def mark_recorded(self, is_recorded: bool) -> None:
@@ -276,9 +275,9 @@ class Inspector(Widget):
             self._find_bar.close()
             self.views.end_find()
 
-    def show_lore_entry(self, origin: Origin) -> None:
-        """Show the lore view with the cursor on an entry."""
-        self.view_shown = LORE
+    def show_in_view(self, view: str, origin: Origin) -> None:
+        """Show a view with the cursor on an origin."""
+        self.view_shown = view
         self.views.current.reveal(origin)
         self.views.current.focus()
 

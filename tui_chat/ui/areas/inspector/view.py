@@ -26,7 +26,6 @@ from tui_chat.ui.widgets.typed_app import app_of
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from tui_chat.analysis.lore_table import LoreTable
     from tui_chat.compose import Composed
     from tui_chat.models.payload import Payload
 
@@ -37,7 +36,7 @@ InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
 """Returns a request in another protocol."""
 
 CONTEXT, PAYLOAD, REQUEST, DIFF = "context", "payload", "request", "diff"
-REPLY, BUDGET, LORE = "reply", "budget", "lore"
+REPLY, BUDGET = "reply", "budget"
 
 _FOLDER = "tui_chat.ui.areas.inspector"
 VIEWS = (
@@ -47,7 +46,6 @@ VIEWS = (
     View(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.views.diff:DiffView"),
     View(REPLY, "e", "Reply", "Re", f"{_FOLDER}.views.reply:ReplyView"),
     View(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.views.budget:BudgetView"),
-    View(LORE, "L", "Lore", "Lore", f"{_FOLDER}.views.lore:LoreView", needs="lorebooks"),
 )
 """The views of the core, in the order of their tabs."""
 
@@ -108,10 +106,6 @@ class InspectorState:
     """The ids of messages that are never dropped."""
     baseline: Baseline = Baseline()
     reply: ReplyDetails | None = None
-    lore: LoreTable | None = None
-    """The entries of the lorebooks; None while they are searched."""
-    lore_folder: str = ""
-    """The folder of the user's lorebooks; empty if none can be chosen."""
     is_live: bool = True
     """True if Enter would send the request."""
     loaded: Any = None

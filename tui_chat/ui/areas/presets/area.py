@@ -1,4 +1,4 @@
-"""The area of the preset editor: the preset, its file, and the profile and lorebooks beside it."""
+"""The area of the preset editor: the preset, its file, and the profile beside it."""
 
 from __future__ import annotations
 
@@ -37,9 +37,7 @@ class PresetsArea(Area):
     DEFAULT_CSS = """
     PresetsArea > PresetPane { width: 1fr; height: 1fr; }
     """
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("choose_preset", "choose_profile", "choose_lorebooks")
-    )
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("choose_preset", "choose_profile"))
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "presets")
@@ -211,34 +209,6 @@ class PresetsArea(Area):
             await workspace.settings.set_profile(name)
         else:
             await self.tui.push_screen_wait(ProfilesDialog(workspace))
-
-    @work(group="dialog", exclusive=True)
-    async def action_choose_lorebooks(self, name: str = "") -> None:
-        """Choose, create and edit lorebooks; with a name, search that one or no longer."""
-        from tui_chat.ui.dialogs.library_lists import LorebooksDialog
-        from tui_chat.ui.dialogs.lorebooks import EntriesDialog
-
-        workspace = await self.host.opened_workspace()
-        if name:
-            is_used = name in workspace.state.lorebook_names
-            await workspace.lorebooks.use(name, is_used=not is_used)
-            if (name in workspace.state.lorebook_names) is not is_used:
-                how = "no longer searched" if is_used else "searched"
-                self.notify(f"The lorebook “{name}” is {how} in this session.", markup=False)
-            return
-        while place := await self.tui.push_screen_wait(LorebooksDialog(workspace)):
-            await self.tui.push_screen_wait(EntriesDialog(workspace, place))
-
-    @work(group="dialog", exclusive=True)
-    async def action_add_lore(self) -> None:
-        """Write a lore entry in the first lorebook of the session, in a new one without any."""
-        from tui_chat.ui.dialogs.lorebooks import EntriesDialog
-        from tui_chat.workspace.lorebooks import BookPlace
-
-        workspace = await self.host.opened_workspace()
-        names, preset = workspace.state.lorebook_names, workspace.state.preset_name
-        place = BookPlace(names[0]) if names else await workspace.lorebooks.create(preset)
-        await self.tui.push_screen_wait(EntriesDialog(workspace, place, is_adding=True))
 
     # --- files ---------------------------------------------------------------------------
 

@@ -370,9 +370,7 @@ class PresetPane(Vertical):
     async def _add(self, recipe: str | None) -> None:
         """Add what was chosen, the cursor in its text."""
         outline = self.rows.outline
-        if recipe == "lore":
-            await self.run_action("presets.add_lore")
-        elif recipe is not None and self.edits is not None and outline is not None:
+        if recipe is not None and self.edits is not None and outline is not None:
             after = add_from_recipe(outline, self.rows.cursor, recipe)
             label = next(each.label for each in RECIPES if each.id == recipe)
             self._take(self.edits.record(after, f"add “{label}”"))

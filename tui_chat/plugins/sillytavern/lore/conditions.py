@@ -14,24 +14,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.book_index import (
-    RankedEntry,
-    entry_name,
-    entry_origin,
-    resolve_entry,
-)
 from tui_chat.context.macros.expansion import draw_number
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import NO_EXPANSIONS, text_of
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import Lorebook, LorebookEntry, MatchSource
 from tui_chat.models.settings import LoreTimer
+from tui_chat.plugins.sillytavern.lore.book_index import (
+    RankedEntry,
+    entry_name,
+    entry_origin,
+    resolve_entry,
+)
+from tui_chat.plugins.sillytavern.lore.rules import search_rules
 from tui_chat.tokens import Counter
 
 _FRAMING = 6
 """Tokens that the count of a text on its own adds."""
-_BYTES = 4
-"""Maximum bytes of a character."""
+_BETWEEN = 4
+"""More than the tokens that a line break and the joint of two texts add."""
 _SPECIAL = 8
 """More than the tokens that a vocabulary puts around two texts."""
 
@@ -196,7 +197,7 @@ def _winner(
     return ranks[-1]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _tokens(count: Counter, text: str) -> int:
     return count.count(text)
 
@@ -214,6 +215,8 @@ class LoreBudget:
         self._searched = ""
         """The contents of earlier rounds that are searched, those of the latest round first."""
         self._next_searched = ""
+        self._most = 0
+        """At least the tokens of all these texts."""
         self._spent: dict[int, int] = {}
         """Tokens, by book."""
         self._left_out: dict[int, list[RankedEntry]] = {}
@@ -261,6 +264,7 @@ class LoreBudget:
             self._beyond[id(entry)] = candidate
             return False
         self._round += content + "\n"
+        self._most += _tokens(self._count, content) + _BETWEEN
         if not entry.ignore_budget and self._reaches(limit):
             self._beyond[id(entry)] = candidate
             return False
@@ -269,12 +273,11 @@ class LoreBudget:
         return True
 
     def _reaches(self, limit: int) -> bool:
-        """True if the texts reach a limit: counted only if their bytes do, of which a token has one
-        or more.
-        """
+        """True if the texts reach a limit: counted together only if they do apart."""
+        if self._most + _SPECIAL + 2 * _FRAMING < limit:
+            return False
         texts = [text for text in (self._searched, self._round) if text]
-        most = self._count.scaled(_BYTES * sum(map(len, texts))) + _SPECIAL + 2 * _FRAMING
-        return most >= limit <= sum(_tokens(self._count, text) + _FRAMING for text in texts)
+        return limit <= sum(self._count.count(text) + _FRAMING for text in texts)
 
     def notes(self) -> Iterator[Note]:
         """Yield notes about the entries that were left out."""
@@ -296,7 +299,7 @@ def _left_out(words: str, candidates: Sequence[RankedEntry]) -> Note:
 
 def session_limit(inputs: Inputs) -> int | None:
     """Return the tokens that all entries may cost together; None for no limit."""
-    rules = inputs.lore_rules
+    rules = search_rules(inputs)
     limit = rules.token_budget
     if rules.budget_percent is not None:
         asked = parameters(inputs)

@@ -8,9 +8,9 @@
 3. `/pattern/flags` is a regular expression (see `patterns`), to which case and whole words do not
    apply. It is searched for in the last `SEARCHED_CHARACTERS` characters of a text. One that cannot
    be used is taken as plain text, with a note.
-4. Each text is searched by itself, and what is found is remembered with the message. Where a
-   dialect joins texts, the patterns that can match across two (see `spans_texts`), and keys with
-   other macros, are searched for in all texts of an entry together.
+4. Each text is searched by itself, and what is found is remembered with the message. The patterns
+   that can match across two (see `spans_texts`), and keys with other macros, are searched for in
+   all texts of an entry together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from tui_chat.context.lorebooks.patterns import BadPattern, Pattern, is_word
 from tui_chat.context.macros.syntax import has_macros
+from tui_chat.context.patterns import BadPattern, Pattern, is_word
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo
@@ -82,12 +82,12 @@ class NumberedEntry:
     keys: tuple[int, ...]
     secondary: tuple[int, ...]
     blanks: tuple[bool, ...]
-    """Where texts are joined, for each secondary key without text: whether it occurs in every text,
-    being white space, or in none."""
+    """For each secondary key without text: whether it occurs in every text, being white space, or
+    in none."""
     in_all_texts: tuple[int, ...]
     """The keys of both kinds that are searched for in all texts together."""
     has_blank_key: bool
-    """True if a key is only white space; a dialect may take it to occur in every text."""
+    """True if a key is only white space, which occurs in every text."""
 
 
 @lru_cache(maxsize=256)
@@ -123,18 +123,9 @@ def _occurs(pattern: Pattern, text: str, folded: str, start: int = 0) -> bool:
 class KeyIndex:
     """The distinct keys of a book, numbered."""
 
-    def __init__(
-        self,
-        book: Lorebook,
-        names: dict[str, str],
-        *,
-        joined: bool = False,
-    ) -> None:
-        """`names` are the values of macros in keys by their words. With `joined`, patterns that may
-        span texts are searched for in all of them together.
-        """
+    def __init__(self, book: Lorebook, names: dict[str, str]) -> None:
+        """`names` are the values of macros in keys by their words."""
         self._names = names
-        self._joined = joined
         self._numbers: dict[LoreKey, int] = {}
         self.keys: list[LoreKey] = []
         """By number."""
@@ -202,7 +193,7 @@ class KeyIndex:
         keys, secondary = numbers(entry.keys), numbers(entry.secondary_keys)
         both = (*keys, *secondary)
         in_all = (n for n in both if n in self._spanning or n in self.with_macros)
-        blanks = (bool(key) for key in entry.secondary_keys if self._joined and not key.strip())
+        blanks = (bool(key) for key in entry.secondary_keys if not key.strip())
         is_blank = any(key and not key.strip() for key in entry.keys)
         return NumberedEntry(entry, keys, secondary, tuple(blanks), tuple(in_all), is_blank)
 
@@ -225,7 +216,7 @@ class KeyIndex:
             except BadPattern as fault:
                 self.faults.append((entry, key.text, str(fault)))
             else:
-                is_spanning = self._joined and spans_texts(written[1], written[2])
+                is_spanning = spans_texts(written[1], written[2])
                 (self._spanning if is_spanning else self._patterns)[number] = pattern
                 return
         wanted = self._cased(key, wanted)

@@ -7,16 +7,16 @@ from __future__ import annotations
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from tests.plugins.sillytavern.lore.test_table import BOOK, TEXTS, inputs
 from tests.support.app import rows_shown
 from tests.support.inspector_app import InspectorApp
-from tests.unit.analysis.test_lore_table import BOOK, TEXTS, inputs
-from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import OriginKind
+from tui_chat.plugins.sillytavern.lore.table import LoreTable
+from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.areas.inspector.origins import OriginStatus
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
-from tui_chat.ui.areas.inspector.views.lore import LoreView
 
 
 class LoreApp(InspectorApp):

@@ -8,11 +8,11 @@ import pytest
 
 from tests.support.contexts import ENDPOINT
 from tests.support.tables import each_row
-from tui_chat.analysis.lore_table import LoreTable
 from tui_chat.context import Inputs
 from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
+from tui_chat.plugins.sillytavern.lore.table import LoreTable
 
 BOOK = Lorebook(
     "b",

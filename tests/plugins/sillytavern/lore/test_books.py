@@ -11,14 +11,14 @@ import pytest
 from tests.support.lorebooks import with_content
 from tests.support.workspace import say
 from tui_chat.errors import ChangedElsewhere, InputError
-from tui_chat.library.lorebook_edits import (
+from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.sillytavern.lore.books import BookPlace, Lorebooks
+from tui_chat.plugins.sillytavern.lore.edits import (
     add_entry,
     change_book,
     remove_entry,
 )
-from tui_chat.models.lorebook import LorebookEntry
-from tui_chat.models.text import Origin, OriginKind
-from tui_chat.workspace.lorebooks import BookPlace
 from tui_chat.workspace.workspace import Workspace
 
 TOWN = BookPlace("town")
@@ -42,7 +42,7 @@ def used(workspace: Workspace) -> list[str]:
 
 async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
-    books = workspace.lorebooks
+    books = Lorebooks(workspace)
     place = await books.create("Team facts")
     assert workspace.state.lorebook_names == ("Team facts",)
     with pytest.raises(InputError, match="exists already"):
@@ -70,7 +70,7 @@ async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_
 
 async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
-    books, path = workspace.lorebooks, write(tmp_path, FOX)
+    books, path = Lorebooks(workspace), write(tmp_path, FOX)
     fox = (await books.read(TOWN)).book.entries[0]
     owl = {"id": "owl", "content": "Wise."}
     write(tmp_path, owl, FOX)
@@ -93,8 +93,8 @@ async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path
     workspace, _ = await make_workspace()
     path = write(tmp_path, FOX)
     before = path.read_text()
-    await workspace.lorebooks.use("town", is_used=True)
-    await workspace.lorebooks.delete("town")
+    await Lorebooks(workspace).use("town", is_used=True)
+    await Lorebooks(workspace).delete("town")
     assert not path.exists()
     assert workspace.state.lorebook_names == ()
     await workspace.undo()
@@ -106,8 +106,8 @@ async def test_a_restored_lorebook_is_not_searched_in_another_session(make_works
     workspace, heard = await make_workspace()
     path = write(tmp_path, FOX)
     await say(workspace, heard, "hi")
-    await workspace.lorebooks.use("town", is_used=True)
-    await workspace.lorebooks.delete("town")
+    await Lorebooks(workspace).use("town", is_used=True)
+    await Lorebooks(workspace).delete("town")
     await workspace.sessions.new()
     await workspace.undo()
     assert path.exists()
@@ -117,16 +117,16 @@ async def test_a_restored_lorebook_is_not_searched_in_another_session(make_works
 async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     write(tmp_path, FOX)
-    assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/fox")) is None, "not used"
-    await workspace.lorebooks.use("town", is_used=True)
-    assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/fox")) == (TOWN, "fox")
-    assert workspace.lorebooks.find(Origin(OriginKind.LORE, "The town/gone")) is None
+    assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/fox")) is None, "not used"
+    await Lorebooks(workspace).use("town", is_used=True)
+    assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/fox")) == (TOWN, "fox")
+    assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/gone")) is None
 
 
 async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     path = write(tmp_path, FOX)
-    await workspace.lorebooks.edit(
+    await Lorebooks(workspace).edit(
         TOWN, "settings", lambda file: change_book(file, replace(file.book, token_budget=90))
     )
     assert json.loads(path.read_text()) == {

@@ -9,16 +9,17 @@ import pytest
 from tests.plugins.sillytavern.test_characters import CARD, ada
 from tests.support.lorebooks import with_content
 from tui_chat.errors import FieldError
-from tui_chat.library.lorebook_edits import (
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.sillytavern.lore.books import Lorebooks
+from tui_chat.plugins.sillytavern.lore.edits import (
     add_entry,
     change_entry,
 )
-from tui_chat.models.text import Origin, OriginKind
 
 
 async def test_the_lorebook_in_a_card_is_edited_in_the_card(make_workspace) -> None:
     workspace, _ = await make_workspace()
-    books = workspace.lorebooks
+    books = Lorebooks(workspace)
     await workspace.store.roles.save(ada())
     await workspace.sessions.new("ada")
     [place] = books.places()

@@ -11,17 +11,17 @@ from tests.support.contexts import ENDPOINT
 from tests.support.tables import each_row
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
-from tui_chat.context.lorebooks.activation import Activation
-from tui_chat.context.lorebooks.book_index import book_index
-from tui_chat.context.lorebooks.conditions import session_limit
-from tui_chat.context.lorebooks.explanation import LoreExplanation, lore_counter
-from tui_chat.context.lorebooks.timers import TurnInputs, timers_after, with_lore_timers
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import LoreTimer
+from tui_chat.plugins.sillytavern.lore.activation import Activation
+from tui_chat.plugins.sillytavern.lore.book_index import book_index
+from tui_chat.plugins.sillytavern.lore.conditions import session_limit
+from tui_chat.plugins.sillytavern.lore.explanation import LoreExplanation, lore_counter
+from tui_chat.plugins.sillytavern.lore.timers import TurnInputs, timers_after, with_lore_timers
 from tui_chat.tokens import Counter, counter_for
 
 STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_depth=1)

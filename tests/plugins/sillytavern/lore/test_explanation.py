@@ -14,10 +14,10 @@ from tests.support.lore_outcomes import (
 )
 from tests.support.tables import each_row
 from tui_chat.context import SessionSettings, build
-from tui_chat.context.lorebooks.explanation import LoreExplanation
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import LoreRules
+from tui_chat.plugins.sillytavern.lore.explanation import LoreExplanation
 from tui_chat.tokens import counter_for
 
 

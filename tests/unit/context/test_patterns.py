@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.support.tables import each_row
-from tui_chat.context.lorebooks.keys import KeyIndex
-from tui_chat.context.lorebooks.patterns import BadPattern, Pattern
+from tui_chat.context.patterns import BadPattern, Pattern
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.plugins.sillytavern.lore.keys import KeyIndex
 
 ATOMS = st.sampled_from(
     [

@@ -1,25 +1,22 @@
 """The lorebooks that the user edits: files, and the one in a role's character card.
 
-1. A file is the source of truth: an edit is made to its present text and written at once. What
-   another program wrote meanwhile stays.
-2. An edit is undone only while the text is still the one that it left.
+A file is the source of truth: an edit is made to its present text and written at once. What another
+program wrote meanwhile stays.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files, first_lore_form
-from tui_chat.library.lorebook_edits import LorebookFile, new_lorebook, require_same_entries
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.roles import Roles
-from tui_chat.workspace.settings import SessionSetup
+from tui_chat.plugins.sillytavern.lore.edits import LorebookFile, new_lorebook, require_same_entries
+from tui_chat.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,24 +29,13 @@ class BookPlace:
     """The role whose card has it; empty for a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """An edit: what was kept before it and after it."""
-
-    label: str
-    before: str
-    after: str
-
-
 class Lorebooks:
     """Reads and edits lorebooks."""
 
-    def __init__(self, core: WorkspaceCore, settings: SessionSetup, roles: Roles) -> None:
-        self.core = core
-        self._settings = settings
-        self._roles = roles
-        self._past: dict[BookPlace, list[_Step]] = {}
-        self._future: dict[BookPlace, list[_Step]] = {}
+    def __init__(self, workspace: Workspace) -> None:
+        self.core = workspace.core
+        self._settings = workspace.settings
+        self._roles = workspace.roles
 
     def places(self) -> tuple[BookPlace, ...]:
         """Return the files, and the card of the session's role if it has a lorebook."""
@@ -87,7 +73,7 @@ class Lorebooks:
         return self._file(place, await self._kept(place))
 
     async def edit(
-        self, place: BookPlace, label: str, edit: Callable[[LorebookFile], LorebookFile]
+        self, place: BookPlace, edit: Callable[[LorebookFile], LorebookFile]
     ) -> LorebookFile:
         """Edit a lorebook as it is now, and keep it. Raises InputError, also those of `edit`."""
         before = await self._kept(place)
@@ -97,37 +83,7 @@ class Lorebooks:
             require_same_entries(self._file(place, after), edited)
         if after != before:
             await self._keep(place, after)
-            self._past.setdefault(place, []).append(_Step(label, before, after))
-            self._future.pop(place, None)
         return edited
-
-    async def undo(self, place: BookPlace) -> str:
-        """Undo the last edit; return what it was, empty if there is none. Raises InputError."""
-        return await self._go(place, self._past, self._future, forward=False)
-
-    async def redo(self, place: BookPlace) -> str:
-        """Redo the edit that was undone last; see `undo`."""
-        return await self._go(place, self._future, self._past, forward=True)
-
-    async def _go(
-        self,
-        place: BookPlace,
-        steps: Mapping[BookPlace, list[_Step]],
-        others: dict[BookPlace, list[_Step]],
-        *,
-        forward: bool,
-    ) -> str:
-        if not steps.get(place):
-            return ""
-        step = steps[place][-1]
-        now, then = (step.before, step.after) if forward else (step.after, step.before)
-        if await self._kept(place) != now:
-            raise InputError(
-                f"“{place.name}” was changed elsewhere since: “{step.label}” stays as it is."
-            )
-        await self._keep(place, then)
-        others.setdefault(place, []).append(steps[place].pop())
-        return step.label
 
     async def create(self, name: str) -> BookPlace:
         """Create a lorebook without entries, and use it in the session. Raises InputError."""

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.keys import KeyIndex, NumberedEntry
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
@@ -17,6 +16,8 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, NumberedEntry
+from tui_chat.plugins.sillytavern.lore.rules import search_rules, searched_books
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +57,6 @@ class BookIndex:
     """The most important first; the index of an entry is its rank."""
     scan_depths: list[int]
     """For each book, the largest scan depth of its entries."""
-    rounds: int
     recursive: bool
     """True if the content of active entries is searched."""
     levels: list[int]
@@ -65,11 +65,9 @@ class BookIndex:
 
 def book_index(inputs: Inputs) -> BookIndex:
     """Return the index of the books, computed once for the same books and names."""
-    lore = inputs.rules.lore
-    rules = lore.joins_texts, lore.takes_blank_keys
-    books = inputs.searched_lorebooks
-    indexed = [_indexed(book, inputs.user_name, inputs.char_name, *rules) for book in books]
-    return _rank_entries(books, indexed, inputs.lore_rules.tiers)
+    books = searched_books(inputs)
+    indexed = [_indexed(book, inputs.user_name, inputs.char_name) for book in books]
+    return _rank_entries(books, indexed, search_rules(inputs).tiers)
 
 
 @recent_memo()
@@ -91,26 +89,24 @@ def _rank_entries(
     depths = [0] * len(books)
     for candidate in candidates:
         depths[candidate.number] = max(depths[candidate.number], candidate.depth)
-    recursions = [book.max_recursion for book in books if book.recursive]
     levels = {int(entry.delay_until_recursion) for book in books for entry in book.entries}
     return BookIndex(
         indexed,
         candidates,
         depths,
-        rounds=max(1 + max(recursions, default=0), 1),
-        recursive=bool(recursions),
+        recursive=any(book.recursive for book in books),
         levels=sorted(levels - {0}),
     )
 
 
 @Memo
-def _indexed(book: Lorebook, user: str, char: str, joined: bool, takes_blank: bool) -> IndexedBook:
+def _indexed(book: Lorebook, user: str, char: str) -> IndexedBook:
     """Index a book, once for the names that its keys may contain; see `KeyIndex`."""
-    index = KeyIndex(book, {"user": user, "char": char}, joined=joined)
-    return IndexedBook(book.name, index, tuple(_key_notes(book, index, takes_blank)))
+    index = KeyIndex(book, {"user": user, "char": char})
+    return IndexedBook(book.name, index, tuple(_key_notes(book, index)))
 
 
-def _key_notes(book: Lorebook, index: KeyIndex, takes_blank: bool) -> Iterator[Note]:
+def _key_notes(book: Lorebook, index: KeyIndex) -> Iterator[Note]:
     for entry, key, fault in index.faults:
         sentence = (
             f"The key {key} of the lore entry “{entry_name(entry)}” is not a usable pattern: it "
@@ -118,8 +114,7 @@ def _key_notes(book: Lorebook, index: KeyIndex, takes_blank: bool) -> Iterator[N
         )
         yield Note(Level.WARNING, "lore-key", sentence, entry_origin(book.name, entry))
     for keyed in index.entries:
-        is_blank = takes_blank and keyed.has_blank_key
-        if not keyed.keys and not keyed.entry.constant and not is_blank:
+        if not keyed.keys and not keyed.entry.constant and not keyed.has_blank_key:
             sentence = (
                 f"The lore entry “{entry_name(keyed.entry)}” has no keys, so it is never active."
             )

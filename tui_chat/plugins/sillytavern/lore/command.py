@@ -15,12 +15,12 @@ from tui_chat.cli.library import Item, LibraryKind, Listed, export
 from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import write_line
 from tui_chat.cli.workspace import command_workspace
-from tui_chat.context.lorebooks.description import describe_conditions, describe_place
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.foreign_files import card_files, first_lore_form, has_card_files
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.plugins.sillytavern.lore.description import describe_conditions, describe_place
 
 
 class _Lorebooks(LibraryKind[Lorebook]):

@@ -1,23 +1,24 @@
 """Lorebook activation: a contributor that adds the entries whose keys occur in the conversation.
 
-1. The newest messages of user and assistant are searched, the draft being the newest; each entry
-   or its book says how many. Depth 0 searches nothing. The session's rules may put the names of the
-   speakers before the texts, and search more messages until enough entries are active.
+1. The newest messages are searched, the draft being the newest; each entry or its book says how
+   many. Depth 0 searches nothing. The names of the speakers stand before the texts, and the
+   session's rules may have more messages searched until enough entries are active.
 2. An entry is activated if it is constant, sticky from before, or if one of its keys occurs there
    and its secondary keys meet their condition. `conditions` says what may hold it back.
 3. The content of activated entries is searched in turn and may activate others, as often as their
    book allows, but at most `MAX_ROUNDS` times, and `MAX_SEARCHED_ENTRIES` entries in all, with a
-   note. `prevent_recursion`, `exclude_recursion` and `delay_until_recursion` limit this.
+   note. `prevent_recursion` and `exclude_recursion` limit this, and the search goes on level by
+   level of `delay_until_recursion`. Entries that lost in their group, or did not fit into the
+   budget, take part in later rounds.
 4. Of the entries of one group that a round activates, one remains. Then its `probability` is drawn
    once for an entry, a session and a number of messages.
 5. Entries of higher `order` get their tokens first; at equal order the earlier book, then the
    earlier entry. The first entry that exceeds its book's budget ends that book, and the first that
    exceeds the session's budget ends the search, except for entries that ignore the budget. A note
    names the entries that were left out.
-6. They are sent in reverse: the most important one is last, nearest to the newest message.
+6. They are sent in reverse: the most important one is last, nearest to the newest message. Of those
+   of the same `order` the one that was activated last is first.
 7. The placement's sentence names the key that activated an entry and where it occurs.
-
-The `LoreDialect` of the preset's builder may have other rules for 1, 3, 5 and 6.
 """
 
 from __future__ import annotations
@@ -26,20 +27,26 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
-from tui_chat.context.lorebooks.book_index import (
+from tui_chat.context.resolved_message import ResolvedMessage
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.lorebook import LorebookEntry
+from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.plugins.sillytavern.lore.book_index import (
     BookIndex,
     RankedEntry,
     book_index,
     entry_name,
     resolve_entry,
 )
-from tui_chat.context.lorebooks.conditions import LoreBudget, is_drawn, remaining, session_limit
-from tui_chat.context.lorebooks.key_search import MAX_WIDER, OTHERS, KeyPlace, KeySearch
-from tui_chat.context.lorebooks.keys import NumberedEntry
-from tui_chat.context.resolved_message import ResolvedMessage
-from tui_chat.models.envelope import Level, Note
-from tui_chat.models.lorebook import LorebookEntry
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.plugins.sillytavern.lore.conditions import (
+    LoreBudget,
+    is_drawn,
+    remaining,
+    session_limit,
+)
+from tui_chat.plugins.sillytavern.lore.key_search import MAX_WIDER, OTHERS, KeyPlace, KeySearch
+from tui_chat.plugins.sillytavern.lore.keys import NumberedEntry
+from tui_chat.plugins.sillytavern.lore.rules import goes_by_position
 from tui_chat.tokens import Counter
 
 MAX_ROUNDS = 50
@@ -48,16 +55,17 @@ MAX_SEARCHED_ENTRIES = 500
 
 def activate_lorebooks(inputs: Inputs, count: Counter) -> Contribution:
     """Return the activated entries as messages, and those for places by the place."""
-    if not inputs.searched_lorebooks:
+    if not inputs.lorebooks:
         return NOTHING_TO_ADD
     books_index = book_index(inputs)
     search = Activation(inputs, count, books_index, session_limit(inputs))
     search.run()
     notes = [note for book in books_index.books for note in book.notes]
     messages: list[ResolvedMessage] = []
+    by_position = goes_by_position(inputs.preset)
     places: dict[str, list[ResolvedMessage]] = {}
     for entry, line in search.lines():
-        if inputs.rules.lore.has_positions and entry.position:
+        if by_position and entry.position:
             is_outlet = entry.position == "outlet"
             place = f"outlet {entry.outlet}" if is_outlet else entry.position
             places.setdefault(place, []).append(line)
@@ -95,7 +103,7 @@ class Activation(KeySearch):
         super().__init__(inputs, books_index)
         self._seed = f"{inputs.session_seed} {self.length}"
         """The seed of draws: the same for all requests for one reply."""
-        self._budget = LoreBudget(inputs.searched_lorebooks, count, limit)
+        self._budget = LoreBudget(self.books, count, limit)
         self.activated: dict[int, Cause] = {}
         """By rank, in the order of activation."""
         self.lost: set[int] = set()
@@ -113,17 +121,15 @@ class Activation(KeySearch):
 
     def run(self) -> None:
         """Activate entries, round by round."""
-        levels = list(self.index.levels) if self.dialect.has_recursion_levels else []
+        levels = list(self.index.levels)
         level, state, searched = levels.pop(0) if levels else 0, "first", 0
-        rounds = self.index.rounds
-        if self.dialect.has_recursion_levels:
-            rounds = max(book.max_recursion for book in self._inputs.searched_lorebooks) + 1
-        rounds = min(rounds, MAX_ROUNDS + 1)
+        wanted = max(book.max_recursion for book in self.books) + 1
+        rounds = min(wanted, MAX_ROUNDS + 1)
         step = 0
         while step - self._wider < rounds:
             before = len(self._searched_entries)
             self.search_content(self._searched_entries[searched:], searched)
-            self._round(step, state, level)
+            self._round(state, level)
             step += 1
             searched = before
             has_more = len(self._searched_entries) > before
@@ -137,14 +143,14 @@ class Activation(KeySearch):
                 state, level = "recursion", levels.pop(0)
             else:
                 return
-        self._hit_round_limit = self.index.rounds > MAX_ROUNDS + 1
+        self._hit_round_limit = wanted > MAX_ROUNDS + 1
 
     def _widens(self) -> bool:
         """Search more messages, to the next key, if too few entries are active; else False."""
         rules = self._rules
         if self._budget.overflowed or len(self.activated) >= rules.min_activations:
             return False
-        depth = max((book.scan_depth for book in self._inputs.searched_lorebooks), default=0)
+        depth = max((book.scan_depth for book in self.books), default=0)
         most = min(rules.min_activations_depth or self.length, self.length)
         left = min(most - depth + 1, MAX_WIDER) - self._wider
         if left <= 0:
@@ -156,21 +162,20 @@ class Activation(KeySearch):
         """Return how many messages more are to be searched for the next key that occurs."""
         if any(each.keyed.in_all_texts for each in self.index.candidates):
             return 1
-        books = self._inputs.searched_lorebooks
         steps = (
             place - book.scan_depth - self._wider
-            for book, first in zip(books, self.first_in_texts, strict=True)
+            for book, first in zip(self.books, self.first_in_texts, strict=True)
             for place in first.values()
         )
         return 1 + min((step for step in steps if step >= 0), default=MAX_WIDER)
 
-    def _round(self, step: int, state: str, level: int) -> None:
+    def _round(self, state: str, level: int) -> None:
         """Activate the entries that one round finds."""
         found: dict[int, Cause] = {}
         for rank in self.possible():
             if rank in self._done:
                 continue
-            if self._may_activate(rank, step, state, level) and (cause := self.cause(rank, state)):
+            if self._may_activate(rank, state, level) and (cause := self.cause(rank, state)):
                 found[rank] = cause
         if not found:
             return
@@ -185,12 +190,9 @@ class Activation(KeySearch):
             lambda rank: self._score(rank, state),
             self._seed,
         )
-        has_levels = self.dialect.has_recursion_levels
         self._budget.begin_round()
         for rank in ranks:
             candidate = candidates[rank]
-            if not has_levels:
-                self._done.add(rank)
             if rank not in kept:
                 self.lost.add(rank)
             elif not (rank in sticky or is_drawn(candidate, self._seed)):
@@ -203,14 +205,12 @@ class Activation(KeySearch):
                 self._add_searched(candidate)
             else:
                 self.lost.add(rank)
-                if has_levels:  # it is searched, if the search goes on
-                    self._add_searched(candidate)
+                self._add_searched(candidate)  # if the search goes on
 
     def _add_searched(self, candidate: RankedEntry) -> None:
         """Have the content of an entry searched in the following rounds."""
         entry = candidate.keyed.entry
-        is_recursive = candidate.book.recursive or self.dialect.has_recursion_levels
-        if not is_recursive or entry.prevent_recursion or id(entry) in self._searched_ids:
+        if entry.prevent_recursion or id(entry) in self._searched_ids:
             return
         self._searched_ids.add(id(entry))
         if len(self._searched_entries) < MAX_SEARCHED_ENTRIES:
@@ -218,23 +218,19 @@ class Activation(KeySearch):
         else:
             self._unsearched += 1
 
-    def _may_activate(self, rank: int, step: int, state: str, level: int) -> bool:
+    def _may_activate(self, rank: int, state: str, level: int) -> bool:
         """True if the round may activate an entry whose keys occur."""
         candidate = self.index.candidates[rank]
         entry, book = candidate.keyed.entry, candidate.book
         if self.conditions.hold_back(candidate):
             return False
-        if self.dialect.has_recursion_levels:
-            if self.conditions.is_sticky(candidate):
-                return True
-            if state != "recursion":
-                return not entry.delay_until_recursion
-            if entry.delay_until_recursion > level:
-                return False
-            return not (book.recursive and entry.exclude_recursion)
-        if step and (entry.exclude_recursion or not book.recursive or step > book.max_recursion):
+        if self.conditions.is_sticky(candidate):
+            return True
+        if state != "recursion":
+            return not entry.delay_until_recursion
+        if entry.delay_until_recursion > level:
             return False
-        return bool(step or not entry.delay_until_recursion)
+        return not (book.recursive and entry.exclude_recursion)
 
     def cause(self, rank: int, state: str) -> Cause | None:
         """Return what activates an entry; None if nothing does."""
@@ -248,8 +244,7 @@ class Activation(KeySearch):
         if not _secondary_hold(keyed, places.keys()):
             return None
         newest = self.newest_key(candidate, places)
-        is_blank = keyed.has_blank_key and self.dialect.takes_blank_keys
-        if is_blank and (newest is None or places[newest.key][0] >= OTHERS):
+        if keyed.has_blank_key and (newest is None or places[newest.key][0] >= OTHERS):
             return Cause("blank key")
         return newest
 
@@ -341,12 +336,8 @@ class Activation(KeySearch):
     def lines(self) -> Iterator[tuple[LorebookEntry, ResolvedMessage]]:
         """Yield the activated entries with their messages, the most important last."""
         candidates = self.index.candidates
-        if self.dialect.is_latest_first:
-            latest_first = tuple(reversed(self.activated))
-            ranks = sorted(latest_first, key=lambda rank: candidates[rank].keyed.entry.order)
-        else:
-            ranks = sorted(self.activated, reverse=True)
-        for rank in ranks:
+        latest_first = tuple(reversed(self.activated))
+        for rank in sorted(latest_first, key=lambda rank: candidates[rank].keyed.entry.order):
             entry, indexed = candidates[rank].keyed.entry, candidates[rank].indexed
             yield entry, resolve_entry(indexed, entry, self.why(rank, self.activated[rank]))
 

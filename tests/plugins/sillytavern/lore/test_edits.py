@@ -13,7 +13,8 @@ from tests.support.file_strategies import any_lorebooks
 from tests.support.lorebooks import check_places, lorebook_text, read
 from tests.support.tables import each_row
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
-from tui_chat.library.lorebook_edits import (
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.plugins.sillytavern.lore.edits import (
     add_entry,
     change_book,
     change_entry,
@@ -21,7 +22,7 @@ from tui_chat.library.lorebook_edits import (
     new_lorebook,
     remove_entry,
 )
-from tui_chat.library.lorebook_fields import (
+from tui_chat.plugins.sillytavern.lore.fields import (
     BOOK_FIELDS,
     book_values,
     entry_fields,
@@ -29,7 +30,6 @@ from tui_chat.library.lorebook_fields import (
     typed_book,
     typed_entry,
 )
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
 
 OURS = """{
     "name": "Town",

@@ -16,7 +16,6 @@ from tests.support.contexts import ENDPOINT
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.lorebooks.timers import with_lore_timers
 from tui_chat.errors import InputError
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.models.lorebook import Lorebook
@@ -26,6 +25,7 @@ from tui_chat.models.settings import AuthorNote
 from tui_chat.plugins.sillytavern.card_files import read_card
 from tui_chat.plugins.sillytavern.cards import role_of_card
 from tui_chat.plugins.sillytavern.folder_check import check_file
+from tui_chat.plugins.sillytavern.lore.timers import with_lore_timers
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.plugins.sillytavern.world_info import export_lorebook_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import set_cell_size
 from rich.text import Text
@@ -16,22 +16,25 @@ from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from tui_chat.context.lorebooks.description import describe_conditions, describe_place
-from tui_chat.context.lorebooks.explanation import (
-    LoreExplanation,
-    LoreOutcome,
-    entry_name,
-    lore_counter,
-)
 from tui_chat.errors import InputError
-from tui_chat.library.lorebook_edits import (
+from tui_chat.models.lorebook import EntryState, LorebookEntry
+from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.sillytavern.lore.books import BookPlace, Lorebooks
+from tui_chat.plugins.sillytavern.lore.description import describe_conditions, describe_place
+from tui_chat.plugins.sillytavern.lore.edits import (
     LorebookFile,
     add_entry,
     change_book,
     merge_entry,
     remove_entry,
 )
-from tui_chat.library.lorebook_fields import (
+from tui_chat.plugins.sillytavern.lore.explanation import (
+    LoreExplanation,
+    LoreOutcome,
+    entry_name,
+    lore_counter,
+)
+from tui_chat.plugins.sillytavern.lore.fields import (
     BOOK_FIELDS,
     book_values,
     entry_fields,
@@ -39,14 +42,11 @@ from tui_chat.library.lorebook_fields import (
     typed_book,
     typed_entry,
 )
-from tui_chat.models.lorebook import EntryState, LorebookEntry
-from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
-from tui_chat.workspace.lorebooks import BookPlace
 
 if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Values
@@ -79,8 +79,6 @@ class EntriesDialog(Dialog[None]):
         Binding("d", "duplicate", show=False),
         Binding("space", "switch", show=False),
         Binding("delete,x", "delete", show=False),
-        Binding("u", "undo", show=False),
-        Binding("U", "redo", show=False),
         Binding("p", "settings", show=False),
         Binding("slash", "filter", show=False),
     ]
@@ -89,7 +87,7 @@ class EntriesDialog(Dialog[None]):
         """If `is_adding`, the form of a new entry is opened at once."""
         super().__init__()
         self._is_adding = is_adding
-        self._workspace = workspace
+        self._workspace, self._books = workspace, Lorebooks(workspace)
         self._place = place
         self._file: LorebookFile | None = None
         self._outcomes: Mapping[str, LoreOutcome] = {}
@@ -103,7 +101,7 @@ class EntriesDialog(Dialog[None]):
             yield TextField(placeholder="Entries whose name, keys or content have these words")
             yield OptionList()
             yield Static(id="status")
-            hint = "Enter edit · a add · d copy · Space on/off · x delete · u undo · U redo"
+            hint = "Enter edit · a add · d copy · Space on/off · x delete"
             yield Static(f"{hint} · p settings · / filter · Esc close", classes="hint")
 
     async def on_mount(self) -> None:
@@ -118,7 +116,7 @@ class EntriesDialog(Dialog[None]):
     async def show_entries(self, entry_id: str = "") -> None:
         """Read the lorebook again; with the id of an entry, highlight it."""
         try:
-            self._file = await self._workspace.lorebooks.read(self._place)
+            self._file = await self._books.read(self._place)
         except InputError as error:
             self._file = None
             self.query_one("#status", Static).update(Text(f"{error} {error.advice}".strip()))
@@ -222,47 +220,23 @@ class EntriesDialog(Dialog[None]):
     async def action_duplicate(self) -> None:
         """Insert a copy of the highlighted entry behind it."""
         if (entry := self._entry) is not None:
-            await self._edit(
-                f"duplicate {_quoted(entry)}",
-                lambda file: add_entry(file, entry, file.number_of(entry)),
-            )
+            await self._edit(lambda file: add_entry(file, entry, file.number_of(entry)))
 
     async def action_switch(self) -> None:
         if (entry := self._entry) is not None:
-            word = "disable" if entry.enabled else "enable"
             after = replace(entry, enabled=not entry.enabled)
-            await self._edit(
-                f"{word} {_quoted(entry)}",
-                lambda file: merge_entry(file, entry, after),
-            )
+            await self._edit(lambda file: merge_entry(file, entry, after))
 
     async def action_delete(self) -> None:
         if (entry := self._entry) is not None:
-            await self._edit(
-                f"delete {_quoted(entry)}", lambda file: remove_entry(file, file.number_of(entry))
-            )
-            self.notify(f"Deleted {_quoted(entry)}. u brings it back.", markup=False)
+            await self._edit(lambda file: remove_entry(file, file.number_of(entry)))
+            self.notify(f"Deleted {_quoted(entry)}.", markup=False)
 
-    async def _edit(self, label: str, edit: Callable[[LorebookFile], LorebookFile]) -> None:
+    async def _edit(self, edit: Callable[[LorebookFile], LorebookFile]) -> None:
         try:
-            await self._workspace.lorebooks.edit(self._place, label, edit)
+            await self._books.edit(self._place, edit)
         except InputError as error:
             show_error(self, error)
-        await self.show_entries()
-
-    async def action_undo(self) -> None:
-        await self._step(self._workspace.lorebooks.undo, "Undone: {}.", "Nothing to undo.")
-
-    async def action_redo(self) -> None:
-        await self._step(self._workspace.lorebooks.redo, "Redone: {}.", "Nothing to redo.")
-
-    async def _step(self, step: Callable[[BookPlace], Any], done: str, nothing: str) -> None:
-        try:
-            label = await step(self._place)
-        except InputError as error:
-            show_error(self, error)
-        else:
-            self.notify(done.format(label) if label else nothing, markup=False)
         await self.show_entries()
 
     def action_settings(self) -> None:
@@ -279,9 +253,8 @@ class EntriesDialog(Dialog[None]):
                 for name in names
                 if getattr(after, name) != getattr(file.book, name)
             }
-            await self._workspace.lorebooks.edit(
+            await self._books.edit(
                 self._place,
-                "change its settings",
                 lambda file_now: change_book(file_now, replace(file_now.book, **changed)),
             )
 
@@ -327,8 +300,7 @@ def entry_form(
                 return add_entry(file_now, after)
             return merge_entry(file_now, entry, after, overwrite=overwrite)
 
-        label = f"add {_quoted(after)}" if entry is None else f"edit {_quoted(entry)}"
-        await workspace.lorebooks.edit(place, label, edit)
+        await Lorebooks(workspace).edit(place, edit)
 
     name = one_line(file.book.name, 40)
     title = f"Lore entry: {one_line(entry_name(entry), 40)}" if entry else "New lore entry"

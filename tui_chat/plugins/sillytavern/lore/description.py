@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tui_chat.context.rules import rules_of
 from tui_chat.models.lorebook import LorebookEntry, LorePosition, SecondaryLogic
 from tui_chat.models.preset import CHAT_HISTORY, Preset, depth_words
+from tui_chat.plugins.sillytavern.lore.rules import goes_by_position
 
 LOGIC_WORDS: Mapping[SecondaryLogic, str] = {
     "and_any": "any of",
@@ -44,7 +44,7 @@ def describe_place(entry: LorebookEntry, *, by_position: bool = True) -> str:
 
 def describe_sent_place(entry: LorebookEntry, preset: Preset) -> str:
     """Return the place to which an active entry goes with a preset."""
-    by_position = rules_of(preset).lore.has_positions
+    by_position = goes_by_position(preset)
     if entry.position == "outlet" or (by_position and entry.position in POSITION_WORDS):
         return describe_place(entry)
     if entry.role == "system" and preset.system_placement == "hoist":

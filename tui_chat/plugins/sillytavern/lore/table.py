@@ -9,22 +9,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from tui_chat.compose import Composed
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.book_index import entry_name, entry_origin
-from tui_chat.context.lorebooks.explanation import (
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.lorebook import EntryState
+from tui_chat.models.message import Message
+from tui_chat.models.text import Origin
+from tui_chat.plugins.sillytavern.lore.book_index import entry_name, entry_origin
+from tui_chat.plugins.sillytavern.lore.explanation import (
     LoreBudgetUse,
     LoreExplanation,
     LoreOutcome,
     book_entries,
     lore_counter,
 )
-from tui_chat.context.lorebooks.timers import TurnInputs, conversation_setup, reply_places
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.common_prefix import common_prefix
-from tui_chat.models.lorebook import EntryState
-from tui_chat.models.message import Message
-from tui_chat.models.text import Origin
+from tui_chat.plugins.sillytavern.lore.rules import searched_books
+from tui_chat.plugins.sillytavern.lore.timers import TurnInputs, conversation_setup, reply_places
 
 _SENTENCES_KEPT = 4
 """Turns whose search is kept for sentences."""
@@ -48,7 +51,7 @@ class LoreTable:
     def __init__(self, inputs: Inputs, before: LoreTable | None = None) -> None:
         """`before` is an earlier table, of this conversation or another."""
         self.inputs = inputs
-        self.entries = book_entries(inputs.searched_lorebooks)
+        self.entries = book_entries(searched_books(inputs))
         """Each with its book."""
         self._setup = conversation_setup(inputs)
         self._places = reply_places(inputs.history)
@@ -145,3 +148,35 @@ class LoreTable:
                 return turn
             turn += step
         return None
+
+
+def lore_json(composed: Composed) -> dict[str, Any]:
+    """Return `{"entries", "turns"}`: the outcome of each lore entry, and each turn's entries."""
+    if composed.inputs is None:
+        return {"entries": [], "turns": []}
+    table = LoreTable(composed.inputs)
+    newest = table.turns - 1
+    outcomes = [table.outcome(newest, number) for number in range(len(table.entries))]
+    names = [{"book": outcome.book, "entry": outcome.entry} for outcome in outcomes]
+
+    def turn_json(turn: int) -> dict[str, Any]:
+        reply = table.column(turn).reply
+        return {
+            "reply": reply.id if reply is not None else None,
+            "active": [names[entry] for entry in table.with_state(turn, EntryState.ACTIVE)],
+            "held_back": [names[entry] for entry in table.with_state(turn, EntryState.HELD_BACK)],
+        }
+
+    return {
+        "entries": [
+            {
+                **name,
+                "name": outcome.name,
+                "state": outcome.state.name.lower(),
+                "sentence": outcome.sentence,
+                "message": outcome.message_id or None,
+            }
+            for name, outcome in zip(names, outcomes, strict=True)
+        ],
+        "turns": [turn_json(turn) for turn in range(table.turns)],
+    }

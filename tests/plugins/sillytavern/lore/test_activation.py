@@ -22,8 +22,6 @@ from tests.support.contexts import (
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
-from tui_chat.context.lorebooks.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
-from tui_chat.context.lorebooks.keys import SEARCHED_CHARACTERS
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
@@ -31,6 +29,8 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.settings import LoreRules
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.sillytavern.lore.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
+from tui_chat.plugins.sillytavern.lore.keys import SEARCHED_CHARACTERS
 
 
 def lore(envelope: ChatEnvelope) -> str:

@@ -14,26 +14,26 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character
 from tui_chat.models.settings import LoreRules, TextScript
-from tui_chat.plugins.sillytavern.context.rules import LORE_RULES
+from tui_chat.plugins.sillytavern.lore.rules import LORE_RULES, search_rules
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 
 JOINED = Policies(depths="joined")
 
 
-def test_rules_of_lorebooks_come_from_settings_else_from_the_preset_s_program():
+def test_rules_of_lorebooks_come_from_settings_else_they_are_sillytavern_s():
     own, other = Lorebook("own"), Lorebook("other")
     role = replace(ROLE, character=Character(book=own))
     imported = Preset("p", policies=policy_values(Policies(depths="joined")))
     plain = Inputs(ENDPOINT, Preset("p"), role=role, lorebooks=(other, own))
     joined = replace(plain, preset=imported)
-    assert plain.lore_rules == LoreRules()
-    assert joined.lore_rules == replace(LORE_RULES, tiers=(0, 1))
-    assert replace(joined, lorebooks=(own,)).lore_rules == LORE_RULES
+    assert search_rules(plain) == replace(LORE_RULES, tiers=(0, 1))
+    assert search_rules(joined) == replace(LORE_RULES, tiers=(0, 1))
+    assert search_rules(replace(joined, lorebooks=(own,))) == LORE_RULES
     rules = SessionSettings(lore=LoreRules(token_budget=5, tiers=(1, 0)))
     for_chat = replace(joined, settings=rules)
-    assert for_chat.lore_rules == LoreRules(token_budget=5, tiers=(1, 0))
+    assert search_rules(for_chat) == LoreRules(token_budget=5, tiers=(1, 0))
     none = replace(plain, preset=imported, role=None, settings=SessionSettings(lore=LoreRules()))
-    assert none.lore_rules == LoreRules(), "what a setting says is not replaced"
+    assert search_rules(none) == LoreRules(), "what a setting says is not replaced"
 
 
 def test_a_name_before_a_text_is_searched():

@@ -7,17 +7,22 @@ another one is chosen. Rows are made when they come into sight, and so are their
 
 from __future__ import annotations
 
+from asyncio import sleep
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from time import monotonic
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
 from textual.binding import BindingType
 
+from tui_chat.context.inputs import Inputs
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, LorebookEntry
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
+from tui_chat.plugins.sillytavern.lore.table import LoreTable
+from tui_chat.ui.actions import plugin_action
 from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
 from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
 from tui_chat.ui.areas.inspector.views.rows_view import (
@@ -34,13 +39,16 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
 )
 from tui_chat.ui.widgets.pane_key import pane_key
 
-if TYPE_CHECKING:
-    from tui_chat.analysis.lore_table import LoreTable
-
 SHOW_MESSAGE = "show message"
 """The action of the row of an entry."""
-CHOOSE_BOOKS = "presets.choose_lorebooks"
+CHOOSE_BOOKS = plugin_action("lorebooks")
 """The action of the row that is shown where no lorebook is searched."""
+_PAUSE = 0.05
+"""Seconds without another request after which it is searched."""
+_REST = 0.004
+"""Seconds between the turns that are searched, in which keys are answered."""
+_SHOWN_AFTER = 0.25
+"""Seconds after which what was found meanwhile is shown."""
 _UNKNOWN = 255
 _MARKS: dict[int, Piece] = {
     EntryState.ACTIVE: ("●", "good"),
@@ -86,7 +94,6 @@ class _Columns:
 class LoreView(RowsView):
     """Shows what became of the entries of lorebooks."""
 
-    uses = frozenset({"lore"})
     finds = True
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -103,11 +110,8 @@ class LoreView(RowsView):
         super().__init__(id=id)
         self.table: LoreTable | None = None
         """The table shown; None while it is computed."""
-        self._missing = 0
-        """The number of turns that were not searched when it was shown last."""
-        self._has_books = False
-        self._folder = ""
-        """The folder of the user's lorebooks; empty if none can be chosen."""
+        self._inputs: Inputs | None = None
+        """What the request shown was composed from."""
         self._follows_draft = False
         """True if the request is the one that Enter would send."""
         self._turn: int | None = None
@@ -122,14 +126,34 @@ class LoreView(RowsView):
         """The entry of each row."""
 
     def show_state(self, state: InspectorState) -> None:
-        """Show the table. That of another request comes when typing pauses."""
-        table, inputs = state.lore, state.composed.inputs if state.composed is not None else None
-        missing = table.missing if table is not None else 0
-        if table is not None and table is self.table and missing == self._missing:
+        """Search the turns of a request, when typing pauses; till then, show the one before."""
+        inputs = state.composed.inputs if state.composed is not None else None
+        self._follows_draft = state.is_live
+        if inputs is self._inputs:
             return
-        self.table, self._missing = table, missing
-        self._has_books = inputs is not None and bool(inputs.lorebooks)
-        self._folder, self._follows_draft = state.lore_folder, state.is_live
+        self._inputs = inputs
+        if inputs is None or not inputs.lorebooks:
+            self._show(None)
+        else:
+            self.run_worker(self._search(inputs), group="lore", exclusive=True)
+
+    async def _search(self, inputs: Inputs) -> None:
+        """Search the newest turn first, in slices that no key has to wait for. What is known serves
+        the next request.
+        """
+        await sleep(_PAUSE)
+        table = LoreTable(inputs, self.table)
+        self._show(table)
+        shown_at = monotonic()
+        while self.is_on_screen and table.compute_next():
+            if monotonic() - shown_at > _SHOWN_AFTER:
+                self._show(table)
+                shown_at = monotonic()
+            await sleep(_REST)
+        self._show(table)
+
+    def _show(self, table: LoreTable | None) -> None:
+        self.table = table
         if table is not None and self._turn is not None and self._turn >= table.turns - 1:
             self._turn = None
         self.rebuild()
@@ -137,6 +161,7 @@ class LoreView(RowsView):
     def forget(self) -> None:
         super().forget()
         self.table, self._turn, self._shown, self._wanted = None, None, [], None
+        self._inputs = None
 
     def find(self, words: str) -> int:
         """Show only the entries that contain words, all if they are empty; return their number."""
@@ -199,19 +224,14 @@ class LoreView(RowsView):
         return ViewRows(parts)
 
     def _without_entries(self, width: int) -> Iterator[Part]:
-        if self._has_books:
-            words = "Searching the lorebooks …"
-            if self.table is not None:
-                words = "The lorebooks have no entries."
-            yield text_part(words, width, "", "muted")
-            return
-        action = CHOOSE_BOOKS if self._folder else ""
-        words = cut("No lorebook is searched for this request.", width)
-        yield line((words, "muted"), action=action)
-        if action:
-            yield line((cut("Enter: choose or create one", width), "link"), action=action)
-            yield BLANK
-            yield text_part(f"Files go into {self._folder}", width, "", "muted")
+        if self.table is not None:
+            yield text_part("The lorebooks have no entries.", width, "", "muted")
+        elif self._inputs is not None and self._inputs.lorebooks:
+            yield text_part("Searching the lorebooks …", width, "", "muted")
+        else:
+            words = cut("No lorebook is searched for this request.", width)
+            yield line((words, "muted"), action=CHOOSE_BOOKS)
+            yield line((cut("Enter: choose or create one", width), "link"), action=CHOOSE_BOOKS)
 
     def _parts(self, table: LoreTable, width: int) -> Iterator[tuple[list[int | None], Part]]:
         turn = self.turn

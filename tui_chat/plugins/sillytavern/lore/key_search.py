@@ -1,8 +1,8 @@
 """Which keys of lorebooks occur in the texts that are searched for one request.
 
-1. The newest messages are searched, each with the name of its speaker if the session says so. In a
-   dialect that searches what is sent they have the builder's changes; the texts of the card, the
-   profile and the author's note, and the content of entries, have their macros expanded.
+1. The newest messages are searched as the scripts change them, each with the name of its speaker
+   if the session says so. The texts of the card, the profile and the author's note, and the content
+   of entries, have their macros expanded.
 2. What occurs in a message is remembered with it: a keystroke searches the draft only.
 3. Keys that may span texts are searched for in all texts of an entry together, newest first, where
    each begins with the sign U+0001.
@@ -15,19 +15,21 @@ from itertools import islice
 from typing import TypeAlias
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.book_index import BookIndex, RankedEntry
-from tui_chat.context.lorebooks.conditions import Conditions
-from tui_chat.context.lorebooks.keys import MARK, SEARCHED_CHARACTERS, KeyNumbers
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.sillytavern.context.scripts import message_changes
+from tui_chat.plugins.sillytavern.lore.book_index import BookIndex, RankedEntry
+from tui_chat.plugins.sillytavern.lore.conditions import Conditions
+from tui_chat.plugins.sillytavern.lore.keys import MARK, SEARCHED_CHARACTERS, KeyNumbers
+from tui_chat.plugins.sillytavern.lore.rules import search_rules, searched_books
 
 MAX_WIDER = 1_000
 """How many more messages are searched until enough entries are active."""
-SPOKEN = ("user", "assistant")
-"""The roles of the messages that are searched, unless all are."""
+MAX_DEPTH = 1_000
+"""The most messages that are searched for an entry."""
 _LORE = Origin(OriginKind.LORE, "lore", "lore")
 OTHERS = 1_000_000
 _ENTRIES = 2_000_000
@@ -43,15 +45,15 @@ class KeySearch:
 
     def __init__(self, inputs: Inputs, books_index: BookIndex) -> None:
         self._inputs = inputs
-        self._rules = inputs.lore_rules
-        self.dialect = inputs.rules.lore
+        self._rules = search_rules(inputs)
+        self.books = searched_books(inputs)
         self.index = books_index
         self.length = len(inputs.history) + inputs.has_draft
         self.conditions = Conditions(inputs, self.length)
         self._expander = Expander(inputs)
         self._contents: dict[int, str] = {}
         """The expanded content of entries, by their identity."""
-        self._changes = self.dialect.changes(inputs)
+        self._changes = message_changes(inputs)
         self._round_texts: list[str] = []
         """The contents of the entries of each earlier round."""
         self._joined: dict[tuple[int, tuple[str, ...], bool, int], str] = {}
@@ -82,13 +84,13 @@ class KeySearch:
         return (self._inputs.user_name, self._inputs.char_name) if self._rules.names else None
 
     def _newest_texts(self, depth: int) -> Iterator[tuple[Message | None, str]]:
-        inputs, every_role = self._inputs, self.dialect.searches_every_role
+        inputs = self._inputs
         follow = inputs.has_draft - (inputs.chat.kind == "continue")  # as changes count messages
         if depth > 0 and inputs.has_draft:
             name = "" if inputs.answered is None else inputs.answered.name
             yield inputs.answered, self._text(inputs.draft, "user", name, follow - 1)
-        spoken = (m for m in reversed(inputs.history) if every_role or m.role in SPOKEN)
-        for place, message in enumerate(islice(spoken, max(depth - inputs.has_draft, 0))):
+        newest_first = reversed(inputs.history)
+        for place, message in enumerate(islice(newest_first, max(depth - inputs.has_draft, 0))):
             text = self._text(message.content, message.role, message.name, follow + place)
             yield message, text
 
@@ -98,14 +100,13 @@ class KeySearch:
             text = self._changes.changed(text, role, depth)
         if self.prefixes is not None:
             text = f"{name or self.prefixes[role != 'user']}: {text}"
-        return MARK + text.strip() if self.dialect.joins_texts else text
+        return MARK + text.strip()
 
     def _also_texts(self) -> Iterator[tuple[str, str]]:
         for line in searched_texts(self._inputs):
-            text, name = line.message.content, line.message.name
-            if self.dialect.searches_sent_texts:
-                text = self._expanded(text, is_card=line.message.id == "depth_prompt")
-            yield name, text
+            message = line.message
+            is_card = message.id == "depth_prompt"
+            yield message.name, self._expanded(message.content, is_card=is_card)
 
     def _first_texts(self, number: int, depth: int) -> dict[int, int]:
         index, first = self.index.books[number].index, dict[int, int]()
@@ -121,8 +122,6 @@ class KeySearch:
 
     def content(self, entry: LorebookEntry) -> str:
         """Return the content of an entry as it is searched and charged, expanded once."""
-        if not self.dialect.searches_sent_texts:
-            return entry.content
         if id(entry) not in self._contents:
             self._contents[id(entry)] = self._expanded(entry.content)
         return self._contents[id(entry)]
@@ -148,8 +147,7 @@ class KeySearch:
         return self._limited(candidate.depth if is_own else candidate.depth + self._wider)
 
     def _limited(self, depth: int) -> int:
-        most = self.dialect.max_depth
-        return depth if most is None else min(depth, most)
+        return min(depth, MAX_DEPTH)
 
     def possible(self) -> Iterator[int]:
         """Yield the ranks that have a matching key or need none."""
@@ -171,8 +169,8 @@ class KeySearch:
                 not found[candidate.number].isdisjoint(keyed.keys)
                 or keyed.entry.constant
                 or keyed.in_all_texts
-                or (keyed.entry.sources and self.dialect.searches_sources)
-                or (keyed.has_blank_key and self.dialect.takes_blank_keys)
+                or keyed.entry.sources
+                or keyed.has_blank_key
                 or self.conditions.is_sticky(candidate)
             ):
                 yield rank
@@ -220,9 +218,7 @@ class KeySearch:
     def _sources(self, entry: LorebookEntry) -> Iterator[tuple[str, str]]:
         """Yield names and content of the other texts that are searched for an entry."""
         for words, text in self.conditions.source_texts(entry):
-            if self.dialect.searches_sent_texts:
-                text = self._expanded(text, is_card=words != "persona")
-            yield words, text
+            yield words, self._expanded(text, is_card=words != "persona")
 
     def _all_texts(self, candidate: RankedEntry, state: str) -> str:
         """Return all texts searched together for an entry; a round's like entries share them."""

@@ -7,15 +7,16 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.lorebooks.activation import Activation
-from tui_chat.context.lorebooks.book_index import book_index, entry_name
-from tui_chat.context.lorebooks.conditions import session_limit
-from tui_chat.context.lorebooks.description import describe_sent_place
-from tui_chat.context.lorebooks.key_search import OTHERS
 from tui_chat.context.parameters import parameters
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
 from tui_chat.models.message import Message
+from tui_chat.plugins.sillytavern.lore.activation import Activation
+from tui_chat.plugins.sillytavern.lore.book_index import book_index, entry_name
+from tui_chat.plugins.sillytavern.lore.conditions import session_limit
+from tui_chat.plugins.sillytavern.lore.description import describe_sent_place
+from tui_chat.plugins.sillytavern.lore.key_search import OTHERS
+from tui_chat.plugins.sillytavern.lore.rules import searched_books
 from tui_chat.tokens import Counter, counter_for
 
 
@@ -67,7 +68,7 @@ class LoreExplanation:
         self._index = book_index(inputs)
         self._search = Activation(inputs, count, self._index, session_limit(inputs))
         self._search.run()
-        self.entries = book_entries(inputs.searched_lorebooks)
+        self.entries = book_entries(searched_books(inputs))
 
     @cached_property
     def _ranks(self) -> dict[int, int]:
@@ -123,7 +124,7 @@ class LoreExplanation:
         if limit is not None:
             used = sum(map(self._search.tokens, self._search.activated))
             found.append(LoreBudgetUse("", used, limit))
-        for number, book in enumerate(self._inputs.searched_lorebooks):
+        for number, book in enumerate(self._search.books):
             if book.token_budget is not None and book.name not in books:
                 books[book.name] = self._search.spent(number), book.token_budget
         return (*found, *(LoreBudgetUse(name, *use) for name, use in books.items()))

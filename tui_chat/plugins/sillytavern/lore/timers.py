@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui_chat.context.inputs import EPOCH, Inputs
-from tui_chat.context.lorebooks.activation import Activation
-from tui_chat.context.lorebooks.book_index import book_index
-from tui_chat.context.lorebooks.conditions import session_limit
-from tui_chat.context.lorebooks.explanation import lore_counter
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.settings import LoreTimer
+from tui_chat.plugins.sillytavern.lore.activation import Activation
+from tui_chat.plugins.sillytavern.lore.book_index import book_index
+from tui_chat.plugins.sillytavern.lore.conditions import session_limit
+from tui_chat.plugins.sillytavern.lore.explanation import lore_counter
 from tui_chat.tokens import NO_CORRECTION
 
 NO_TIMERS: tuple[LoreTimer, ...] = ()
@@ -68,7 +68,7 @@ def _begun(book: str, entry: LorebookEntry, length: int) -> Iterator[LoreTimer]:
 
 def with_lore_timers(inputs: Inputs) -> Inputs:
     """Return the inputs with the timers that hold after the replies of their history."""
-    if not any(map(_is_timed, inputs.searched_lorebooks)):
+    if not any(map(_is_timed, inputs.lorebooks)):
         return inputs
     history = inputs.history
     timers = _timeline(history, conversation_setup(inputs)).at(len(history))
@@ -83,7 +83,7 @@ class TurnInputs(Sequence[Inputs]):
         self._setup = conversation_setup(inputs)
         self._history = inputs.history
         self._lengths = reply_places(inputs.history)
-        timed = any(map(_is_timed, inputs.searched_lorebooks))
+        timed = any(map(_is_timed, inputs.lorebooks))
         self._timeline = _timeline(self._history, self._setup) if timed else None
 
     def __len__(self) -> int:

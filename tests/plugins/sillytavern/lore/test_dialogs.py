@@ -10,14 +10,14 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Checkbox, Input, OptionList, Static, TextArea
 
 from tests.support.app import idle, make_app, opened, rows_shown, settle, until, workspace_of
+from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
+from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
+from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views.lore import LoreView
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.dialogs.library_lists import LorebooksDialog
-from tui_chat.ui.dialogs.lorebooks import EntriesDialog
 from tui_chat.ui.widgets.choice_field import ChoiceField
 
 
@@ -59,7 +59,7 @@ async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(tmp_path: Path
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
-        await app.run_action("presets.choose_lorebooks")
+        await app.run_action("plugins.lorebooks")
         await on(pilot, LorebooksDialog)
         assert listed(app)[0].startswith("+ New lorebook or put JSON files into")
         await pilot.press("n")
@@ -96,7 +96,7 @@ async def test_a_lorebook_from_nothing_fires_is_edited_and_undone(tmp_path: Path
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert kept(path)[0]["content"] == "It is open."
         await until(pilot, lambda: b"It is open." in body(inspector))
-        await app.run_action("presets.choose_lorebooks")
+        await app.run_action("plugins.lorebooks")
         await on(pilot, LorebooksDialog)
         assert listed(app)[0] == "1 Team 1 entry"
         await pilot.press("enter")
@@ -136,7 +136,7 @@ def shown(inspector: Inspector) -> str:
 
 async def entries_of_town(pilot: Pilot[None]) -> TuiChat:
     app = await opened(pilot)
-    await app.run_action("presets.choose_lorebooks")
+    await app.run_action("plugins.lorebooks")
     await on(pilot, LorebooksDialog)
     await pilot.press("enter")
     await on(pilot, EntriesDialog)
@@ -220,7 +220,7 @@ async def test_lorebooks_are_used_and_deleted_in_the_list(tmp_path: Path) -> Non
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await opened(pilot)
         workspace = workspace_of(app)
-        await app.run_action("presets.choose_lorebooks")
+        await app.run_action("plugins.lorebooks")
         await on(pilot, LorebooksDialog)
         assert "broken.json" in listed(app)[0]
         await pilot.press("down", "space")
@@ -249,5 +249,5 @@ async def test_a_lorebook_that_is_chosen_by_its_name_is_confirmed(tmp_path: Path
         app = await opened(pilot)
         for how in ("searched", "no longer searched"):
             sentence = f"The lorebook “town” is {how} in this session."
-            await app.run_action("presets.choose_lorebooks('town')")
+            await app.run_action("plugins.lorebooks('town')")
             await until(pilot, lambda told=sentence: told in messages(app))
