@@ -50,7 +50,7 @@ def lore(envelope: ChatEnvelope) -> str:
         ("several words may begin inside a word", "ed Drag", True),
         ("only the newest two messages are searched", "rome", False),
         ("blanks around a key do not count", " tea ", True),
-        ("an empty key finds nothing", "  ", False),
+        ("a key of white space occurs in every text", "  ", True),
         ("a pattern", "/dragons?/i", True),
         ("a pattern minds case by itself", "/dragon/", False),
         ("a pattern minds borders by itself", "/rag/", True),
@@ -258,7 +258,7 @@ def test_patterns_search_the_end_of_a_long_text():
 PATTERNS = {
     "an escaped slash": (r"/red\/black/", "red/black", "red black"),
     "no literal": (r"/[A-Z]{3}\d+/", "unit ABC12", "unit Abc12"),
-    "no character": (r"/^\W*$/", "?!", "?a"),
+    "no character": (r"/\W{4}/", "?!", "?a"),
 }
 
 

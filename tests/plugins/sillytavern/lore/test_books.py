@@ -40,32 +40,22 @@ def used(workspace: Workspace) -> list[str]:
     return [each.content for book in workspace.state.lorebooks for each in book.entries]
 
 
-async def test_a_lorebook_is_created_used_filled_and_undone(make_workspace, tmp_path: Path):
+async def test_a_lorebook_is_created_used_filled_and_emptied(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     books = Lorebooks(workspace)
     place = await books.create("Team facts")
     assert workspace.state.lorebook_names == ("Team facts",)
     with pytest.raises(InputError, match="exists already"):
         await books.create("Team facts")
-    await books.edit(place, "add “Pool”", lambda file: add_entry(file, LorebookEntry("", "Wet.")))
+    await books.edit(place, lambda file: add_entry(file, LorebookEntry("", "Wet.")))
     assert used(workspace) == ["Wet."]
     [pool] = (await books.read(place)).book.entries
-    await books.edit(place, "edit “Pool”", with_content(pool, "Wetter."))
+    await books.edit(place, with_content(pool, "Wetter."))
     assert used(workspace) == ["Wetter."]
-    await books.edit(place, "delete “Pool”", lambda file: remove_entry(file, 0))
+    await books.edit(place, lambda file: remove_entry(file, 0))
     assert used(workspace) == []
-    undone = [await books.undo(place) for _ in range(4)]
-    assert undone == ["delete “Pool”", "edit “Pool”", "add “Pool”", ""]
-    assert [await books.redo(place) for _ in range(4)] == [
-        "add “Pool”",
-        "edit “Pool”",
-        undone[0],
-        "",
-    ]
-    assert await books.undo(place) == "delete “Pool”"
-    assert used(workspace) == ["Wetter."]
     path = tmp_path / "lorebooks" / "Team facts.json"
-    assert json.loads(path.read_text())["entries"][0]["content"] == "Wetter."
+    assert json.loads(path.read_text())["entries"] == []
 
 
 async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path):
@@ -74,18 +64,16 @@ async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path):
     fox = (await books.read(TOWN)).book.entries[0]
     owl = {"id": "owl", "content": "Wise."}
     write(tmp_path, owl, FOX)
-    await books.edit(TOWN, "edit fox", with_content(fox, "Grey."))
+    await books.edit(TOWN, with_content(fox, "Grey."))
     assert entries(path) == [owl, {**FOX, "content": "Grey."}]
     write(tmp_path, owl, {**FOX, "content": "Blue."})
-    with pytest.raises(InputError, match="was changed elsewhere since: “edit fox” stays"):
-        await books.undo(TOWN)
     grey = replace(fox, content="Grey.")
     with pytest.raises(ChangedElsewhere):
-        await books.edit(TOWN, "edit fox", with_content(grey, "Red."))
+        await books.edit(TOWN, with_content(grey, "Red."))
     assert entries(path) == [owl, {**FOX, "content": "Blue."}]
     path.write_text("{broken")
     with pytest.raises(InputError, match=r"town\.json"):
-        await books.edit(TOWN, "edit fox", with_content(grey, "Red."))
+        await books.edit(TOWN, with_content(grey, "Red."))
     assert path.read_text() == "{broken"
 
 
@@ -127,7 +115,7 @@ async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path
     workspace, _ = await make_workspace()
     path = write(tmp_path, FOX)
     await Lorebooks(workspace).edit(
-        TOWN, "settings", lambda file: change_book(file, replace(file.book, token_budget=90))
+        TOWN, lambda file: change_book(file, replace(file.book, token_budget=90))
     )
     assert json.loads(path.read_text()) == {
         "name": "The town", "entries": [FOX], "tokenBudget": 90,

@@ -8,32 +8,27 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.plugins.sillytavern.lore.test_table import BOOK, TEXTS, inputs
-from tests.support.app import rows_shown
+from tests.support.app import rows_shown, until
 from tests.support.inspector_app import InspectorApp
 from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import OriginKind
-from tui_chat.plugins.sillytavern.lore.table import LoreTable
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.areas.inspector.origins import OriginStatus
 from tui_chat.ui.areas.inspector.tabs import ViewTabs
 
 
 class LoreApp(InspectorApp):
-    """An inspector with a table of lore, all of it computed."""
+    """An inspector with a request that searches lorebooks."""
 
     def __init__(
         self,
         *texts: str,
         draft: str = "a fox",
-        computed: bool = True,
         books: tuple[Lorebook, ...] = (BOOK,),
     ) -> None:
         request = inputs(*texts, draft=draft, books=books)
         super().__init__(compose(request))
-        self.table = LoreTable(request)
-        while computed and self.table.compute_next():
-            pass
 
     @property
     def lore(self) -> LoreView:
@@ -46,8 +41,7 @@ async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
     """Show the view, press keys, and return the rows that are not blank."""
     if app.pane.view_shown != "lore":
         await pilot.press("L")
-        app.pane.change(lore=app.table)
-        await pilot.pause()
+        await until(pilot, lambda: app.lore.table is not None and not app.lore.table.missing)
     if keys:
         await pilot.press(*keys)
     await pilot.pause()
@@ -130,7 +124,6 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
         await pilot.press("L")
         assert app.pane.view_shown == "payload", "its key is none without it"
         app.pane.view_shown = "lore"
-        app.pane.change(lore=None)
         await pilot.pause()
         view = app.pane.views.current
         assert isinstance(view, LoreView)

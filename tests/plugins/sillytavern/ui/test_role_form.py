@@ -44,7 +44,7 @@ async def test_the_character_and_the_lorebook_of_a_role_are_edited_from_its_form
         await pilot.press("ctrl+s")
         await until(pilot, lambda: app.screen is role_form)
         assert (await character()).scenario == "A shop."
-        role_form.query_one("#part-lorebook", Button).press()
+        role_form.query_one(".card-part", Button).press()
         await until(pilot, lambda: isinstance(app.screen, EntriesDialog))
         await until(pilot, lambda: app.screen.query_one(OptionList).option_count == 1)
         await pilot.press("space")
