@@ -25,10 +25,7 @@ from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import sanitize
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
     from tui_chat.library.typed_fields import FieldRows, Values
-    from tui_chat.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +135,9 @@ class CardFiles:
     """The lorebook in the JSON of a card, as a file; empty without one."""
     with_book_text: Callable[[JsonObject, str], JsonObject]
     """The JSON of a card with another lorebook."""
-    dialogs: Mapping[str, Callable[[Workspace, Role], Screen[Any]]]
-    """The dialogs of further parts of a card, by what their buttons are called."""
+    dialogs: Mapping[str, Callable[[Any, Role], Any]]
+    """The dialogs of further parts of a card, by what their buttons are called: each a screen for
+    a `Workspace` and the role."""
 
 
 def has_card_files() -> bool:
