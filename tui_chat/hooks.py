@@ -29,7 +29,10 @@ from tui_chat.lazy_dataclass import dataclass
 ENTRY_POINTS = "tui_chat.plugins"
 MOST_FAULTS = 50
 """Faults that are kept."""
-NAMED_POINTS = ("commands", "exports", "views", "actions", "editing mode", "builder", "request form")
+NAMED_POINTS = (
+    *("commands", "exports", "views", "actions"),
+    *("editing mode", "builder", "request form"),
+)
 """The fields of a manifest, and the points of its parts, at which a name can be taken."""
 _PREDICATES = frozenset(("detect", "holds", "is_entry"))
 """Functions of a plugin that say whether it reads a file: one that fails reads none."""

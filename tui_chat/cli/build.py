@@ -64,8 +64,8 @@ from tui_chat.context import Inputs
 from tui_chat.context.builders import prepared
 from tui_chat.context.generation import of_kind
 from tui_chat.errors import InputError
-from tui_chat.hooks import load_named, parts
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
+from tui_chat.hooks import load_named, parts
 from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text

@@ -95,9 +95,7 @@ PLUGIN = Plugin(
             writes=True,
         ),
     ),
-    views=(
-        View("lore", "L", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),
-    ),
+    views=(View("lore", "L", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),),
     commands=(
         Command(
             "lorebooks",
