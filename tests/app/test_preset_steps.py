@@ -123,9 +123,8 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
 
 async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "a")
-        await press(pilot, *"lore", "enter")
-        await asked(pilot)
+        await pilot.app.run_action("plugins.lore_entry")
+        await until(pilot, lambda: isinstance(pilot.app.screen, FieldsForm))
         form = pilot.app.screen
         assert isinstance(form, FieldsForm)
         form.query_one("#content", TextArea).text = "Owls hoot."

@@ -8,8 +8,8 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from tests.app.test_lorebooks import listed, on, words
 from tests.support.app import idle, make_app, opened, until, workspace_of
+from tests.support.list_dialogs import listed, on, words
 from tui_chat.models.role import Profile
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer

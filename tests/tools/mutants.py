@@ -81,7 +81,7 @@ TESTS = {
     ),
     "tui_chat/ui/dialogs/": (
         "tests/app/test_import_export.py",
-        "tests/app/test_lorebooks.py",
+        "tests/plugins/sillytavern/lore/test_dialogs.py",
         "tests/app/test_profiles.py",
         "tests/app/test_roles.py",
         "tests/app/test_session_settings.py",

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
-from textual.widgets import Button, Checkbox, Input, OptionList, Static, TextArea
+from textual.widgets import Button, Checkbox, Input, TextArea
 
-from tests.support.app import idle, make_app, opened, rows_shown, settle, until, workspace_of
+from tests.support.app import idle, make_app, opened, rows_shown, until, workspace_of
+from tests.support.list_dialogs import listed, on, words
 from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
 from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
 from tui_chat.plugins.sillytavern.lore.view import LoreView
@@ -19,24 +20,6 @@ from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.widgets.choice_field import ChoiceField
-
-
-async def on(pilot: Pilot[None], kind: type) -> Any:
-    """Wait until a dialog is on top, and return it."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, kind) and pilot.app.screen.is_mounted)
-    await settle(pilot)
-    return pilot.app.screen
-
-
-def listed(app: TuiChat) -> list[str]:
-    """The rows of the list on top."""
-    options = app.screen.query_one(OptionList)
-    prompts = (options.get_option_at_index(n).prompt for n in range(options.option_count))
-    return [" ".join(str(prompt).split()) for prompt in prompts]
-
-
-def words(app: TuiChat, where: str) -> str:
-    return str(app.screen.query_one(where, Static).render())
 
 
 def kept(path: Path) -> list[dict[str, Any]]:

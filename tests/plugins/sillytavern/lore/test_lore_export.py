@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, cast, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support import corpus
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.lorebook import (
     Lorebook,
@@ -23,7 +23,7 @@ from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.plugins.sillytavern.world_info import export_lorebook, export_lorebook_text
 
-CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "lorebooks"
+CORPUS = corpus.CORPUS / "sillytavern" / "lorebooks"
 WORDS = st.lists(st.sampled_from(("fox", "/o.l/i", "a b")), max_size=2, unique=True).map(tuple)
 COUNTS = st.integers(0, 5)
 PLACES = st.one_of(

@@ -123,7 +123,7 @@ class Activation(KeySearch):
         """Activate entries, round by round."""
         levels = list(self.index.levels)
         level, state, searched = levels.pop(0) if levels else 0, "first", 0
-        wanted = max(book.max_recursion for book in self.books) + 1
+        wanted = max((book.max_recursion for book in self.books), default=0) + 1
         rounds = min(wanted, MAX_ROUNDS + 1)
         step = 0
         while step - self._wider < rounds:
