@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tui_chat.models.edited_body import EditedBody
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Composed:
     """A request, ready to be shown and sent."""
 

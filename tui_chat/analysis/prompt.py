@@ -122,8 +122,9 @@ def leaves(node: Tree, name: str = "") -> Iterator[Leaf]:
             yield Leaf(name, node)
 
 
+@Memo
 def prompt_of(composed: Composed, counter: Counter) -> Prompt:
-    """Return a request's prompt."""
+    """Return a request's prompt; that of the last one sent is asked for with each key."""
     body = composed.encoded.tree
     tool_list = body.get("tools")
     tools = len(tool_list.items) if isinstance(tool_list, Arr) else 0

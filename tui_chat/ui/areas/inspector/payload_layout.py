@@ -135,6 +135,10 @@ class PayloadLayout:
         self._room = max(width, LEAST)
         self._folded: dict[int, Obj | Arr] = {}
         """The folded containers by their identity."""
+        self._folds_items = False
+        """True if items, or containers in them, have been folded."""
+        self._bits = 0
+        """The kinds of origin in the body, as bits."""
         self._items: dict[int, MeasuredItem] = {}
         """The items of the body's values by the identity of their nodes."""
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
@@ -157,6 +161,7 @@ class PayloadLayout:
     def _arrange(self) -> None:
         """Measure what is not known, and add up the heights."""
         was = self._before.payload.tree if self._before is not None else None
+        self._bits = 0
         self._heights = self._measured(self.payload.tree, None, 0, True, was)
         self._tops = list(accumulate(self._heights, initial=0))
 
@@ -165,11 +170,14 @@ class PayloadLayout:
     ) -> list[int]:
         """Return the rows of each line of a node. `was` is what the body had in its place."""
         if not isinstance(node, Obj | Arr) or not node.items:
+            if depth <= 2:
+                self._bits |= kinds_in(node)
             return [self._leaf_rows(node, key, depth, is_last)]
         self._take_folding(node, key, depth, was)
         if depth == 2:
             item = self._item(node, key, depth, was)
             heights = item.heights
+            self._bits |= item.kinds
         else:
             heights = self._open_heights(node, key, depth, was)
         if id(node) in self._folded:
@@ -219,7 +227,11 @@ class PayloadLayout:
         for child in node.items[:same]:
             if (item := before._items.get(id(child))) is not None:
                 self._items[id(child)] = item
-        if before._folded:
+                self._bits |= item.kinds
+            else:
+                self._bits |= kinds_in(child)
+        if before._folds_items:
+            self._folds_items = True
             for child in node.items[:same]:
                 self._follow_folding(child)
         heights += before._heights[first + 1 : first + line_starts(was)[same]]
@@ -238,12 +250,13 @@ class PayloadLayout:
             return
         known = self._before._folded if self._before is not None else {}
         is_followed = isinstance(was, Obj | Arr) and data_in(was) == data_in(node)
-        if id(node) in known or (is_followed and id(was) in known):
+        is_folded = id(node) in known or (is_followed and id(was) in known)
+        is_new = not is_folded and not is_followed and not self._was_open(node)
+        if is_new and self._folds is not None:
+            is_folded = self._folds.folds(node, key, depth)
+        if is_folded:
             self._folded[id(node)] = node
-            return
-        is_new = not is_followed and not self._was_open(node)
-        if is_new and self._folds is not None and self._folds.folds(node, key, depth):
-            self._folded[id(node)] = node
+            self._folds_items |= depth > 1
 
     def _was_open(self, node: Obj | Arr) -> bool:
         """Return True if a message was in the body before, at another place."""
@@ -409,6 +422,7 @@ class PayloadLayout:
         is_folded = self._folded.pop(id(node), None) is None
         if is_folded:
             self._folded[id(node)] = node
+            self._folds_items |= depth > 1
         if self._folds is not None:
             self._folds.remember(node, steps[-1].key, depth, is_folded)
         if depth > 2:
@@ -433,6 +447,7 @@ class PayloadLayout:
         """Fold all messages, or unfold them if one is folded."""
         nodes = [item.node for item in self._items.values()]
         is_folded = not any(id(node) in self._folded for node in nodes)
+        self._folds_items = True
         for node in nodes:
             self._folded.pop(id(node), None)
             if is_folded:
@@ -510,10 +525,7 @@ class PayloadLayout:
 
     def kinds(self) -> frozenset[OriginKind]:
         """Return the kinds of origin in the body."""
-        bits = 0
-        for _, part, item in self._parts():
-            bits |= kinds_in(part) if item is None else item.kinds
-        return frozenset(kind for kind, bit in BIT.items() if bits & bit)
+        return frozenset(kind for kind, bit in BIT.items() if self._bits & bit)
 
 
 def _counterpart(was: Tree | None, node: Obj | Arr, index: int) -> Tree | None:
