@@ -6,8 +6,8 @@ suite tries some hundred; for a long run:
 
     TUI_CHAT_MUTANTS=25000 uv run pytest tests/protocols/test_mutated_requests.py
 
-`TUI_CHAT_MUTANTS_SEED` begins elsewhere. A long run also takes the roads of the inspector, of
-`convert` and of the tap.
+`TUI_CHAT_MUTANTS_SEED` begins elsewhere. A long run also tries the inspector,
+`convert` and the tap.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tui_chat.protocols.registry import protocol_of
 COUNT = int(os.environ.get("TUI_CHAT_MUTANTS", "400"))
 SEED = int(os.environ.get("TUI_CHAT_MUTANTS_SEED", "1"))
 LONG = 2_000
-"""The number of mutants from which all roads are taken."""
+"""The number of mutants from which all uses are tried."""
 LARGEST = 60_000
 """Characters of the largest recorded request that is changed."""
 
@@ -122,11 +122,11 @@ def fault(protocol: Protocol, body: bytes, *, is_long: bool) -> str:
             if not same(sent, json.loads(body)):
                 return f"changed without a note: {made.payload.body.decode()}"
     if is_long:
-        other_roads(protocol, body)
+        other_uses(protocol, body)
     return ""
 
 
-def other_roads(protocol: Protocol, body: bytes) -> None:
+def other_uses(protocol: Protocol, body: bytes) -> None:
     """Read and show a request as the inspector, `convert` and the tap do."""
     captured = read_captured(body.decode(), protocol)
     captured.composed(Endpoint("e", protocol, ""), "m")
@@ -172,11 +172,38 @@ def requests() -> list[tuple[Protocol, Any]]:
     return [*OURS, *recorded] if COUNT >= LONG else [*OURS, *recorded[::7]]
 
 
+def json_bytes(value: Any) -> bytes:
+    """Return JSON as programs send it: half a pair of surrogates only fits in as an escape."""
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+
+
 def test_the_requests_of_ours_come_back_equal() -> None:
     for number, (protocol, request) in enumerate(OURS):
         is_long = number < len(WHOLE)
         wrong = fault(protocol, json.dumps(request).encode(), is_long=is_long)
         assert not wrong, f"{protocol}: {wrong}"
+
+
+def test_what_mutants_found_comes_back_equal() -> None:
+    """Each was once sent otherwise than it came, without a note."""
+    refusal = {"role": "assistant", "refusal": "I will not."}
+    call = {"id": "a", "custom": {"name": "exec", "input": "ls"}}
+    for found in (
+        [refusal],
+        [{**refusal, "content": ""}],
+        [{**refusal, "content": []}],
+        [{"role": "assistant", "function_call": {"name": "f", "arguments": {"x": 1}}}],
+        [{"role": "assistant", "content": None, "function_call": {"arguments": {}}}],
+        [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "a", "content": "done"},
+        ],
+    ):
+        body = {"model": "m", "messages": [{"role": "user", "content": "hi"}, *found]}
+        assert not fault(Protocol.OPENAI_CHAT, json_bytes(body), is_long=False), found
 
 
 def test_a_request_with_odd_values_raises_nothing_and_changes_with_a_note(capsys: Any) -> None:
@@ -185,7 +212,7 @@ def test_a_request_with_odd_values_raises_nothing_and_changes_with_a_note(capsys
     wrong: list[str] = []
     for number in range(COUNT):
         protocol, request = pool[chance.randrange(len(OURS)) if number % 2 else number % len(pool)]
-        body = json.dumps(changed(request, chance), ensure_ascii=False).encode()
+        body = json_bytes(changed(request, chance))
         try:
             why = fault(protocol, body, is_long=COUNT >= LONG)
         except Exception as error:  # whatever it is, it is what this test looks for

@@ -84,7 +84,8 @@ class LayoutPiece:
     """`other`: the provider's word for it (`server_tool_use`, `web_search_call`,
     `executableCode`). `result`: `object` where the text is the response object itself as JSON.
     `call`: `untyped` where Chat's `type` was left out, `function_call` where it was in Chat's
-    old form, `custom` where its arguments are free text. A Responses `text`: see its `items`."""
+    old form, `custom` where its arguments are free text, `custom untyped` for both. A Responses
+    `text`: see its `items`."""
     data: str = ""
     """`other`: the block as compact JSON, for pass-through only."""
     cache: str = ""
@@ -93,6 +94,11 @@ class LayoutPiece:
     """The block's keys that have no field here, as a compact JSON object, for pass-through."""
     spelled: tuple[str, ...] = ()
     """The keys of this block that were written in snake_case where Gemini's are camelCase."""
+
+    @property
+    def is_custom(self) -> bool:
+        """True for a call whose arguments are free text."""
+        return self.kind == "call" and self.name.startswith("custom")
 
 
 @dataclass(frozen=True, slots=True)

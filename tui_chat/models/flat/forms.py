@@ -85,7 +85,7 @@ class FlatForms:
         form = "joined" if wire.joined else wire.role or wire.slot
         changes: tuple[Change, ...] = ()
         keys = loaded(wire.extras)
-        has_content = any(isinstance(b, TextBlock | MediaBlock | OpaqueBlock) for b in blocks)
+        has_content = any(map(_is_content, blocks))
         if not has_content and wire.shape and role != "tool":
             read = _EMPTY[wire.shape]
             ours = self.empty_content(role, blocks)
@@ -94,6 +94,13 @@ class FlatForms:
             elif read and not ours:
                 keys["content"] = read[0]
         return Extras(self.protocol, form, keys, changes)
+
+
+def _is_content(block: Block) -> bool:
+    """Return True for a block that is a part of the content: a bare refusal stands beside it."""
+    if isinstance(block, TextBlock):
+        return not block.is_refusal or block.extras is not None
+    return isinstance(block, MediaBlock | OpaqueBlock)
 
 
 _EMPTY: dict[str, tuple[Json, ...]] = {

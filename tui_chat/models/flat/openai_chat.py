@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -51,14 +51,14 @@ class ChatForms(FlatForms):
     def call(self, call: ToolCall, piece: LayoutPiece, wire: WireForm | None) -> Extras | None:
         if wire is None and piece is NO_PIECE:
             return None
-        form = piece.name if piece.name in ("custom", _OLD_CALL) else ""
+        form = "custom" if piece.is_custom else _OLD_CALL if piece.name == _OLD_CALL else ""
         # litellm's own field has the signature already.
         is_signed = "thought_signature" in piece.extras
         extras = self.extras(piece, form) if is_signed else self._signed(piece, form)
         if wire is None:
             return extras
         written = written_call(call, form)
-        read = _as_read(written, form, is_typed=piece.name != "untyped")
+        read = _as_read(written, form, is_typed="untyped" not in piece.name)
         for key, value in extras.keys.items():
             inner: Json = read.get(key)
             both = isinstance(inner, dict) and isinstance(value, dict)
@@ -112,12 +112,7 @@ class ChatForms(FlatForms):
 
     def message(self, wire: WireForm, role: MessageRole, blocks: Sequence[Block]) -> Extras:
         extras = super().message(wire, "user" if role == "tool" else role, blocks)
-        written = _written_fields(blocks)
-        changes = [
-            Change((key,), (written[key],), (value,))
-            for key, value in extras.keys.items()
-            if key in written
-        ]
+        changes = _changed_fields(_written_fields(blocks), extras.keys, ())
         return replace(extras, changes=(*extras.changes, *changes))
 
     def _signed(self, piece: LayoutPiece, form: str) -> Extras:
@@ -162,10 +157,25 @@ def _as_read(written: JsonObject, form: str, *, is_typed: bool) -> JsonObject:
     return read
 
 
+def _changed_fields(
+    written: JsonObject, keys: Mapping[str, Json], path: tuple[str, ...]
+) -> Iterator[Change]:
+    """Yield the changes of what the writer says to what the keys of a message have in its place."""
+    for key, value in keys.items():
+        ours: Json = written.get(key)
+        if isinstance(ours, dict) and isinstance(value, Mapping):
+            fields, inner = cast("JsonObject", ours), cast("Mapping[str, Json]", value)
+            yield from _changed_fields(fields, inner, (*path, key))
+        elif key in written:
+            yield Change((*path, key), (written[key],), (value,))
+
+
 def _written_fields(blocks: Sequence[Block]) -> JsonObject:
     """Return fields beside the content that the writer gives to a message with these blocks."""
     fields: JsonObject = {}
     for block in blocks:
         if isinstance(block, TextBlock) and block.is_refusal and block.extras is None:
             fields["refusal"] = block.text
+        elif isinstance(block, CallBlock) and not _is_listed_call(block):
+            fields[_OLD_CALL] = {"name": block.name, "arguments": block.arguments}
     return fields

@@ -163,10 +163,10 @@ def _function_call(
     extras = cast("dict[str, Any]", json.loads(piece.extras)) if piece.extras else {}
     namespace = extras.pop("namespace", "")
     namespace = namespace if isinstance(namespace, str) else ""
-    if piece.name != "custom" and not namespace:
+    if not piece.is_custom and not namespace:
         return call, piece
     name = names.get((namespace, call.name), "") or _only(names, call.name) or call.name
-    arguments = to_json({INPUT: call.arguments}) if piece.name == "custom" else call.arguments
+    arguments = to_json({INPUT: call.arguments}) if piece.is_custom else call.arguments
     bare = replace(piece, name="", extras=to_json(extras) if extras else "")
     return replace(call, name=name, arguments=arguments), bare
 

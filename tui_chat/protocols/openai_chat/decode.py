@@ -114,13 +114,13 @@ def _read_calls(message: Fields, builder: TurnBuilder) -> None:
     for call in message.take_list("tool_calls"):
         kind = "custom" if isinstance(call.remaining.get("custom"), dict) else "function"
         holder = call.take_fields(kind) or Fields({}, "")
-        untyped = kind == "function" and "type" not in call.remaining
+        untyped = "untyped" if "type" not in call.remaining else ""
         call.take_equal("type", kind)
         identity, name = call.take_text("id"), holder.take_text("name")
         arguments = _arguments(holder, "input" if kind == "custom" else "arguments")
         call.put_back(kind, holder)
         signature = _take_signature(call)
-        form = "custom" if kind == "custom" else "untyped" if untyped else ""
+        form = f"custom {untyped}".strip() if kind == "custom" else untyped
         builder.add_call(
             ToolCall(identity, name, arguments),
             name=form,

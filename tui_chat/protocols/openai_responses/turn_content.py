@@ -158,7 +158,7 @@ def _ids_fit(placed: Sequence[PlacedContent]) -> bool:
             case ReasoningBlock():
                 kind, identity = "reasoning", what.id
             case ToolCall():
-                kind = "custom_tool_call" if piece.name == "custom" else "function_call"
+                kind = "custom_tool_call" if piece.is_custom else "function_call"
                 identity = piece.id
             case Part():
                 kind, identity = "image_generation_call", piece.id
@@ -380,7 +380,7 @@ def _loaded(extras: str) -> dict[str, Any]:
 
 def _call(call: ToolCall, piece: LayoutPiece, origin: Origin, *, with_id: bool, own: bool) -> Obj:
     """Return a call; `own`: as it was captured, without what it had not."""
-    custom = piece.name == "custom"
+    custom = piece.is_custom
     items: Items = [("type", constant("custom_tool_call" if custom else "function_call"))]
     if piece.id and with_id:
         items.append(("id", field_string(piece.id, origin, "item id")))
