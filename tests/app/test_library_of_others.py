@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.databases import written_elsewhere
+from tests.support.databases import write_elsewhere
 from tests.support.program import run_program
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
@@ -85,7 +85,7 @@ async def test_a_role_that_another_window_disables_sends_nothing_more(tmp_path: 
             await send(screen, "hello")
             await screen.sees("2 messages")
             disable = "UPDATE roles SET status = 'disabled' WHERE role_id = 'teacher'"
-            await written_elsewhere(tmp_path / "chat.db", disable)
+            await write_elsewhere(tmp_path / "chat.db", disable)
             await screen.sees("role disabled")
 
 

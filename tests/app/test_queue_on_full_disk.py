@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from tests.support.databases import written_elsewhere
+from tests.support.databases import write_elsewhere
 from tests.support.screen import open_screen
 from tests.support.server import Answer, Provider, chat_text
 
@@ -25,7 +25,7 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Begun")
-            await written_elsewhere(
+            await write_elsewhere(
                 tmp_path / "chat.db",
                 "CREATE TRIGGER full BEFORE UPDATE OF queue ON sessions "
                 "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END",
@@ -40,7 +40,7 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.sees("Quit without saving?", "queued message")
             await screen.press("escape")
             await screen.loses("Quit without saving?")
-            await written_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
+            await write_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
             await screen.loses("not saved yet")
             await screen.sees("› the ferry")
             [(stored,)] = queued(tmp_path)
@@ -53,7 +53,7 @@ async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_p
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Begun")
-            await written_elsewhere(
+            await write_elsewhere(
                 tmp_path / "chat.db",
                 "CREATE TRIGGER full BEFORE UPDATE OF queue ON sessions "
                 "WHEN new.queue NOT LIKE '%the boat%' "
@@ -66,7 +66,7 @@ async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_p
             await screen.press("enter")
             await screen.sees("› the boat")
             await screen.until(lambda: bool(queued(tmp_path)), "the queue is not stored")
-            await written_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
+            await write_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
             await screen.loses("not saved yet")
             await screen.type("the raft")
             await screen.press("enter")

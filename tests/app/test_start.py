@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.support.databases import written_elsewhere
+from tests.support.databases import write_elsewhere
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
 
@@ -100,7 +100,7 @@ async def test_early_words_come_back_if_another_session_is_opened_than_named(
             await screen.press("enter")
             await screen.rests()
             forget = "UPDATE settings SET value = '' WHERE key = 'session'"
-            await written_elsewhere(tmp_path / "chat.db", forget)
+            await write_elsewhere(tmp_path / "chat.db", forget)
             slow_store.set()
             await screen.sees("Not sent", "typed early")
             await screen.press("enter")

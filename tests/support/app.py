@@ -162,10 +162,10 @@ async def until(
         raise AssertionError(
             f"{what or 'It never was so'}; the screen is:\n{screen_text(pilot.app)}"
         ) from None
-    await focused_dialog(pilot)
+    await wait_for_focus(pilot)
 
 
-async def focused_dialog(pilot: Pilot[None]) -> None:
+async def wait_for_focus(pilot: Pilot[None]) -> None:
     """Wait until a dialog that has just opened takes keys; one without fields never has a focus."""
     for _ in range(50):
         screen = pilot.app.screen if pilot.app.is_running else None

@@ -69,7 +69,7 @@ def made_at(path: Path, version: int) -> None:
         schema.migrate(connection, path, schema.migrations()[:version])
 
 
-async def written_elsewhere(path: Path, *statements: str) -> None:
+async def write_elsewhere(path: Path, *statements: str) -> None:
     """Run statements as another program would: beside the app, which may hold the lock just now."""
     await asyncio.to_thread(_execute, path, statements)
 

@@ -25,7 +25,7 @@ COPIED = ("tui_chat", "tests", "docs", "themes", "sample_presets", "README.md", 
 START = ("tests/app/test_first_run.py", "tests/app/test_inspector_in_app.py")
 """Tests that start the app and go through its panes."""
 CORE = (
-    *("tests/unit/test_loaded_modules.py", "tests/unit/test_extensions.py"),
+    *("tests/unit/test_loaded_modules.py", "tests/unit/test_plugins.py"),
     "tests/unit/workspace",
     *("tests/unit/context/test_builder.py", "tests/unit/library/test_presets.py"),
     "tests/unit/store/test_sessions.py",

@@ -62,7 +62,7 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
             assert page.ws.close_code == 1000
 
 
-def has_kept(folder: Path, draft: str) -> bool:
+def is_draft_stored(folder: Path, draft: str) -> bool:
     """True if the draft of a new chat is stored."""
     if not database_file(folder).exists():
         return False
@@ -82,7 +82,7 @@ async def test_an_app_ends_some_time_after_its_page(
             await page.type("kept words")
             await page.until("kept words")
         async with asyncio.timeout(60):
-            while not has_kept(tmp_path, "kept words"):  # noqa: ASYNC110 - a row of a database
+            while not is_draft_stored(tmp_path, "kept words"):  # noqa: ASYNC110 - a row of a database
                 await asyncio.sleep(0.05)
         async with visitor.page() as page:
             await page.until("kept words")  # of another app, from the database

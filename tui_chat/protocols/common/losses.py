@@ -56,86 +56,79 @@ class Loss:
 class Reason:
     """A reason for a loss, in words."""
 
-    level: Level
     code: str
     """The code of the note."""
     sentence: str
     """With `{label}` for the protocol, `{source}` for the one it came from, `{value}` for what is
     lost."""
+    level: Level = Level.WARNING
 
 
-W, I = Level.WARNING, Level.INFO  # noqa: E741
 REASONS: dict[str, Reason] = {
     "reasoning": Reason(
-        W, "reasoning-left-out", "The reasoning came from {source} and is sent back only there."
+        "reasoning-left-out", "The reasoning came from {source} and is sent back only there."
     ),
     "reasoning unsigned": Reason(
-        W,
         "reasoning-left-out",
         "The reasoning is neither signed nor encrypted, so it is not sent back.",
     ),
     "reasoning without calls": Reason(
-        I, "reasoning-left-out", "Plain-text reasoning is sent back only with tool calls."
+        "reasoning-left-out", "Plain-text reasoning is sent back only with tool calls.", Level.INFO
     ),
-    "name": Reason(
-        W, "name-left-out", "{label} has no field for the name “{value}”; it is left out."
-    ),
+    "name": Reason("name-left-out", "{label} has no field for the name “{value}”; it is left out."),
     "name refused": Reason(
-        W,
         "name-left-out",
         "OpenAI Chat accepts names of up to 64 characters without spaces and without < > | / and "
         "\\, so not “{value}”; it is left out.",
     ),
     "document name": Reason(
-        W,
         "name-left-out",
         "{label} has no field for the name “{value}” of a text file; only its text is sent.",
     ),
     "file name": Reason(
-        W, "name-left-out", "{label} has no field for the name “{value}” of a file; it is left out."
+        "name-left-out", "{label} has no field for the name “{value}” of a file; it is left out."
     ),
     "citations": Reason(
-        I,
         "citations-left-out",
         "The citations in this reply are for the reader; its text is sent without them.",
+        Level.INFO,
     ),
-    "keys": Reason(W, "extras-left-out", "Keys of {source} that are not carried over: {value}."),
+    "keys": Reason("extras-left-out", "Keys of {source} that are not carried over: {value}."),
     "opaque": Reason(
-        W, "piece-left-out", "{label} does not accept this here, so it is left out: {value}."
+        "piece-left-out", "{label} does not accept this here, so it is left out: {value}."
     ),
     "media": Reason(
-        W, "piece-left-out", "{label} does not accept this here, so it is left out: {value}."
+        "piece-left-out", "{label} does not accept this here, so it is left out: {value}."
     ),
     "media elsewhere": Reason(
-        W, "piece-left-out", "Left out: {value}; {source} keeps it, where {label} cannot read it."
+        "piece-left-out", "Left out: {value}; {source} keeps it, where {label} cannot read it."
     ),
-    "media absent": Reason(
-        W, "piece-left-out", "Left out: {value}; its content is not stored here."
-    ),
+    "media absent": Reason("piece-left-out", "Left out: {value}; its content is not stored here."),
     "cache mark": Reason(
-        I,
         "cache-mark-left-out",
         "Cache marks are sent to Anthropic, and to models of OpenAI that are known to accept them; "
         "this one is left out.",
+        Level.INFO,
     ),
     "failure": Reason(
-        W,
         "failure-left-out",
         "The protocol cannot mark a tool result as failed; only its text is sent.",
     ),
     "text": Reason(
-        I, "blank-text-left-out", "Text of white space alone is refused, so it is left out."
+        "blank-text-left-out",
+        "Text of white space alone is refused, so it is left out.",
+        Level.INFO,
     ),
     "refusal": Reason(
-        I, "blank-text-left-out", "Text of white space alone is refused, so it is left out."
+        "blank-text-left-out",
+        "Text of white space alone is refused, so it is left out.",
+        Level.INFO,
     ),
     "message": Reason(
-        W,
         "blank-left-out",
         "A message that is empty or white space alone is refused, so it is left out.",
     ),
     "arguments": Reason(
-        W,
         "arguments-wrapped",
         "The arguments of “{value}” are not a JSON object; they are sent as a text in one.",
     ),

@@ -34,7 +34,7 @@ from tui_chat.models.json_text import type_name
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.request_fields import excerpt
-from tui_chat.protocols.common.trees import Word, dictionary, plain
+from tui_chat.protocols.common.trees import dictionary, plain
 
 B = TypeVar("B", bound=TextBlock | ReasoningBlock | CallBlock | ResultBlock | MediaBlock)
 
@@ -149,12 +149,3 @@ def read_cache(wire: Mapping[str, Json]) -> Cache:
         return _EPHEMERAL.get(string(mark, "ttl"), "")
     mark = dictionary(wire.get("prompt_cache_breakpoint"))
     return _BREAKPOINT.get(string(mark, "ttl"), "") if mark.get("mode") == "explicit" else ""
-
-
-def write_cache(cache: Cache) -> JsonObject:
-    """Return a cache mark in Anthropic's form; nothing for none."""
-    if not cache:
-        return {}
-    lifetime = {"5m": "5m", "1h": "1h", "12h": "1h"}.get(cache)
-    ttl = {"ttl": lifetime} if lifetime else {}
-    return {"cache_control": {"type": Word("ephemeral"), **ttl}}

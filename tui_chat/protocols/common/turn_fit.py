@@ -15,7 +15,6 @@ from tui_chat.models.blocks import (
     Block,
     MediaBlock,
     OpaqueBlock,
-    ReasoningBlock,
     TextBlock,
     own,
 )
@@ -130,20 +129,6 @@ def google_signature(block: Block) -> str:
         google = as_object(as_object(extras.keys.get("extra_content")).get("google"))
         signature = google.get("thought_signature")
     return as_string(signature)
-
-
-def anthropic_signature(block: ReasoningBlock) -> tuple[str, str]:
-    """Return Anthropic's signature of a thinking block, and its redacted data, also if a gateway of
-    OpenAI Chat passed it on. Empty strings if it is none of Anthropic's.
-    """
-    extras = block.extras
-    if extras is None:
-        return "", ""
-    form = str(extras.keys.get("format", ""))
-    is_passed_on = extras.form in ("thinking", "redacted_thinking") or form.startswith("anthropic-")
-    if extras.protocol is not _ANTHROPIC and not (extras.protocol is _CHAT and is_passed_on):
-        return "", ""
-    return as_string(extras.keys.get("signature")), as_string(extras.keys.get("data"))
 
 
 def is_blank(block: Block) -> bool:

@@ -63,10 +63,6 @@ class MessageChanges:
 
     scripts: tuple[TextScript, ...]
 
-    @property
-    def is_by_depth(self) -> bool:
-        return any(s.min_depth is not None or s.max_depth is not None for s in self.scripts)
-
     def changed(self, text: str, role: str, depth: int) -> str:
         return apply_scripts(Text.of(text, GLUE), scripts_for(self.scripts, role, depth)).plain
 

@@ -226,7 +226,7 @@ def _arguments(
             ]
         case "profile" if workspace is not None:
             return [(name, "") for name in workspace.library.names("profiles")]
-        case "lorebook" if workspace is not None:
+        case "lorebooks" if workspace is not None:
             in_use = workspace.state.lorebook_names
             names = workspace.library.names("lorebooks")
             return [(name, "in use" if name in in_use else "") for name in names]

@@ -173,7 +173,7 @@ class PayloadLayout:
             if depth <= 2:
                 self._bits |= kinds_in(node)
             return [self._leaf_rows(node, key, depth, is_last)]
-        self._take_folding(node, key, depth, was)
+        self._fold_new(node, key, depth, was)
         if depth == 2:
             item = self._item(node, key, depth, was)
             heights = item.heights
@@ -205,7 +205,7 @@ class PayloadLayout:
     ) -> list[int]:
         head = _head(key)
         heights = [self._line_rows(f"{head}{{", depth, len(head))]
-        same = self._taken(node, was, heights) if depth == 1 else 0
+        same = self._take_over(node, was, heights) if depth == 1 else 0
         end = len(node.items) - 1
         for index in range(same, end + 1):
             name, child = item_of(node, index)
@@ -214,7 +214,7 @@ class PayloadLayout:
         heights.append(1)
         return heights
 
-    def _taken(self, node: Obj | Arr, was: Tree | None, heights: list[int]) -> int:
+    def _take_over(self, node: Obj | Arr, was: Tree | None, heights: list[int]) -> int:
         """Take over the first messages, which are the same as before; return how many."""
         before = self._before
         if before is None or before.width != self.width or not isinstance(was, Arr):
@@ -233,18 +233,18 @@ class PayloadLayout:
         if before._folds_items:
             self._folds_items = True
             for child in node.items[:same]:
-                self._follow_folding(child)
+                self._keep_folded(child)
         heights += before._heights[first + 1 : first + line_starts(was)[same]]
         return same
 
-    def _follow_folding(self, child: Tree) -> None:
+    def _keep_folded(self, child: Tree) -> None:
         """Keep folded what is in a message that was taken over."""
         item, before = self._items.get(id(child)), self._before
         if item is not None and before is not None:
             inside = (item.node, *item.folded)
             self._folded.update((id(node), node) for node in inside if id(node) in before._folded)
 
-    def _take_folding(self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None) -> None:
+    def _fold_new(self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None) -> None:
         """Fold a container that was folded before, or is folded at first."""
         if id(node) in self._folded or (self._before is None and self._folds is None):
             return

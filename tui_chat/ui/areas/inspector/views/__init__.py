@@ -7,5 +7,4 @@ request    RequestView: method, URL, headers, size
 diff       DiffView: compared with another request
 reply      ReplyView: the reply and the response as received
 budget     BudgetView: tokens by origin
-lore       LoreView: the entries of lorebooks over the turns, each with the reason
 """
