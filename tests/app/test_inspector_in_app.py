@@ -71,37 +71,6 @@ async def test_the_inspected_request_is_sent_whichever_view_was_open(tmp_path: P
             assert received[-1].body == seen
 
 
-async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
-    (tmp_path / "lorebooks").mkdir()
-    entries = [
-        {"name": "Fox", "keys": ["fox"], "content": "Foxes.", "scanDepth": 1, "sticky": 4},
-        {"name": "Owl", "keys": ["owl"], "content": "Owls.", "scanDepth": 1},
-    ]
-    (tmp_path / "lorebooks" / "animals.json").write_text(json.dumps({"entries": entries}))
-    async with make_app(tmp_path, model="lorem").run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        inspector, workspace = app.query_one(Inspector), app.workspace
-        await workspace.settings.set_lorebooks(("animals",))
-        await say(pilot, "A fox!")
-        await say(pilot, "Who?")
-        app.panes.show_area(app.inspector)
-        inspector.view_shown = "lore"
-        await until(pilot, lambda: "Fox ●●●" in " ".join(rows_of(inspector).split()))
-        app.query_one(Composer).text = "An owl"
-        await until(pilot, lambda: "Owl ··●" in " ".join(rows_of(inspector).split()))
-        inspector.focus()
-        await pilot.press("left")
-        await until(pilot, lambda: "Request 2 Who?" in " ".join(rows_of(inspector).split()))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.query_one(Transcript).cursor == 3)
-        app.inspector.action_show_in_protocol(Protocol.ANTHROPIC)
-        await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
-        await settle(pilot)
-        assert "Fox" in rows_of(inspector)
-        await workspace.settings.set_lorebooks(())
-        await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
-
-
 async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path: Path) -> None:
     received: list[HttpRequest] = []
     async with make_app(tmp_path, on_request=received.append).run_test(size=WIDE) as pilot:

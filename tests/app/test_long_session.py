@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.app import make_app, opened, say, settle, until, workspace_of
-from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, KeyNumbers
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.workspace import live_request, requests, sessions
+from tui_chat.workspace import live_request, sessions
 
 
 async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_time(
@@ -118,45 +116,3 @@ async def test_a_message_sent_while_a_long_session_loads_waits_for_it(
         await until(pilot, lambda: composer.text == "of the new chat")
         assert await workspace.store.drafts.get(long) == "not sent"
         assert len(await branch(long)) == 6
-
-
-async def test_large_lorebooks_are_searched_in_a_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched_in_loop: list[str] = []
-    gate = threading.Event()
-    search = KeyIndex.found
-
-    def found(index: KeyIndex, text: str) -> KeyNumbers:
-        if threading.current_thread() is threading.main_thread():
-            searched_in_loop.append(text)
-        else:
-            assert gate.wait(30)
-        return search(index, text)
-
-    monkeypatch.setattr(KeyIndex, "found", found)
-    keys = (f"/\\bword{number}\\b/i" for number in range(requests.LONG_SEARCH))
-    entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
-    book = {"name": "large", "recursive": False, "entries": entries}
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "of word7")
-        workspace = workspace_of(app)
-        (tmp_path / "lorebooks").mkdir(exist_ok=True)
-        (tmp_path / "lorebooks" / "large.json").write_text(json.dumps(book))
-        await workspace.settings.set_lorebooks(("large",))
-        await until(pilot, lambda: not workspace.requests.is_lore_searched)
-        await pilot.press("h", "i", "enter", "!")  # while the book is searched
-        assert app.query_one(Composer).text == "!"
-        gate.set()
-        await until(
-            pilot,
-            lambda: len(workspace.state.entries) == 4 and not workspace.state.streaming_sessions,
-        )
-        assert workspace.state.entries[2].message.content == "hi"
-        assert app.query_one(Composer).text == "!"
-        await settle(pilot)
-        assert workspace.requests.is_lore_searched
-        composed = workspace.requests.compose("")
-        assert any("A dragon sleeps" in turn.text.plain for turn in composed.envelope.turns)
-        assert "of word7" not in searched_in_loop

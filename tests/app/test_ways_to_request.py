@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.app import make_app, opened, rows_shown, say, settle, until
+from tests.support.app import rows_shown, say, settle
 from tests.support.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
-from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.inspector.origins import OriginStatus
@@ -68,35 +66,3 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
             assert row.hint == "preset message “off” is not sent: disabled."
             shown = rows_shown(inspector.views.current)
             assert any(each.startswith("Not sent") for each in shown)
-
-
-async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -> None:
-    (tmp_path / "lorebooks").mkdir()
-    file = tmp_path / "lorebooks" / "team.json"
-    entries = [
-        {"name": "Pool", "keys": ["swim"], "content": "The pool is deep."},
-        {"name": "Rain", "constant": True, "content": "It rains."},
-    ]
-    file.write_text(json.dumps({"name": "Team facts", "entries": entries}))
-    async with make_app(tmp_path).run_test(size=SIZE) as pilot:
-        app = await opened(pilot)
-        await app.workspace.settings.set_lorebooks(("team",))
-        await settle(pilot)
-        inspector = app.query_one(Inspector)
-        lore = [t.origin for t in inspector.composed.envelope.turns if t.origin.lore_entry]
-        inspector.views.current.focus()
-        inspector.reveal(lore[0])
-        await settle(pilot)
-        await press(pilot, "w")
-        await until(pilot, lambda: isinstance(inspector.views.current, LoreView))
-        view = inspector.views.current
-        assert isinstance(view, LoreView)
-        await until(pilot, lambda: view.table is not None and view.entry is not None)
-        await settle(pilot)
-        assert view.table is not None
-        assert view.entry is not None
-        assert view.table.name(view.entry) == "Rain"
-        assert app.workspace.state.lorebook_names == ("team",)
-        (words,) = told(app)
-        assert words == f"Lore entry “Rain” of the lorebook “Team facts”: {file}"
-        assert app.screen_stack[-1] is app.screen_stack[0]

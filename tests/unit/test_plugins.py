@@ -13,11 +13,8 @@ import pytest
 
 from tests.support.program import run_program
 from tui_chat import api, hooks
-from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.api import Command, Plugin
 from tui_chat.errors import InputError
-from tui_chat.models.boundary import InvalidValue, read
-from tui_chat.models.preset import PresetMessage
 
 MANIFEST = """
 from tui_chat.api import Command, Format, Plugin
@@ -174,15 +171,6 @@ def test_a_name_of_a_built_in_plugin_cannot_be_taken():
     assert "a built-in plugin has this name" in str(hooks.faults()[0])
     hooks.enable([])
     assert not hooks.faults()
-
-
-def test_a_kind_of_generation_of_a_deleted_plugin_stays_in_presets(monkeypatch: pytest.MonkeyPatch):
-    message = {"id": "a", "content": "A", "triggers": ["purl", "continue"]}
-    with pytest.raises(InvalidValue, match="must be one of normal, regenerate, swipe, continue"):
-        read(PresetMessage, message)
-    monkeypatch.setattr(hooks, "built_in_plugins", tuple)
-    assert read(PresetMessage, message).triggers == ("purl", "continue")
-    assert only_on(("purl", "continue")) == "only on purl or continue"
 
 
 def test_a_manifest_of_the_api_before_is_refused_in_a_sentence(installed: Path):

@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 
 from tests.support.workspace import put, say, settled
+from tui_chat import hooks
+from tui_chat.analysis.unsent_messages import only_on
+from tui_chat.models.boundary import InvalidValue, read
+from tui_chat.models.preset import PresetMessage
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.workspace.workspace import Workspace
@@ -97,3 +101,12 @@ async def test_the_typed_command_shows_its_request(make_workspace, tmp_path):
     live.compose()
     assert words(workspace)[-1] == "three"
     assert workspace.state.request.shown is workspace.state.request.live
+
+
+def test_a_kind_of_generation_of_a_deleted_plugin_stays_in_presets(monkeypatch: pytest.MonkeyPatch):
+    message = {"id": "a", "content": "A", "triggers": ["purl", "continue"]}
+    with pytest.raises(InvalidValue, match="must be one of normal, regenerate, swipe, continue"):
+        read(PresetMessage, message)
+    monkeypatch.setattr(hooks, "built_in_plugins", tuple)
+    assert read(PresetMessage, message).triggers == ("purl", "continue")
+    assert only_on(("purl", "continue")) == "only on purl or continue"

@@ -9,28 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.support.patterns import SOURCES, TEXTS
 from tests.support.tables import each_row
 from tui_chat.context.patterns import BadPattern, Pattern
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.plugins.sillytavern.lore.keys import KeyIndex
 
-ATOMS = st.sampled_from(
-    [
-        *("a", "b", "_", ".", "[ab]", "[^a]", "[a-c1]", "[^]", r"[\w ]"),
-        *(r"\w", r"\W", r"\d", r"\s", r"\b", r"\B", "^", "$"),
-    ]
-)
-REPEATS = st.sampled_from(["*", "+", "?", "{2}", "{1,3}", "{0,2}", "{2,}", "*?"])
-SOURCES = st.recursive(
-    ATOMS,
-    lambda inner: st.one_of(
-        st.tuples(inner, inner).map("".join),
-        st.tuples(inner, inner).map(lambda pair: f"({pair[0]}|{pair[1]})"),
-        st.tuples(inner, REPEATS).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
-    ),
-    max_leaves=8,
-)
-TEXTS = st.text("abAB1_ \n", min_size=1, max_size=10)
 FLAGS = st.sampled_from(["", "i", "m", "s", "im"])
 
 
@@ -164,21 +146,6 @@ def test_any_pattern_is_compiled_or_refused(source: str, text: str):
 )
 def test_the_literals_that_a_pattern_requires(source: str, required: set[str]):
     assert set(Pattern(source, "i").required_texts) == required
-
-
-@given(SOURCES, st.lists(TEXTS | st.just(""), min_size=1, max_size=3))
-def test_an_index_finds_what_its_patterns_find(source: str, texts: list[str]):
-    keys = [f"/{source}/", "/[ab]_/", r"/\d/", "/^$/", "/a|b/i"]
-    entries = tuple(LorebookEntry(str(n), keys=(key,)) for n, key in enumerate(keys))
-    index = KeyIndex(Lorebook("b", entries), {})
-    for text in texts:
-        found = {index.keys[number].text for number in index.found(text)}
-        in_all = {
-            key.text for n, key in enumerate(index.keys) if index.occurs_in_all(n, key.text, text)
-        }
-        expected = {k for k in keys if Pattern(*k[1:].rsplit("/", 1)).occurs_in(text)}
-        # A pattern that may occur across texts is not searched for in each.
-        assert expected - {"/^$/", f"/{source}/"} <= found <= expected == in_all
 
 
 @each_row(

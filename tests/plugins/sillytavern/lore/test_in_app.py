@@ -1,0 +1,137 @@
+"""Lorebooks in the app: the Lore view, the way from the request to an entry, large books."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.support.app import (
+    make_app,
+    opened,
+    press,
+    rows_shown,
+    say,
+    settle,
+    until,
+    workspace_of,
+)
+from tests.support.pictures import WIDE
+from tui_chat.models.endpoint import Protocol
+from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, KeyNumbers
+from tui_chat.plugins.sillytavern.lore.view import LoreView
+from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.workspace import requests
+
+
+def rows_of(inspector: Inspector) -> str:
+    return "\n".join(rows_shown(inspector.views.current))
+
+
+async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
+    (tmp_path / "lorebooks").mkdir()
+    entries = [
+        {"name": "Fox", "keys": ["fox"], "content": "Foxes.", "scanDepth": 1, "sticky": 4},
+        {"name": "Owl", "keys": ["owl"], "content": "Owls.", "scanDepth": 1},
+    ]
+    (tmp_path / "lorebooks" / "animals.json").write_text(json.dumps({"entries": entries}))
+    async with make_app(tmp_path, model="lorem").run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        inspector, workspace = app.query_one(Inspector), app.workspace
+        await workspace.settings.set_lorebooks(("animals",))
+        await say(pilot, "A fox!")
+        await say(pilot, "Who?")
+        app.panes.show_area(app.inspector)
+        inspector.view_shown = "lore"
+        await until(pilot, lambda: "Fox ●●●" in " ".join(rows_of(inspector).split()))
+        app.query_one(Composer).text = "An owl"
+        await until(pilot, lambda: "Owl ··●" in " ".join(rows_of(inspector).split()))
+        inspector.focus()
+        await pilot.press("left")
+        await until(pilot, lambda: "Request 2 Who?" in " ".join(rows_of(inspector).split()))
+        await pilot.press("enter")
+        await until(pilot, lambda: app.query_one(Transcript).cursor == 3)
+        app.inspector.action_show_in_protocol(Protocol.ANTHROPIC)
+        await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
+        await settle(pilot)
+        assert "Fox" in rows_of(inspector)
+        await workspace.settings.set_lorebooks(())
+        await until(pilot, lambda: "No lorebook is searched" in rows_of(inspector))
+
+
+async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -> None:
+    (tmp_path / "lorebooks").mkdir()
+    file = tmp_path / "lorebooks" / "team.json"
+    entries = [
+        {"name": "Pool", "keys": ["swim"], "content": "The pool is deep."},
+        {"name": "Rain", "constant": True, "content": "It rains."},
+    ]
+    file.write_text(json.dumps({"name": "Team facts", "entries": entries}))
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        await app.workspace.settings.set_lorebooks(("team",))
+        await settle(pilot)
+        inspector = app.query_one(Inspector)
+        lore = [t.origin for t in inspector.composed.envelope.turns if t.origin.lore_entry]
+        inspector.views.current.focus()
+        inspector.reveal(lore[0])
+        await settle(pilot)
+        await press(pilot, "w")
+        await until(pilot, lambda: isinstance(inspector.views.current, LoreView))
+        view = inspector.views.current
+        assert isinstance(view, LoreView)
+        await until(pilot, lambda: view.table is not None and view.entry is not None)
+        await settle(pilot)
+        assert view.table is not None
+        assert view.entry is not None
+        assert view.table.name(view.entry) == "Rain"
+        assert app.workspace.state.lorebook_names == ("team",)
+        (notice,) = app.notifications.shown
+        assert notice.message == f"Lore entry “Rain” of the lorebook “Team facts”: {file}"
+        assert app.screen_stack[-1] is app.screen_stack[0]
+
+
+async def test_large_lorebooks_are_searched_in_a_thread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searched_in_loop: list[str] = []
+    gate = threading.Event()
+    search = KeyIndex.found
+
+    def found(index: KeyIndex, text: str) -> KeyNumbers:
+        if threading.current_thread() is threading.main_thread():
+            searched_in_loop.append(text)
+        else:
+            assert gate.wait(30)
+        return search(index, text)
+
+    monkeypatch.setattr(KeyIndex, "found", found)
+    keys = (f"/\\bword{number}\\b/i" for number in range(requests.LONG_SEARCH))
+    entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
+    book = {"name": "large", "recursive": False, "entries": entries}
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "of word7")
+        workspace = workspace_of(app)
+        (tmp_path / "lorebooks").mkdir(exist_ok=True)
+        (tmp_path / "lorebooks" / "large.json").write_text(json.dumps(book))
+        await workspace.settings.set_lorebooks(("large",))
+        await until(pilot, lambda: not workspace.requests.is_lore_searched)
+        await pilot.press("h", "i", "enter", "!")  # while the book is searched
+        assert app.query_one(Composer).text == "!"
+        gate.set()
+        await until(
+            pilot,
+            lambda: len(workspace.state.entries) == 4 and not workspace.state.streaming_sessions,
+        )
+        assert workspace.state.entries[2].message.content == "hi"
+        assert app.query_one(Composer).text == "!"
+        await settle(pilot)
+        assert workspace.requests.is_lore_searched
+        composed = workspace.requests.compose("")
+        assert any("A dragon sleeps" in turn.text.plain for turn in composed.envelope.turns)
+        assert "of word7" not in searched_in_loop
