@@ -7,6 +7,7 @@ import shlex
 
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import CREDENTIAL_MASK
+from tui_chat.models.key_shapes import keys_in
 from tui_chat.models.request import RecordedRequest
 
 MASK = "••••••••"
@@ -93,30 +94,40 @@ def key_variable(reference: str) -> str:
 
 
 _REQUEST_LINE = re.compile(r"(?P<method>[A-Z]+) (?P<url>https?://\S+)(?: HTTP/[\d.]+)?")
+_PARAMETER = re.compile(r"[?&]([^=&#\s]*)=([^&#\s]*)")
+_OF_KEYS = re.compile(
+    r"(?:.*[-_])?(?:key|apikey|authorization|auth|token|secret|password|cookie|sig|signature)",
+    re.IGNORECASE,
+)
+"""Names of headers and parameters that hold keys."""
+_LONG = re.compile(r".{8,}")
 _HEADER = re.compile(r"(?P<name>[!#-'*+.^-z|~\w-]+):[ \t]*(?P<value>.*)")
 
 
 def read_http(text: str) -> RecordedRequest | None:
     """Return the request of a text as the inspector copies one: method and URL, headers and body.
-    Credentials are masked. None for any other text.
+    Keys are masked: what looks like one, and what a header or parameter with such a name holds.
+    None for any other text.
     """
-    from tui_chat.providers.credentials import Credentials
+    from tui_chat.providers.key_mask import KeyMasks
 
     head, blank, body = text.lstrip().replace("\r\n", "\n").partition("\n\n")
     first, *lines = head.split("\n")
     request, fields = _REQUEST_LINE.fullmatch(first.strip()), list(map(_HEADER.fullmatch, lines))
     if request is None or not blank or not all(fields):
         return None
-    headers = tuple(
-        (match["name"], match["value"].strip()) for match in fields if match is not None
-    )
-    credentials = Credentials(headers, request["url"])
-    url = credentials.mask_target(request["url"])
-    kept = credentials.mask_text(body.strip())
+    headers = [(match["name"], match["value"].strip()) for match in fields if match is not None]
+    named = (*headers, *_PARAMETER.findall(request["url"]))
+    values = (value for name, value in named if _OF_KEYS.fullmatch(name))
+    words = (word for value in values for word in re.split(r"[\s;]+|=(?!=*$)", value))
+    # A short word may occur in any text.
+    secrets = [*filter(_LONG.fullmatch, words), *(match[0] for match in keys_in(text))]
+    masks = KeyMasks(sorted(secrets, key=len, reverse=True))
+    kept = masks.mask_text(body.strip())
     return RecordedRequest(
         request["method"],
-        url,
-        credentials.mask_headers(headers),
+        masks.mask_text(request["url"]),
+        tuple((name, masks.mask_text(value)) for name, value in headers),
         kept.encode("utf-8", "replace"),
         kept != body.strip(),
     )

@@ -3,7 +3,6 @@
 client             one request and its response; the connections that are kept open
 keys               resolve a key reference to the key, which is never shown
 key_mask           hide the request's key where a provider repeats it
-credentials        recognize the credentials of recorded requests, and mask them
 retry              send again after a passing failure, never once a reply has begun
 failures           httpx exceptions as `Unreachable` and `ReplyCut`, with advice
 response_recorder  keep a response as it was received, and split a kept stream into events

@@ -11,7 +11,7 @@ import httpx
 from tests.plugins.tap.conftest import KEY, Recording
 from tests.support.tables import each_row
 from tui_chat.plugins.tap.call_output import call_json
-from tui_chat.providers.credentials import Credentials
+from tui_chat.plugins.tap.credentials import Credentials
 
 SECRET = "b7Qz-planted-91xK"
 

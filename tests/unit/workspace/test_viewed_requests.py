@@ -78,3 +78,27 @@ def test_copied_http_text_is_read_with_its_head():
     assert json.loads(found.body)["messages"][0]["content"] == "It's “[key]” é"
     assert read_http(BODY) is None
     assert read_http(f"Look:\n\n{BODY}") is None
+
+
+PLAIN = "b7Qz-planted-91xK"
+
+
+@each_row(
+    ("url", "header", "kept_url", "kept_header"),
+    [
+        ("", f"Authorization: Bearer {PLAIN}", "", "Bearer [key]"),
+        ("", f"cookie: a=b; sid={PLAIN}", "", "a=b; sid=[key]"),
+        ("", f"X-Session-Token: {PLAIN}", "", "[key]"),
+        (f"?alt=sse&key={PLAIN}", "A: b", "?alt=sse&key=[key]", "b"),
+        (f"?api_key={PLAIN}", "A: ollama", "?api_key=[key]", "ollama"),
+    ],
+)
+def test_keys_of_a_copied_request_are_masked(
+    url: str, header: str, kept_url: str, kept_header: str
+):
+    text = f"POST https://x.example/v1{url}\n{header}\n\n{BODY % PLAIN}"
+    found = read_http(text)
+    assert found is not None
+    assert found.headers is not None
+    assert (found.url, found.headers[0][1]) == (f"https://x.example/v1{kept_url}", kept_header)
+    assert PLAIN not in found.body.decode()

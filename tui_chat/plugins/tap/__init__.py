@@ -7,7 +7,8 @@ http_messages      where HTTP messages begin and end, in bytes that pass unchang
 pause              which requests are held, and until when (held_request: their edited bodies and
                    answers by hand; pause_terminal: the keys that decide)
 upstreams          the servers that requests go on to, and the protocols of requests
-exchange           what is kept of a request and its response, credentials masked
+exchange           what is kept of a request and its response
+                   (credentials: recognized there, and masked in what is kept)
 calls              an exchange read as a model call (programs: which program sent it)
 conversations      which calls belong together (comparison: what one changed of the one before it)
 recorded_call      a call that has ended, with its reply, comparison and cost

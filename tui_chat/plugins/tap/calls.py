@@ -32,12 +32,12 @@ from tui_chat.models.request import (
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import NO_USAGE
+from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.programs import NO_PROGRAM, Program, program_of
 from tui_chat.plugins.tap.upstreams import model_in_path, protocol_of_call
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.registry import protocol_of, protocol_of_path
-from tui_chat.providers.credentials import Credentials
 from tui_chat.providers.response_recorder import read_recorded, recorded_events
 
 MAX_DECODED = 128 * 1024 * 1024

@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.http_messages import Headers, RequestHead
-from tui_chat.providers.credentials import Credentials
 
 Outcome = Literal[
     "open",

@@ -23,10 +23,10 @@ from tui_chat.models.usage import Usage, cost_of, source_of_cost
 from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import CallComparison, compare
 from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
+from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.recorded_call import RecordedCall, calibrate_call
 from tui_chat.plugins.tap.sessions import SessionWriter, StoredCall
-from tui_chat.providers.credentials import Credentials
 
 _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25
