@@ -22,7 +22,7 @@ from tui_chat.library.editing.edits import change_message  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
 from tui_chat.offline.script import read_script  # noqa: E402
 from tui_chat.plugins.prompt_lab.cases_view import CasesView  # noqa: E402
-from tui_chat.ui.areas.inspector.inspector import Inspector  # noqa: E402
+from tui_chat.ui.inspector.pane import Inspector  # noqa: E402
 
 PICTURES = ROOT / "docs" / "pictures"
 SIZE = (120, 36)

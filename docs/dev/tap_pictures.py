@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from picture import COLUMNS, ROOT, ROWS, rows, svg
 
 from tests.support.app import make_app, opened, settle, until
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 
 PICTURES = ROOT / "docs" / "pictures"
 MODEL = "claude-opus-5-5"

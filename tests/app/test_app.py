@@ -30,8 +30,8 @@ from tui_chat.providers.retry import RetryPause
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace.events import ReplyRetrying
 
 

@@ -24,8 +24,8 @@ from tests.support.app import (
 from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
+from tui_chat.ui.inspector.pane import Inspector
 
 
 async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:

@@ -14,7 +14,7 @@ from tui_chat.errors import InputError
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import AttachmentLine
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.terminal.clipboard_pictures import clipboard_picture
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

@@ -27,7 +27,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.themes import DARK, LIGHT
 from tui_chat.ui.widgets.find_bar import FindBar
 

@@ -24,7 +24,7 @@ from tests.support.reading import only
 from tests.support.recorded_sessions import store_recorded
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 
 
 def banner(app: TuiChat) -> str:

@@ -17,9 +17,9 @@ from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.areas.inspector.notes_list import NoteRows, NotesHeader, NotesList
-from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, origin_phrase
-from tui_chat.ui.areas.inspector.tabs import ProtocolTabs
+from tui_chat.ui.inspector.notes_list import NoteRows, NotesHeader, NotesList
+from tui_chat.ui.inspector.origins import Legend, OriginStatus, origin_phrase
+from tui_chat.ui.inspector.tabs import ProtocolTabs
 
 
 def text_of(app: InspectorApp) -> str:

@@ -14,8 +14,8 @@ from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.request import RecordedRequest
-from tui_chat.ui.areas.inspector.notes_list import MOST, NotesHeader, NotesList
-from tui_chat.ui.areas.inspector.summary import RequestSummary
+from tui_chat.ui.inspector.notes_list import MOST, NotesHeader, NotesList
+from tui_chat.ui.inspector.summary import RequestSummary
 
 CHAT, ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.ANTHROPIC
 

@@ -31,9 +31,9 @@ from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.view import views
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.rows_view import RowsView
+from tui_chat.ui.inspector.views import views
 
 WIDE = (160, 45)
 

@@ -34,8 +34,8 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.inspector.view import CONTEXT, PAYLOAD, Baseline, ReplyDetails
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.rows_view import RowsView
+from tui_chat.ui.inspector.views import CONTEXT, PAYLOAD, Baseline, ReplyDetails
 
 REPLY = Entry(
     Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),

@@ -15,11 +15,11 @@ from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.inspector.pane import Inspector
 
 
 async def test_text_typed_right_after_a_key_goes_where_the_key_leads(

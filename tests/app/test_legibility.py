@@ -20,9 +20,9 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.origins import Legend
 from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.inspector.origins import Legend
 from tui_chat.ui.themes import load_themes
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}

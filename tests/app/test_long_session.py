@@ -14,7 +14,7 @@ from tui_chat.store.branches import BranchStore
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace import live_request, sessions
 
 

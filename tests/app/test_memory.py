@@ -19,9 +19,9 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.summary import ForecastLine
-from tui_chat.ui.areas.inspector.view import views
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.summary import ForecastLine
+from tui_chat.ui.inspector.views import views
 
 
 async def two_sessions(folder: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
 async def test_a_long_request_is_released_with_its_session_and_composed_again_on_return(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_chat.ui.areas.inspector.area.RECALL_AFTER", 0.01)
+    monkeypatch.setattr("tui_chat.ui.inspector.area.RECALL_AFTER", 0.01)
     await two_sessions(tmp_path)
     async with make_app(tmp_path, host="provider.invalid").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)

@@ -29,7 +29,7 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace.attachments import Attachment
 from tui_chat.workspace.events import BranchChanged
 from tui_chat.workspace.workspace import Workspace

@@ -27,10 +27,10 @@ from tui_chat.models.request_edit import EDITED
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.notes_list import NoteRows
-from tui_chat.ui.areas.inspector.payload_view import PayloadView
 from tui_chat.ui.dialogs.request_edits import EditListDialog, RequestEditForm
+from tui_chat.ui.inspector.notes_list import NoteRows
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.payload_view import PayloadView
 
 WIDE = (160, 45)
 TALL = (160, 150)

@@ -21,8 +21,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.view import views
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.views import views
 
 STEPS = 55
 KINDS = (

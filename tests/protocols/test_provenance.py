@@ -22,8 +22,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import comes_from, origin_rows
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import comes_from, origin_rows
 
 ENDPOINTS = {one.protocol: one for one in BUILT_IN_ENDPOINTS}
 ROLE = Role("translator", "Translator", "You translate for {{user}}.\n你好")

@@ -23,8 +23,8 @@ from tui_chat.models.payload import render
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 from tui_chat.paths import bundled
 from tui_chat.protocols.base import Encoded
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.payload_view import PayloadView
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.themes import load_themes, origin_defaults
 
 ROLE = Origin(OriginKind.SYSTEM, "translator", "Translator")

@@ -186,7 +186,7 @@ def _try_part(noun: str, part: Any) -> None:
 
 def _build_view(view: Any) -> None:
     """Build the rows of an empty state for 80 columns."""
-    from tui_chat.ui.areas.inspector.view import InspectorState
+    from tui_chat.ui.inspector.views import InspectorState
 
     shown = view()
     shown.show_state(InspectorState())

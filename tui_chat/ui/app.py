@@ -317,7 +317,7 @@ class TuiChat(App[None]):
 
     def _closes_faulty(self) -> bool:
         """Close the plugin's view, or the dialog, whose handler runs; return False for none."""
-        from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+        from tui_chat.ui.inspector.rows_view import RowsView
 
         node = active_message_pump.get(None)
         if not isinstance(node, Widget):

@@ -77,7 +77,7 @@ def _import_the_rest() -> None:
     In a thread, so that keys typed meanwhile are drawn: the event loop is blocked for 0.07 s
     at most instead of 0.4 s.
     """
-    for name in ("ui.areas.inspector.inspector", "store", "workspace.workspace"):
+    for name in ("ui.inspector.pane", "store", "workspace.workspace"):
         import_module(f"tui_chat.{name}")
 
 

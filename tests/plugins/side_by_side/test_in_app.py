@@ -29,7 +29,7 @@ from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_t
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.editing_mode import EditedText
 from tui_chat.ui.areas.chat.tool_question import ToolQuestion
-from tui_chat.ui.areas.inspector.views.diff import DiffView
+from tui_chat.ui.inspector.diff import DiffView
 from tui_chat.workspace.target import Target
 
 

@@ -27,8 +27,8 @@ from tui_chat.plugins.tap.held_request import editable_text
 from tui_chat.plugins.tap.held_table import decide, waiting_requests
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.rows_view import RowsView
 
 KEY = "sk-planted-0123456789abcdefghij"
 

@@ -11,7 +11,7 @@ from tests.plugins.transcripts.test_viewer import viewer_of
 from tests.support.app import until
 from tests.support.reading import only
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 
 SESSION = "5e551011-0000"
 MARK = {"type": "ephemeral"}

@@ -19,8 +19,8 @@ from tui_chat.plugins.transcripts import view
 from tui_chat.plugins.transcripts.chatgpt import INVALID
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.chat_pane import ReadOnlyLine
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import TextPrompt
+from tui_chat.ui.inspector.pane import Inspector
 
 
 @pytest.fixture

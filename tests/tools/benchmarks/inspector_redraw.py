@@ -32,7 +32,7 @@ from tui_chat.compose import Composed
 from tui_chat.models.json_tree import Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.text import Text
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 ROUNDS = 40
 WIDTH = 58

@@ -41,8 +41,8 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.view import views
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.views import views
 
 Chosen: TypeAlias = list[tuple[Protocol, str]]
 

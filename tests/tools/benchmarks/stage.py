@@ -27,7 +27,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 
 SIZE = (160, 45)
 

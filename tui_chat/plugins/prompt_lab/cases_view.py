@@ -23,9 +23,8 @@ from tui_chat.plugins.prompt_lab.case_results import are_equal, grade_of
 from tui_chat.plugins.prompt_lab.case_table import CaseTable
 from tui_chat.plugins.prompt_lab.estimates import Estimate
 from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, Variant
-from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
-from tui_chat.ui.areas.inspector.view import DIFF, PAYLOAD, InspectorState
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import counted, cut
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     Piece,
@@ -37,6 +36,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     text_part,
     text_rows,
 )
+from tui_chat.ui.inspector.views import DIFF, PAYLOAD, InspectorState
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.typed_app import app_of

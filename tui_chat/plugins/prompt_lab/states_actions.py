@@ -15,7 +15,7 @@ from tui_chat.plugins.prompt_lab.preset_states import (
     with_changes,
 )
 from tui_chat.request_recipe import read_recipe
-from tui_chat.ui.areas.inspector.view import DIFF
+from tui_chat.ui.inspector.views import DIFF
 from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:

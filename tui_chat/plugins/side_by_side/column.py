@@ -22,7 +22,7 @@ from tui_chat.plugins.side_by_side.targets import described
 from tui_chat.plugins.side_by_side.word_difference import word_difference
 from tui_chat.ui.areas.chat.text_lines import ClickAction
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.rows_view import (
     Piece,
     RowsView,
     ViewRow,

@@ -10,11 +10,11 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from tui_chat.compose import Composed
-from tui_chat.ui.areas.inspector.payload_view import PayloadView
-from tui_chat.ui.areas.inspector.view import Baseline, InspectorState
-from tui_chat.ui.areas.inspector.views.diff import DiffView
-from tui_chat.ui.areas.inspector.views.rows_view import ViewRow
 from tui_chat.ui.dialogs.base import Dialog, set_title
+from tui_chat.ui.inspector.diff import DiffView
+from tui_chat.ui.inspector.payload_view import PayloadView
+from tui_chat.ui.inspector.rows_view import ViewRow
+from tui_chat.ui.inspector.views import Baseline, InspectorState
 
 
 class RequestBody(PayloadView, inherit_bindings=False):

@@ -11,9 +11,8 @@ from tui_chat.models.request import CallSummary
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
 from tui_chat.plugins.tap.held_table import WaitingRequest, limit_words, waiting_requests
-from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
-from tui_chat.ui.areas.inspector.view import InspectorState
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import counted, cut
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     Piece,
@@ -23,6 +22,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     text_part,
     text_rows,
 )
+from tui_chat.ui.inspector.views import InspectorState
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace

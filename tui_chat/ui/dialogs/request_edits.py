@@ -18,9 +18,9 @@ from tui_chat.models.json_text import JsonError, decode_repaired
 from tui_chat.models.json_tree import body_of
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.areas.inspector.edit_place import EditPlace
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import Form
+from tui_chat.ui.inspector.edit_place import EditPlace
 from tui_chat.ui.widgets.check_field import CheckField
 from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 

@@ -16,9 +16,9 @@ from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.inspector.inspector import Inspector
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.widgets.choice_field import ChoiceField
 
 

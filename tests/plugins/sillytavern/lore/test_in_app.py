@@ -24,7 +24,7 @@ from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, KeyNumbers
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace import requests
 
 

@@ -14,8 +14,8 @@ from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.lore.view import LoreView
-from tui_chat.ui.areas.inspector.origins import OriginStatus
-from tui_chat.ui.areas.inspector.tabs import ViewTabs
+from tui_chat.ui.inspector.origins import OriginStatus
+from tui_chat.ui.inspector.tabs import ViewTabs
 
 
 class LoreApp(InspectorApp):

@@ -14,7 +14,7 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.plugins.tap.calls_view import CallsView
 from tui_chat.store import Store
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 
 BODY = b'{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'
 LOSS = CacheLoss(6191, "Setting “tools” has changed.", Decimal("0.0235"))

@@ -30,10 +30,10 @@ from tui_chat.plugins.tap.held_table import CREATE, decide, share, waiting_reque
 from tui_chat.store import Store
 from tui_chat.store.database import Transaction
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.inspector.inspector import Inspector
-from tui_chat.ui.areas.inspector.tabs import ViewTabs
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.inspector.tabs import ViewTabs
 from tui_chat.workspace.events import Done
 
 BODY: dict[str, Any] = {"model": "echo", "messages": [{"role": "user", "content": "Hi"}]}

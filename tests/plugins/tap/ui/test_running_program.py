@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.plugins.tap.test_recorded_requests import BODY, record
 from tests.support.app import make_app, opened, state_of, until
 from tests.support.pictures import WIDE
-from tui_chat.ui.areas.inspector.inspector import Inspector
+from tui_chat.ui.inspector.pane import Inspector
 
 
 async def test_it_follows_the_calls_of_the_running_program(tmp_path: Path):

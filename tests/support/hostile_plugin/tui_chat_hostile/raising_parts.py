@@ -10,7 +10,7 @@ from textual.widgets import Button
 from tui_chat.cli.captured import RecordingReader
 from tui_chat.context.macros.expansion import Declaration
 from tui_chat.interop.formats import LinesFormat
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView, ViewRows, text_part
+from tui_chat.ui.inspector.rows_view import RowsView, ViewRows, text_part
 
 NOTHING = 3
 

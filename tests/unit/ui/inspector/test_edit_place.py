@@ -12,8 +12,8 @@ from tui_chat.errors import InputError
 from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.payload import render
 from tui_chat.models.request_edit import END, BodyPath
-from tui_chat.ui.areas.inspector.edit_place import EditPlace, place_of
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.edit_place import EditPlace, place_of
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 BODY = {
     "model": "m",

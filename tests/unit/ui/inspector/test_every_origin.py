@@ -26,9 +26,9 @@ from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.settings import AuthorNote
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget, target_at
-from tui_chat.ui.areas.inspector.origins import origin_phrase, placement_rule
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.drawn_row import CursorTarget, target_at
+from tui_chat.ui.inspector.origins import origin_phrase, placement_rule
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 ENDPOINTS = {
     each.protocol: replace(

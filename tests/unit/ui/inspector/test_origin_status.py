@@ -13,10 +13,10 @@ from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.encoding import field_origin
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
-from tui_chat.ui.areas.inspector.origins import origin_phrase
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import NotePlaces
+from tui_chat.ui.inspector.drawn_row import CursorTarget
+from tui_chat.ui.inspector.origins import origin_phrase
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import NotePlaces
 
 ENDPOINTS = {
     one.protocol: replace(

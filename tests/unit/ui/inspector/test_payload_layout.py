@@ -11,8 +11,8 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import NotePlaces, find_rows, origin_rows
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import NotePlaces, find_rows, origin_rows
 
 
 def rows_of(layout: PayloadLayout) -> list[tuple[int, str]]:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from tests.support.strategies import any_text
 from tests.support.tables import each_row
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.areas.inspector.row_wrapping import ESCAPE, LEAST, breaks
+from tui_chat.ui.inspector.row_wrapping import ESCAPE, LEAST, breaks
 
 
 def rows(text: str, first: int, rest: int, head: int = 0) -> list[str]:

@@ -23,9 +23,8 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.plugins.sillytavern.lore.table import LoreTable
 from tui_chat.ui.actions import plugin_action
-from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
-from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import counted, cut
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     Piece,
@@ -37,6 +36,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_part,
 )
+from tui_chat.ui.inspector.views import InspectorState, reveal_origin
 from tui_chat.ui.widgets.pane_key import pane_key
 
 SHOW_MESSAGE = "show message"

@@ -15,8 +15,8 @@ from tui_chat.models.payload import LinePiece
 from tui_chat.models.request_edit import EDITED
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import BodyPosition, BodyRow
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 
 MOST_HITS = 1_000
 """Most hits counted."""

@@ -13,7 +13,7 @@ from textual.widget import Widget
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.registry import PROTOCOLS
-from tui_chat.ui.areas.inspector.view import PAYLOAD, View, views
+from tui_chat.ui.inspector.views import PAYLOAD, View, views
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import clipped
 

@@ -10,7 +10,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import END, BodyPath, json_pointer
-from tui_chat.ui.areas.inspector.drawn_row import BodyRow, Part
+from tui_chat.ui.inspector.drawn_row import BodyRow, Part
 
 LONGEST_TEXT = 200_000
 """Characters that are edited in a dialog."""

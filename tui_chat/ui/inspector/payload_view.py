@@ -25,21 +25,21 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import BodyRow, CursorTarget, data_in, run_at
-from tui_chat.ui.areas.inspector.edit_place import EditPlace, place_of
-from tui_chat.ui.areas.inspector.origins import is_colorless, origin_rules
-from tui_chat.ui.areas.inspector.payload_cursor import BodyCursor, target_under
-from tui_chat.ui.areas.inspector.payload_layout import FoldChoices, PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import (
+from tui_chat.ui.inspector.drawn_row import BodyRow, CursorTarget, data_in, run_at
+from tui_chat.ui.inspector.edit_place import EditPlace, place_of
+from tui_chat.ui.inspector.origins import is_colorless, origin_rules
+from tui_chat.ui.inspector.payload_cursor import BodyCursor, target_under
+from tui_chat.ui.inspector.payload_layout import FoldChoices, PayloadLayout
+from tui_chat.ui.inspector.payload_places import (
     NotePlaces,
     draft_row,
     origin_rows,
     position_at,
     row_of_kind,
 )
-from tui_chat.ui.areas.inspector.payload_selection import selected_text, unit_at
-from tui_chat.ui.areas.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
-from tui_chat.ui.areas.inspector.view import InspectorState, copy_text, reveal_origin
+from tui_chat.ui.inspector.payload_selection import selected_text, unit_at
+from tui_chat.ui.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
+from tui_chat.ui.inspector.views import InspectorState, copy_text, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
 from tui_chat.ui.widgets.pane_key import pane_key

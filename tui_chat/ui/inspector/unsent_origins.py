@@ -10,7 +10,7 @@ from tui_chat.context.turn_sources import split_turns
 from tui_chat.models.envelope import Dropped
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.views.context import ContextCounts
+from tui_chat.ui.inspector.context import ContextCounts
 
 
 def is_left_out(composed: Composed, origin: Origin) -> bool:

@@ -13,7 +13,7 @@ from tui_chat.models.request_edit import json_pointer
 
 if TYPE_CHECKING:
     from tui_chat.ui.areas.area import Area
-    from tui_chat.ui.areas.inspector.edit_place import EditPlace
+    from tui_chat.ui.inspector.edit_place import EditPlace
     from tui_chat.workspace.workspace import Workspace
 
 EDITED_NOTHING = "Nothing is edited by hand."

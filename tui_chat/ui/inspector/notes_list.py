@@ -29,8 +29,8 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.request_edit import EDITED, NOT_APPLIED
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, counted, cut, fitting
-from tui_chat.ui.areas.inspector.summary import compares, forecast_figures, forecast_style
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, counted, cut, fitting
+from tui_chat.ui.inspector.summary import compares, forecast_figures, forecast_style
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList
 

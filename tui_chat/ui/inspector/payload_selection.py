@@ -10,8 +10,8 @@ import re
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.row_wrapping import ESCAPE
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.row_wrapping import ESCAPE
 from tui_chat.ui.widgets.mouse_selection import Span, Unit, column_at, unit_in
 
 _WORDS = re.compile(rf"{ESCAPE.pattern}|[\w'’\-]+|[^\w\s\\]+|\s+")

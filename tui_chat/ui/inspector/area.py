@@ -15,8 +15,8 @@ from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.area import Area, AreaContext
-from tui_chat.ui.areas.inspector.request_edit_actions import RequestEditActions
-from tui_chat.ui.areas.inspector.view import (
+from tui_chat.ui.inspector.request_edit_actions import RequestEditActions
+from tui_chat.ui.inspector.views import (
     DIFF,
     PAYLOAD,
     REPLY,
@@ -32,8 +32,8 @@ from tui_chat.ui.widgets.after_refresh import call_after_refresh
 if TYPE_CHECKING:
     from tui_chat.api import View
     from tui_chat.models.request import RawResponse
-    from tui_chat.ui.areas.inspector.inspector import Inspector
-    from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+    from tui_chat.ui.inspector.pane import Inspector
+    from tui_chat.ui.inspector.rows_view import RowsView
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.state import ForeignReply, LiveRequestState
     from tui_chat.workspace.workspace import Workspace
@@ -74,7 +74,7 @@ class InspectorArea(Area):
 
     async def open_pane(self) -> None:
         """Create the pane."""
-        from tui_chat.ui.areas.inspector.inspector import Inspector
+        from tui_chat.ui.inspector.pane import Inspector
 
         if self.pane is None:
             self.pane = Inspector()
@@ -202,7 +202,7 @@ class InspectorArea(Area):
             await workspace.forecasts.recall(endpoint, workspace.state.request.draft)
 
     def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
-        from tui_chat.ui.areas.inspector.summary import forecast_versus_usage
+        from tui_chat.ui.inspector.summary import forecast_versus_usage
 
         state, viewed = workspace.state, workspace.state.request.viewed
         entry = viewed.entry if viewed is not None else None
@@ -254,7 +254,7 @@ class InspectorArea(Area):
         self.host.panes.show_area(self)
 
         def reveal() -> None:
-            from tui_chat.ui.areas.inspector.unsent_origins import filling_of, why_unsent
+            from tui_chat.ui.inspector.unsent_origins import filling_of, why_unsent
 
             pane.focus()
             composed = pane.composed

@@ -9,9 +9,8 @@ from itertools import pairwise
 from tui_chat.models.request import RawResponse
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, size_in_words
-from tui_chat.ui.areas.inspector.view import InspectorState, ReplyDetails
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut, size_in_words
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     RowsView,
@@ -20,6 +19,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     line,
     text_part,
 )
+from tui_chat.ui.inspector.views import InspectorState, ReplyDetails
 
 _TIME = 10
 """Cells of the time of arrival."""

@@ -12,9 +12,8 @@ from textual.binding import BindingType
 from textual.widget import Widget
 
 from tui_chat.analysis.http_text import as_curl, as_http
-from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
-from tui_chat.ui.areas.inspector.view import InspectorState, copy_text
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import size_in_words
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     RowsView,
@@ -22,6 +21,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     line,
     text_part,
 )
+from tui_chat.ui.inspector.views import InspectorState, copy_text
 from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Budget
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.usage import short_number
-from tui_chat.ui.areas.inspector.row_wrapping import (
+from tui_chat.ui.inspector.row_wrapping import (
     counted,
     cut,
     fitting,

@@ -17,10 +17,9 @@ from tui_chat.models.envelope import Budget, ChatEnvelope
 from tui_chat.models.message import Part as MessagePart
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import counted
-from tui_chat.ui.areas.inspector.row_wrapping import shares as divided
-from tui_chat.ui.areas.inspector.view import InspectorState
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import counted
+from tui_chat.ui.inspector.row_wrapping import shares as divided
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     Piece,
@@ -31,6 +30,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_part,
 )
+from tui_chat.ui.inspector.views import InspectorState
 
 _NAMES = {
     OriginKind.SYSTEM: "system prompt",

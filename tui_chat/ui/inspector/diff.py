@@ -21,10 +21,9 @@ from tui_chat.analysis.diff import Difference, DiffRun, changed_part, diff_paylo
 from tui_chat.models.payload import Payload, PrettyLine
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
-from tui_chat.ui.areas.inspector.drawn_row import display_kind
-from tui_chat.ui.areas.inspector.row_wrapping import breaks, counted, cut
-from tui_chat.ui.areas.inspector.view import InspectorState
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.drawn_row import display_kind
+from tui_chat.ui.inspector.row_wrapping import breaks, counted, cut
+from tui_chat.ui.inspector.rows_view import (
     Part,
     Piece,
     RowsView,
@@ -35,6 +34,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_part,
 )
+from tui_chat.ui.inspector.views import InspectorState
 
 CHOOSE = "inspector.compare"
 """The action that chooses what to compare with."""

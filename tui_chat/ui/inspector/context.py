@@ -26,9 +26,8 @@ from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.request_edit import EDITED
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import definition_text, origin_text
-from tui_chat.ui.areas.inspector.row_wrapping import counted, cut
-from tui_chat.ui.areas.inspector.view import InProtocol, InspectorState
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import counted, cut
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     RowsView,
@@ -40,7 +39,8 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_rows,
 )
-from tui_chat.ui.areas.inspector.views.settings_rows import setting_parts
+from tui_chat.ui.inspector.settings_rows import setting_parts
+from tui_chat.ui.inspector.views import InProtocol, InspectorState
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed

@@ -20,7 +20,7 @@ from tui_chat.models.message import Message as ChatMessage
 from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry
 from tui_chat.models.text import Origin
-from tui_chat.ui.areas.inspector.row_wrapping import size_in_words
+from tui_chat.ui.inspector.row_wrapping import size_in_words
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -38,14 +38,14 @@ InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
 CONTEXT, PAYLOAD, REQUEST, DIFF = "context", "payload", "request", "diff"
 REPLY, BUDGET = "reply", "budget"
 
-_FOLDER = "tui_chat.ui.areas.inspector"
+_FOLDER = "tui_chat.ui.inspector"
 VIEWS = (
-    View(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.views.context:ContextView"),
+    View(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.context:ContextView"),
     View(PAYLOAD, "p", "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
-    View(REQUEST, "r", "Request", "Req", f"{_FOLDER}.views.request:RequestView"),
-    View(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.views.diff:DiffView"),
-    View(REPLY, "e", "Reply", "Re", f"{_FOLDER}.views.reply:ReplyView"),
-    View(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.views.budget:BudgetView"),
+    View(REQUEST, "r", "Request", "Req", f"{_FOLDER}.http:RequestView"),
+    View(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.diff:DiffView"),
+    View(REPLY, "e", "Reply", "Re", f"{_FOLDER}.reply:ReplyView"),
+    View(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.budget:BudgetView"),
 )
 """The views of the core, in the order of their tabs."""
 

@@ -17,7 +17,7 @@ from textual.css.stylesheet import Stylesheet
 
 from tui_chat.errors import TuiChatError
 from tui_chat.hooks import failed, report
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.rows_view import RowsView
 
 _GUARDED: set[type] = set()
 """The classes whose methods are guarded."""

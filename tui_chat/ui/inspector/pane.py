@@ -29,14 +29,17 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin
-from tui_chat.ui.areas.inspector.drawn_row import CursorTarget
-from tui_chat.ui.areas.inspector.notes_list import OF_EDITS, SYMBOLS, NotesHeader, NotesList
-from tui_chat.ui.areas.inspector.origins import Legend, OriginStatus, placement_rule
-from tui_chat.ui.areas.inspector.payload_view import PayloadView
-from tui_chat.ui.areas.inspector.summary import ForecastLine, RequestSummary
-from tui_chat.ui.areas.inspector.tabs import ProtocolTabs, ViewTabs
-from tui_chat.ui.areas.inspector.unsent_origins import is_left_out
-from tui_chat.ui.areas.inspector.view import (
+from tui_chat.ui.inspector.drawn_row import CursorTarget
+from tui_chat.ui.inspector.http import SETTLED, copy_request
+from tui_chat.ui.inspector.notes_list import OF_EDITS, SYMBOLS, NotesHeader, NotesList
+from tui_chat.ui.inspector.origins import Legend, OriginStatus, placement_rule
+from tui_chat.ui.inspector.payload_view import PayloadView
+from tui_chat.ui.inspector.rows_view import RowsView
+from tui_chat.ui.inspector.summary import ForecastLine, RequestSummary
+from tui_chat.ui.inspector.tabs import ProtocolTabs, ViewTabs
+from tui_chat.ui.inspector.unsent_origins import is_left_out
+from tui_chat.ui.inspector.view_stack import ViewStack
+from tui_chat.ui.inspector.views import (
     CONTEXT,
     PAYLOAD,
     Baseline,
@@ -44,9 +47,6 @@ from tui_chat.ui.areas.inspector.view import (
     reveal_origin,
     views,
 )
-from tui_chat.ui.areas.inspector.view_stack import ViewStack
-from tui_chat.ui.areas.inspector.views.request import SETTLED, copy_request
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
 from tui_chat.ui.notifications import NoticeOutdated
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.ui.widgets.pane_key import pane_key

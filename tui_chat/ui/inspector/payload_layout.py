@@ -23,7 +23,7 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import LinePiece, Payload, last_line, line_starts
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.areas.inspector.body_nodes import (
+from tui_chat.ui.inspector.body_nodes import (
     BIT,
     Source,
     bits_of,
@@ -36,7 +36,7 @@ from tui_chat.ui.areas.inspector.body_nodes import (
     lines_in,
     sources_in,
 )
-from tui_chat.ui.areas.inspector.drawn_row import (
+from tui_chat.ui.inspector.drawn_row import (
     SYSTEM_KEYS,
     BodyPosition,
     BodyRow,
@@ -45,7 +45,7 @@ from tui_chat.ui.areas.inspector.drawn_row import (
     data_in,
     drawn_pieces,
 )
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 
 _FOLDED = BIT[OriginKind.TOOL] | BIT[OriginKind.SETTING]
 _WRITTEN = sum(BIT.values()) & ~(_FOLDED | BIT[OriginKind.GLUE])

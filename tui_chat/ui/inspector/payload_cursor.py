@@ -5,7 +5,7 @@ from __future__ import annotations
 from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.text import Origin
-from tui_chat.ui.areas.inspector.drawn_row import (
+from tui_chat.ui.inspector.drawn_row import (
     BodyPosition,
     CursorTarget,
     DrawnRun,
@@ -13,8 +13,8 @@ from tui_chat.ui.areas.inspector.drawn_row import (
     run_at,
     target_at,
 )
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import draft_row, position_at
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import draft_row, position_at
 
 MESSAGE_DEPTH = 2
 """The depth of messages in a body."""

@@ -26,9 +26,9 @@ from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.areas.inspector.origins import origin_rules
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut
-from tui_chat.ui.areas.inspector.view import InspectorState, reveal_origin
+from tui_chat.ui.inspector.origins import origin_rules
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut
+from tui_chat.ui.inspector.views import InspectorState, reveal_origin
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at, unit_in
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList

@@ -21,8 +21,8 @@ from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.roles import SYSTEM_INSTRUCTION, describe_adapted_role
-from tui_chat.ui.areas.inspector.drawn_row import SYSTEM_KEYS, CursorTarget
-from tui_chat.ui.areas.inspector.row_wrapping import LEAST, breaks, cut, cut_front
+from tui_chat.ui.inspector.drawn_row import SYSTEM_KEYS, CursorTarget
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut, cut_front
 from tui_chat.ui.widgets.typed_app import app_of
 
 LETTERS: dict[OriginKind, str] = {

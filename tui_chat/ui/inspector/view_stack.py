@@ -12,10 +12,10 @@ from textual.widgets import Static
 from tui_chat import api
 from tui_chat.hooks import guard
 from tui_chat.models.text import Origin
-from tui_chat.ui.areas.inspector.guarded_view import guarded_view
-from tui_chat.ui.areas.inspector.payload_view import PayloadView
-from tui_chat.ui.areas.inspector.view import PAYLOAD, load, plugin_of, views
-from tui_chat.ui.areas.inspector.views.rows_view import RowsView
+from tui_chat.ui.inspector.guarded_view import guarded_view
+from tui_chat.ui.inspector.payload_view import PayloadView
+from tui_chat.ui.inspector.rows_view import RowsView
+from tui_chat.ui.inspector.views import PAYLOAD, load, plugin_of, views
 from tui_chat.ui.widgets.typed_app import app_of
 
 View: TypeAlias = "PayloadView | RowsView"

@@ -15,9 +15,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import OriginKind
-from tui_chat.ui.areas.inspector.row_wrapping import counted, cut, cut_front
-from tui_chat.ui.areas.inspector.view import InProtocol
-from tui_chat.ui.areas.inspector.views.rows_view import (
+from tui_chat.ui.inspector.row_wrapping import counted, cut, cut_front
+from tui_chat.ui.inspector.rows_view import (
     BLANK,
     Part,
     ViewRow,
@@ -26,6 +25,7 @@ from tui_chat.ui.areas.inspector.views.rows_view import (
     spread,
     text_rows,
 )
+from tui_chat.ui.inspector.views import InProtocol
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.inspector.drawn_row import (
+from tui_chat.ui.inspector.drawn_row import (
     BodyRow,
     DrawnLine,
     DrawnRun,
@@ -18,10 +18,10 @@ from tui_chat.ui.areas.inspector.drawn_row import (
     display_kind,
     main_run,
 )
-from tui_chat.ui.areas.inspector.notes_list import SYMBOLS
-from tui_chat.ui.areas.inspector.origins import LETTERS
-from tui_chat.ui.areas.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.areas.inspector.payload_places import (
+from tui_chat.ui.inspector.notes_list import SYMBOLS
+from tui_chat.ui.inspector.origins import LETTERS
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.payload_places import (
     comes_from,
     find_rows,
     origin_rows,
