@@ -334,5 +334,5 @@ def _is_named_as_card(name: str) -> bool:
     return name.lower().endswith((".png", ".charx"))
 
 
-ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite", ".yaml", ".yml")
+ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite")
 """The suffixes of files with conversations, for a folder or an archive."""

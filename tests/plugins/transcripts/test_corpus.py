@@ -22,7 +22,11 @@ from tui_chat.models.transcript import SessionTranscript
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[4] / "shared" / "corpus"))
 ROOT = CORPUS / "transcripts"
-CASES = sorted(ROOT.glob("*/*.expected.json"))
+NOT_READ = ("aichat", "gptme")
+"""Formats that the corpus has and the program does not read."""
+CASES = [
+    case for case in sorted(ROOT.glob("*/*.expected.json")) if case.parent.name not in NOT_READ
+]
 
 
 def plain(transcript: SessionTranscript) -> list[dict[str, Any]]:

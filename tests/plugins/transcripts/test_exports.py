@@ -75,30 +75,6 @@ def test_a_large_line_is_skipped():
     assert found[-1].transcript is not None
 
 
-def gptme(role: str, content: str, **facts: Any) -> dict[str, Any]:
-    return {"role": role, "content": content, "timestamp": "2026-01-01T00:00:00.000000", **facts}
-
-
-def test_gptme_branches_are_joined_where_they_are_equal(tmp_path: Path):
-    begin = [gptme("system", "Prompt"), gptme("user", "List"),
-             gptme("assistant", "<think>Hm.</think>\n```shell\nls\n```"),
-             gptme("system", "rake", call_id="c")]  # fmt: skip
-    (tmp_path / "branches").mkdir()
-    main = tmp_path / "conversation.jsonl"
-    main.write_bytes(lines(*begin, gptme("assistant", "One rake.")))
-    (tmp_path / "branches/b.jsonl").write_bytes(lines(*begin, gptme("assistant", "A rake.")))
-    (tmp_path / "config.toml").write_text('[chat]\nname = "Shed"\n')
-    source = ImportSource(main, main.name)
-    [found] = read_conversations([main.read_bytes()], source=source)
-    assert found.transcript is not None
-    assert found.transcript.session.title == "Shed"
-    assert len(found.transcript.entries) == 6
-    assert said(found.transcript)[2:] == [
-        ("assistant", "```shell\nls\n```"), ("tool", "rake"), ("assistant", "One rake."),
-    ]  # fmt: skip
-    assert source.companions == {tmp_path / "branches/b.jsonl"}
-
-
 def read_file(path: Path) -> list[FoundConversation]:
     return list(read_conversations([path.read_bytes()], source=ImportSource(path, path.name)))
 
@@ -164,22 +140,6 @@ def test_a_view_in_the_place_of_a_table_is_not_read(tmp_path: Path):
     database.close()
     [found] = read_file(path)
     assert found.unknown
-
-
-def aichat(text: str) -> list[FoundConversation]:
-    return list(read_conversations([text.encode()], source=ImportSource(name="notes.yaml")))
-
-
-@each_row(("text", "fault"), [
-    ("messages:\n- &a {role: user, content: x}\n- *a\n", "has an alias in line 3"),
-    (f"messages:\n- {'[' * 5000}\n", "is nested too deeply in line 2"),
-    ("messages:\n- role: user\n  content: 'x\n", "is not YAML"),
-    ("messages:\n  - 5\n", "must be a message with a role"),
-])  # fmt: skip
-def test_faults_of_aichat(text: str, fault: str):
-    found = aichat(text)[0]
-    assert found.transcript is None
-    assert fault in found.fault
 
 
 _JSON = st.recursive(

@@ -7,7 +7,7 @@ subagents            which sessions are of subagents, and who started them
 
 chatgpt, claude, open_webui, librechat, takeout
                      exports of web programs
-claude_code, codex, gemini_cli, opencode, gptme, aichat, llm, pi
+claude_code, codex, gemini_cli, opencode, llm, pi
                      what programs in a terminal keep
 steps                messages of answers with tool calls and their results
 content              texts, files, calls and counts in JSON of many shapes
@@ -50,10 +50,8 @@ PLUGIN = Plugin(
         Format("Open WebUI's exports", f"{_HERE}.open_webui:FORMATS", "Open WebUI"),
         Format("LibreChat's exports", f"{_HERE}.librechat:FORMATS", "LibreChat"),
         Format("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
-        Format("gptme's logs", f"{_HERE}.gptme:FORMATS", "gptme"),
         Format("opencode's database and exports", f"{_HERE}.opencode:FORMATS", "opencode"),
         Format("pi's sessions", f"{_HERE}.pi:FORMATS", "pi"),
         Format("Google Takeout's activity", f"{_HERE}.takeout:FORMATS", "Gemini"),
-        Format("aichat's sessions", f"{_HERE}.aichat:FORMATS", "aichat"),
     ),
 )

@@ -138,13 +138,10 @@ def _walk(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             if here == folder:
                 raise
             continue
-        names = {entry.name for entry in files}
         for entry in files:
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    # A log of gptme and its copies are one conversation.
-                    copies = entry.name in ("branches", "views") and "conversation.jsonl" in names
-                    if not copies and not entry.name.startswith("."):
+                    if not entry.name.startswith("."):
                         waiting.append(Path(entry.path))
                 elif _may_hold(entry.name) and entry.is_file(follow_symlinks=False):
                     yield Path(entry.path), entry.stat(follow_symlinks=False)

@@ -88,10 +88,8 @@ def known_places(home: Path, environ: Mapping[str, str]) -> list[Path]:
         codex / "archived_sessions",
         home / ".gemini/tmp",
         home / ".pi/agent/sessions",
-        data / "gptme/logs",
         data / "opencode/opencode.db",
         Path(environ.get("LLM_USER_PATH") or config / "io.datasette.llm") / "logs.db",
-        config / "aichat/sessions",
     ]
     existing = [place for place in places if place.exists()]
     if not existing:
