@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -21,7 +22,7 @@ Complete = Callable[..., list[str]]
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     for folder, name, text in [
-        ("presets", "my preset", "[]"),
+        ("presets", "mine", "[]"),
         ("profiles", "kim", '{"name": "Kim"}'),
         ("roles", "r", '{"name": "Poet at large", "model": "echo"}'),
     ]:
@@ -63,7 +64,7 @@ def filled(home: Path, run: Run) -> Run:
 def test_commands_options_and_names(complete: Complete):
     assert "plain,build" in complete("bui")
     assert "plain,--preset" in complete("ask", "--pre")
-    assert complete("ask", "--preset", "my") == ["plain,my preset"]
+    assert complete("ask", "--preset", "mi") == ["plain,mine"]
     assert complete("ask", "--profile", "k") == ["plain,kim"]
     assert complete("ask", "--endpoint", "anth") == ["plain,anthropic"]
     [found, *_] = complete("ask", "--model", "claude-haiku")
@@ -71,7 +72,7 @@ def test_commands_options_and_names(complete: Complete):
     assert complete("ask", "--endpoint", "google", "--model", "cl") == []
     assert "plain,temperature=" in complete("ask", "--set", "temp")
     assert "plain,effort=high" in complete("ask", "--set", "effort=")
-    assert complete("build", "--preset", "my") == ["file,my", "plain,my preset"]
+    assert complete("build", "--preset", "mi") == ["file,mi", "plain,mine"]
     assert complete("completion", "f") == ["plain,fish"]
 
 
@@ -100,7 +101,7 @@ def test_the_script_of_a_shell_is_printed(shell: str, run: Run):
     done = run("completion", shell)
     assert (done.code, done.err) == (0, "")
     assert VARIABLE in done.out
-    assert "%" not in done.out.replace("%q", "")
+    assert "%" not in done.out
     assert run("completion", "tcsh").code == 2
 
 
@@ -128,13 +129,13 @@ def test_a_real_shell_completes(shell: str, home: Path, filled: Run):
     with TerminalApp(home, environ=environ, job_of=start, size=(200, 40)) as app:
         app.type(f"{source}; echo do''ne\r")
         app.until(lambda: app.shows("done"))
-        app.type(f"tui-chat {folders} ask --preset my\t")
-        app.until(lambda: app.shows("my\\ preset"))
+        app.type(f"tui-chat {folders} ask --preset mi\t")
+        app.until(lambda: app.shows("mine"))
         app.type("--prof\t")
         app.until(lambda: app.shows("--profile"))
         app.type("k\t")
         app.until(lambda: app.shows("kim"))
         app.type("\x15")  # unlike Ctrl+C it loses nothing of what is typed next
-        app.type(f"tui-chat {folders} export 0\t\t\t")  # ids begin alike: titles tell them apart
-        app.until(lambda: app.shows("About foxes"))
+        app.type(f"tui-chat {folders} export 0\t\t\t")  # the beginning that the ids share
+        app.until(lambda: re.search(r"export 0[0-9a-f]{6}", app.text()))
         app.type("\x03")

@@ -55,11 +55,7 @@ def test_what_is_called_otherwise_here_is_named(run: Run, tmp_path: Path, monkey
     for words, hint in [
         (("--temperature", "0.5"), "--set temperature=VALUE"),
         (("--max-tokens", "9"), "--set max_tokens=VALUE"),
-        (("--option", "a", "b"), "--set NAME=VALUE"),
-        (("--template", "x"), "--preset"),
         (("--attachment", "x"), "--attach"),
-        (("--image", "x"), "--attach"),
-        (("--no-log",), "--temporary"),
         (("--jsonl",), "--json"),
         (("--system-prompt", "x"), "--system"),
         (("--schema", '{"type": "object"}'), "--schema -"),

@@ -48,7 +48,6 @@ def test_one_ctrl_c_ends_the_command(words: tuple[str, ...], tmp_path: Path):
         (("hello",), "`tui-chat ask TEXT` sends a message."),
         (("Why is the sky blue?",), "`tui-chat ask TEXT` sends a message."),
         (("help",), "`tui-chat --help`"),
-        (("logs", "-n", "3"), "`tui-chat sessions show`"),
     ],
 )
 def test_what_is_no_command_has_advice(words: tuple[str, ...], advice: str, run: Run):

@@ -1,34 +1,10 @@
 """The command line: the only composition root. Flags become a Config, a Config becomes a
 wired app or a headless command.
 
-commands          the table of all commands (lazy_group: imports one when it runs; options: what
-                  several of them declare; common_options: those before the command)
-app               opens the screen: the composition root, with the store and the HTTP client
-workspace         opens the workspace of a command, and uses what a command line chooses
-names             finds sessions and others by what a command line calls them
-output            everything that is printed, sanitized
-interpreter       settings of Python and the C library
-
-ask               sends a message (question: reads it; ask_output: prints the reply;
-                  markdown_output: on a terminal; tool_consent: asks before a tool runs)
-build             prints the request that ask would send (request_json: its envelope)
-captured          opens or converts a captured request
-read              reads a recorded reply
-library           what the commands about the next four share: list, show, export
-presets           lists, shows, checks, imports and exports presets
-models            lists models
-endpoints         lists the endpoints, prints facts
-loopback          serves the offline provider
-plugins           lists the plugins
-usage             prints what replies cost
-config            shows, opens and checks config.toml
-keys              keys in the system's keyring
-docs              prints the documentation
-completion        names for the shells' completion
-db                maintains the database file
-import_files      reads conversations and character cards from files
-export            writes sessions to files
-sessions          lists, shows, renames, tags, archives, deletes and forks sessions
+commands, lazy_group, options, completion, common_options    what can be typed
+app, workspace, names        the screen, or the workspace of a command, and what names stand for
+output, documents            everything that is printed, sanitized; `--json` as values
+all others                   the commands, most with the name of their module
 
 A command is imported when it runs, so `--help` and the first frame load none. An error is one
 sentence and an exit code (`EXIT_CODES`). If the reader of the output closes the pipe (`| head`), a
@@ -45,7 +21,6 @@ import threading
 from types import FrameType
 from typing import NoReturn
 
-from tui_chat import hooks
 from tui_chat.cli.output import CLOSED, OutputClosed, discard, finish, write_error
 from tui_chat.errors import (
     InputError,
@@ -57,7 +32,7 @@ from tui_chat.errors import (
     TuiChatError,
     Unreachable,
 )
-from tui_chat.hooks import PluginFailed, failed, watch_reports
+from tui_chat.hooks import PluginFailed, watch_reports
 
 EXIT_CODES: tuple[tuple[type[TuiChatError], int], ...] = (
     (KeyMissing, 3),
@@ -100,16 +75,13 @@ def main() -> None:
     except (OutputClosed, BrokenPipeError):  # as with `| head`
         discard()
         sys.exit(CLOSED)
-    except OSError as error:  # a full disk behind the standard output
+    except OSError as error:  # such as a full disk behind the standard output
         write_error(f"the output cannot be written: {error.strerror}")
         discard()
         sys.exit(1)
     except Exception as error:
         if os.environ.get("TUI_CHAT_TRACEBACK"):
             raise
-        if (plugin := hooks.plugin_in(error)) is not None:
-            write_error(str(failed(plugin.name, "code", error)))
-            sys.exit(1)
         write_error(
             f"Internal error: {type(error).__name__}: {error}.",
             "Please report it. TUI_CHAT_TRACEBACK=1 prints the traceback.",

@@ -62,11 +62,10 @@ def run_app(common: CommonOptions, captured: str = "") -> None:
     share_heap()
     from tui_chat.ui.app import TuiChat
 
-    show(
-        TuiChat(
-            config, lambda: open_workspace(config, read_config=common.config), captured=captured
-        )
-    )
+    async def opened() -> Workspace:
+        return await open_workspace(config, read_config=common.config)
+
+    show(TuiChat(config, opened, captured=captured))
 
 
 def require_terminal() -> None:
@@ -114,7 +113,6 @@ async def open_workspace(
     workspace on it; `only_reads`: see `Store.open`; `remembers` and `read_config`: see there.
     Raises InputError and StoreError.
     """
-    from tui_chat.providers.client import HttpClient
     from tui_chat.store import Store
     from tui_chat.workspace.core import WorkspaceCore
     from tui_chat.workspace.workspace import Workspace
@@ -125,32 +123,22 @@ async def open_workspace(
         try:
             make_private_folder(config.data_dir)
         except OSError as error:
-            raise InputError(
-                f"{config.data_dir} cannot be created: {error.strerror}.",
-                advice="Choose another folder with --data-dir.",
-            ) from error
+            sentence = f"{config.data_dir} cannot be created: {error.strerror}."
+            raise InputError(sentence, advice="Choose another folder with --data-dir.") from error
         path = paths.database_file(config.data_dir)
         store = await Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
     collect_seldom()
     keep_heap_small()
-    return Workspace(
-        WorkspaceCore(
-            config,
-            store,
-            HttpClient({"loopback.invalid": _loopback}),
-            open_library(config),
-            now=lambda: datetime.now().astimezone(),
-            new_id=new_id,
-            remembers=remembers,
-        ),
-        read_config=read_config,
+    core = WorkspaceCore(
+        config,
+        store,
+        _http_client(),
+        open_library(config),
+        now=lambda: datetime.now().astimezone(),
+        new_id=new_id,
+        remembers=remembers,
     )
-
-
-def _loopback() -> httpx.AsyncBaseTransport:
-    from tui_chat.offline.transport import LoopbackTransport
-
-    return LoopbackTransport()
+    return Workspace(core, read_config=read_config)
 
 
 def open_library(config: Config) -> Library:
@@ -168,13 +156,22 @@ def library_in(config_dir: Path) -> Library:
 @asynccontextmanager
 async def open_http_client() -> AsyncGenerator[HttpClient]:
     """Open an HTTP client, which loads and connects nothing before its first request."""
-    from tui_chat.providers.client import HttpClient
-
-    client = HttpClient({"loopback.invalid": _loopback}, os.environ)
+    client = _http_client()
     try:
         yield client
     finally:
         await client.aclose()
+
+
+def _http_client() -> HttpClient:
+    from tui_chat.providers.client import HttpClient
+
+    def loopback() -> httpx.AsyncBaseTransport:
+        from tui_chat.offline.transport import LoopbackTransport
+
+        return LoopbackTransport()
+
+    return HttpClient({"loopback.invalid": loopback})
 
 
 async def download(url: str, limit: int) -> bytes:

@@ -160,7 +160,7 @@ class BuildOptions:
 )
 @click.option(
     "--profile",
-    shell_complete=completion.complete_profile_or_file,
+    shell_complete=completion.complete_profile,
     metavar="FILE|NAME",
     help='A profile; "" for none.',
 )

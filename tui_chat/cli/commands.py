@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import Any
 
 import click
-from click.exceptions import NoArgsIsHelpError
+from click.exceptions import NoArgsIsHelpError, NoSuchCommand
 
 from tui_chat import __version__
 from tui_chat.api import Command
@@ -15,6 +16,7 @@ from tui_chat.cli.completion import PROGRAM
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import FILE, endpoint_option, model_option
 from tui_chat.cli.output import detect_closed_output, write_error, write_line
+from tui_chat.hooks import failed, is_of_interface, plugin_in
 
 _COMMANDS = {
     "Chat": (
@@ -75,51 +77,44 @@ summary: the first sentence of its help."""
 _EARLIER_NAMES = {"preset": "presets"}
 """Commands that still work under another name."""
 
-_HINTS = {
-    "chat": "`tui-chat` without a command opens the app.",
-    "help": "`tui-chat --help` lists the commands.",
-    "logs": "`tui-chat sessions show` prints the last session, `tui-chat sessions list` lists all.",
-    "history": "`tui-chat sessions list` lists the sessions, `tui-chat sessions show` prints one.",
-}
-"""Advice for commands of other programs that have another name here."""
-
 
 class CommandLine(LazyGroup):
-    """All commands. The folder options may follow the command too, where most people write them."""
+    """All commands."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         with detect_closed_output():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Raises OutputClosed, which click passes on: the exit status is ours."""
+        """Run the command. Raises OutputClosed, which click passes on: the exit status is ours;
+        and PluginFailed for what a plugin's command raises.
+        """
         try:
             with detect_closed_output():
                 return super().invoke(ctx)
         except KeyboardInterrupt:  # click would print an empty line
             sys.exit(130)
+        except (click.ClickException, click.Abort, click.exceptions.Exit):
+            raise
+        except Exception as error:
+            of_disk = getattr(error, "errno", None) == errno.ENOSPC
+            if of_disk or is_of_interface(error) or (plugin := plugin_in(error)) is None:
+                raise
+            raise failed(plugin.name, f"command {ctx.invoked_subcommand}", error) from error
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command with a name or with one of its earlier names."""
         return super().get_command(ctx, _EARLIER_NAMES.get(cmd_name, cmd_name))
 
-    def hint(self, name: str) -> str:
-        return _HINTS.get(name, "`tui-chat ask TEXT` sends a message.")
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Move the folder options to the front."""
-        end = args.index("--") if "--" in args else len(args)
-        words, literal = iter(args[:end]), args[end:]
-        folders: list[str] = []
-        others: list[str] = []
-        for word in words:
-            if word in ("--data-dir", "--config-dir") and (value := next(words, "")):
-                folders += [word, value]
-            elif word.startswith(("--data-dir=", "--config-dir=")):
-                folders.append(word)
-            else:
-                others.append(word)
-        return super().parse_args(ctx, [*folders, *others, *literal])
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. Raises UsageError with advice."""
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand as error:
+            advice = "`tui-chat ask TEXT` sends a message. `tui-chat --help` lists all."
+            raise click.UsageError(f"{error.format_message()} {advice}", ctx) from None
 
 
 @click.group(

@@ -1,26 +1,20 @@
 """Shell completion: the names of sessions, presets, roles, profiles, models and endpoints.
 
-A shell's script runs the program with `_TUI_CHAT_COMPLETE` set, and click answers. Nothing is
-created or sent for that, and whatever fails gives no names: an error would be printed into the
-command line that somebody types.
+Click's scripts for the shells run the program with `_TUI_CHAT_COMPLETE` set, and click answers.
+Nothing is created or sent for that, and whatever fails gives no names: an error would be printed
+into the command line that somebody types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from functools import partial
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    add_completion_class,
-    get_completion_class,
-)
+from click.shell_completion import CompletionItem, get_completion_class
 
-from tui_chat import paths
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.output import write_text
 from tui_chat.models.sanitize import one_line
@@ -41,37 +35,8 @@ MOST = 200
 
 Item: TypeAlias = "CompletionItem[str]"
 Complete: TypeAlias = Callable[[click.Context, click.Parameter, str], list[Item]]
-_Named: TypeAlias = "tuple[str, str]"
-"""A name, and words that explain it."""
-
-
-@add_completion_class
-class _QuotingBashComplete(BashComplete):
-    """Completion for Bash of names with spaces and other special characters. Explanations, such as
-    the titles of sessions, are shown behind the names as long as several names fit.
-    """
-
-    source_template = (
-        BashComplete.source_template.replace(
-            "COMPREPLY+=($value)",
-            "IFS=$'\\t' read value about <<< \"$value\"; "
-            "if [[ ${COMP_WORDS[COMP_CWORD]} != [\\\"\\']* ]]; then "
-            'printf -v value "%%q" "$value"; fi; names+=("$value"); '
-            'COMPREPLY+=("$value${about:+  ($about)}")',
-        )
-        .replace(
-            "    return 0\n",
-            # Keys that put in a whole name (menu-complete, insert-completions) are 37 and 42.
-            "    if (( ${#names[@]} == 1 )) || [[ $COMP_TYPE == 37 || $COMP_TYPE == 42 ]]; then\n"
-            '        (( ${#names[@]} )) && COMPREPLY=("${names[@]}")\n    fi\n\n    return 0\n',
-        )
-        .replace("    local response\n", "    local response about names=()\n")
-    )
-
-    def format_completion(self, item: Item) -> str:
-        """Return type and name, and behind a tab the explanation of a session's id."""
-        about = item.help if len(item.value) == 32 and item.help else ""
-        return f"{item.type},{item.value}" + (f"\t{about}" if about else "")
+_Names: TypeAlias = "Iterable[tuple[str, str]]"
+"""Names, and words that explain each."""
 
 
 @click.command("completion")
@@ -92,32 +57,26 @@ def completion_command(context: click.Context, shell: str) -> None:
     """
     kind = get_completion_class(shell)
     assert kind is not None  # SHELLS has only known ones
-    completer = kind(context.find_root().command, {}, PROGRAM, VARIABLE)
-    write_text(completer.source_template % completer.source_vars())
+    write_text(kind(context.find_root().command, {}, PROGRAM, VARIABLE).source())
 
 
-def _completing(
-    find: Callable[[click.Context], Iterable[_Named]], *, files: bool = False, titles: bool = False
-) -> Complete:
-    """Return a callback that completes names of `find`; `titles`: also by what explains them."""
+def _completing(find: Callable[[click.Context], _Names], *, files: bool = False) -> Complete:
+    """Return a callback that completes names of `find` by their beginning, or a part of what
+    explains them; `files`: those too.
+    """
 
     def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[Item]:
-        items: list[Item] = []
-        if files:  # first: Bash forgets what came before it
-            items.append(CompletionItem(incomplete, type="file"))
-        try:
-            items += islice(_matching(find(context), incomplete, titles=titles), MOST)
-        except Exception:  # an error has no place in a command line
-            return items
+        items = [CompletionItem(incomplete, type="file")] if files else []
+        with suppress(Exception):  # an error has no place in a command line
+            items += islice(_matching(find(context), incomplete.casefold()), MOST)
         return items
 
     return complete
 
 
-def _matching(names: Iterable[_Named], incomplete: str, *, titles: bool) -> Iterator[Item]:
-    begun = incomplete.casefold()
+def _matching(names: _Names, begun: str) -> Iterator[Item]:
     for name, about in names:
-        fits = name.casefold().startswith(begun) or (titles and begun and begun in about.casefold())
+        fits = name.casefold().startswith(begun) or (begun and begun in about.casefold())
         if fits and name.isprintable():
             yield CompletionItem(name, help=one_line(about, 80) or None)
 
@@ -133,67 +92,59 @@ def _from_store(
     """Return what `read` awaits of the database; nothing if there is none."""
     from tui_chat.cli.app import open_store, synchronous
 
-    folder = _config(context).data_dir
-    if not paths.database_file(folder).exists():
-        return ()
+    options = CommonOptions(_config(context).data_dir)
 
     @synchronous
     async def run() -> Sequence[_T]:
-        async with open_store(CommonOptions(folder), only_reads=True) as store:
+        async with open_store(options, only_reads=True) as store:
             return await read(store)
 
-    return run()
+    return run() if options.database.exists() else ()
 
 
-def _sessions(context: click.Context) -> Iterator[_Named]:
-    for session in _from_store(context, lambda store: store.sessions.list()):
-        yield session.session_id, session.title
+def _sessions(context: click.Context) -> _Names:
+    sessions = _from_store(context, lambda store: store.sessions.list())
+    return ((session.session_id, session.title) for session in sessions)
 
 
-def _roles(context: click.Context) -> Iterator[_Named]:
-    for role in _from_store(context, lambda store: store.roles.list()):
-        yield role.name, role.model
+def _roles(context: click.Context) -> _Names:
+    return ((role.name, "") for role in _from_store(context, lambda store: store.roles.list()))
 
 
-def _library(kind: Kind, context: click.Context) -> Iterator[_Named]:
-    from tui_chat.cli.app import open_library
+def _library(kind: Kind) -> Callable[[click.Context], _Names]:
+    def find(context: click.Context) -> _Names:
+        from tui_chat.cli.app import open_library
 
-    return ((name, "") for name in open_library(_config(context)).names(kind))
+        return ((name, "") for name in open_library(_config(context)).names(kind))
 
-
-def _endpoints(context: click.Context) -> Iterator[_Named]:
-    for endpoint in _config(context).endpoints:
-        yield endpoint.name, endpoint.protocol.label
+    return find
 
 
-def _models(context: click.Context) -> Iterator[_Named]:
-    """Yield the models of the endpoint that the command line names, or of all."""
+def _endpoints(context: click.Context) -> _Names:
+    return ((endpoint.name, "") for endpoint in _config(context).endpoints)
+
+
+def _models(context: click.Context) -> _Names:
+    """Return the models of the endpoint that the command line names, or of all."""
     only = context.params.get("endpoint") or context.params.get("name")
-    seen: set[str] = set()
-    for endpoint in _config(context).endpoints:
-        for model in endpoint.models if only in (None, "", endpoint.name) else ():
-            if model not in seen:
-                seen.add(model)
-                yield model, f"at {endpoint.name}"
+    endpoints = [each for each in _config(context).endpoints if only in (None, "", each.name)]
+    return dict.fromkeys((name, "") for each in endpoints for name in each.models)
 
 
-def _settings(_: click.Context) -> Iterator[_Named]:
+def _settings(_: click.Context) -> _Names:
     from tui_chat.models.setting_types import SETTINGS
 
     for name, setting in SETTINGS.items():
-        yield f"{name}=", setting.accepts
-        for word in setting.words:
-            yield f"{name}={word}", ""
+        yield from ((f"{name}={word}", "") for word in ("", *setting.words))
 
 
-complete_session = _completing(_sessions, titles=True)
+complete_session = _completing(_sessions)
 complete_role = _completing(_roles)
 complete_role_or_file = _completing(_roles, files=True)
-complete_preset = _completing(partial(_library, "presets"))
-complete_preset_or_file = _completing(partial(_library, "presets"), files=True)
-complete_lorebook = _completing(partial(_library, "lorebooks"), files=True)
-complete_profile = _completing(partial(_library, "profiles"))
-complete_profile_or_file = _completing(partial(_library, "profiles"), files=True)
+complete_preset = _completing(_library("presets"))
+complete_preset_or_file = _completing(_library("presets"), files=True)
+complete_lorebook = _completing(_library("lorebooks"), files=True)
+complete_profile = _completing(_library("profiles"))
 complete_endpoint = _completing(_endpoints)
 complete_model = _completing(_models)
 complete_setting = _completing(_settings)

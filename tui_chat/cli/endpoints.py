@@ -25,7 +25,7 @@ from tui_chat.providers.discovery import discover_endpoints, merge_discovered
 from tui_chat.providers.keys import describe_key_reference
 
 
-@click.group(cls=LazyGroup, place="endpoints")
+@click.group(cls=LazyGroup, place=("endpoints",))
 def endpoints() -> None:
     """List and test the configured endpoints; print facts about models."""
 

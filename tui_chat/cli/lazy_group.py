@@ -1,14 +1,10 @@
-"""A group of commands that are imported when they run.
-
-The commands are a table of names, import paths and summaries, to which plugins add theirs. Listing
-and completing the names imports no command.
+"""A group of commands that are imported when they run: names, import paths and summaries, to which
+plugins add theirs. Listing and completing the names imports no command.
 """
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Callable, Iterable, Mapping
-from functools import wraps
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -18,34 +14,6 @@ from click.shell_completion import CompletionItem
 from tui_chat import hooks
 from tui_chat.api import Command, Plugin
 from tui_chat.cli.common_options import enable_plugins
-from tui_chat.hooks import failed, is_of_interface
-
-
-def _guarded(plugin: Plugin, entry: Command, command: Any) -> click.Command:
-    """Return a plugin's command whose faults name it. Raises PluginFailed for no command."""
-    part = f"command {entry.name}"
-    if not isinstance(command, click.Command):
-        raise failed(plugin.name, part, TypeError(f"{entry.path} is no click command"))
-    if "invoke" in vars(command):
-        return command
-    for name in ("invoke", "make_context", "get_help", "shell_complete"):
-        setattr(command, name, _guarded_method(plugin.name, part, getattr(command, name)))
-    return command
-
-
-def _guarded_method(plugin: str, part: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return method(*args, **kwargs)
-        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
-            raise
-        except Exception as error:
-            if is_of_interface(error) or getattr(error, "errno", None) == errno.ENOSPC:
-                raise
-            raise failed(plugin, part, error) from error
-
-    return call
 
 
 class LazyGroup(click.Group):
@@ -55,26 +23,27 @@ class LazyGroup(click.Group):
         self,
         *args: Any,
         table: Iterable[Command] = (),
-        place: str = "",
+        place: tuple[str, ...] = (),
         headings: tuple[str, ...] = (),
         **attributes: Any,
     ) -> None:
-        """`place` is the words before the names of the commands; empty for the group of all.
-        `headings` are those that `--help` lists the commands under, if there are several.
+        """`place` has the words that may stand before the names of the commands; empty for the
+        group of all. `headings` are those that `--help` lists the commands under.
         """
         super().__init__(*args, **attributes)
         self.table = {entry.name: entry for entry in table}
         """The commands that are not of a plugin, by name."""
-        self._place = place.split()
+        self._places = [[word] for word in place] or [[]]
         self._headings = headings
 
     def _plugin_commands(self) -> dict[str, tuple[Plugin, Command]]:
         """Return what the loaded plugins add to this group, by name."""
         added: dict[str, tuple[Plugin, Command]] = {}
-        taken = {" ".join([*self._place, name]) for name in (*self.table, *self.commands)}
+        names = (*self.table, *self.commands)
+        taken = {" ".join([*place, name]) for place in self._places for name in names}
         for plugin, entry in hooks.parts("commands", taken):
             *place, name = entry.name.split()
-            if place == self._place:
+            if place in self._places:
                 added[name] = plugin, entry
         return added
 
@@ -98,25 +67,22 @@ class LazyGroup(click.Group):
             return hooks.load(entry.path)
         if cmd_name not in self._plugin_commands():
             enable_plugins(ctx)
-        if added := self._plugin_commands().get(cmd_name):
-            plugin, entry = added
-            return _guarded(plugin, entry, hooks.load_part(plugin, entry.path))
-        return None
+        if (added := self._plugin_commands().get(cmd_name)) is None:
+            return None
+        plugin, entry = added
+        command = hooks.load_part(plugin, entry.path)
+        if not isinstance(command, click.Command):
+            wrong = TypeError(f"{entry.path} is no click command")
+            raise hooks.failed(plugin.name, f"command {entry.name}", wrong)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name. Raises UsageError with advice."""
         try:
             return super().resolve_command(ctx, args)
         except NoSuchCommand:
-            error = NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx)
-            hint = self.hint(args[0])
-            raise click.UsageError(f"{error.format_message()} {hint}".rstrip(), ctx) from None
-
-    def hint(self, name: str) -> str:
-        """Return advice on a command that does not exist."""
-        return ""
+            raise NoSuchCommand(args[0], possibilities=self.list_commands(ctx), ctx=ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         summaries = self.summaries(ctx)
@@ -138,9 +104,7 @@ class LazyGroup(click.Group):
                     formatter.write_dl(rows)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        commands = [
-            CompletionItem(name, help=summary)
-            for name, summary in self.summaries(ctx).items()
-            if name.startswith(incomplete)
-        ]
-        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
+        names = self.summaries(ctx).items()
+        commands = [CompletionItem(name, help=about) for name, about in names]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(item for item in commands if item.value.startswith(incomplete)), *options]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,10 @@ if TYPE_CHECKING:
     from tui_chat.models.role import Role
     from tui_chat.models.session import SessionSummary
     from tui_chat.store import Store
+
+
+SHORT_ID = 12
+"""Least characters of a printed id: its milliseconds, so that no later session begins with them."""
 
 
 def find(what: str, name: str, names: Sequence[str]) -> str:
@@ -70,10 +73,6 @@ async def named_session(store: Store, name: str | None) -> SessionSummary:
         raise
 
 
-SHORT_ID = 12
-"""Least characters of a printed id: its milliseconds, so that no later session begins with them."""
-
-
 async def short_ids(store: Store) -> dict[str, str]:
     """Return the shortest unique beginning of each session's id, the trash included."""
     sessions = (*await store.sessions.list(), *await store.sessions.list_trash())
@@ -82,48 +81,37 @@ async def short_ids(store: Store) -> dict[str, str]:
 
 def shortened(ids: Iterable[str]) -> dict[str, str]:
     """Return for each id its shortest beginning that no other has, of `SHORT_ID` or more."""
-    ordered = sorted(ids)
-    lengths = [SHORT_ID] * len(ordered)
-    for number, (one, other) in enumerate(pairwise(ordered)):
-        distinct = common_prefix(one, other) + 1
-        lengths[number] = max(lengths[number], distinct)
-        lengths[number + 1] = max(lengths[number + 1], distinct)
-    return {id_: id_[:length] for id_, length in zip(ordered, lengths, strict=True)}
+    ordered = ["", *sorted(ids), ""]
+    return {
+        id_: id_[: max(SHORT_ID, common_prefix(before, id_) + 1, common_prefix(id_, after) + 1)]
+        for before, id_, after in zip(ordered, ordered[1:], ordered[2:], strict=False)
+    }
 
 
 def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:
-    """Return the session with this id, start of an id, or exact title.
-
-    Raises InputError, which suggests similar sessions.
+    """Return the session with this id, start of an id, or exact title. Raises InputError, which
+    suggests similar sessions.
     """
-    with_id = [session for session in sessions if session.session_id == name]
     titled = [session for session in sessions if session.title == name]
     begun = [session for session in sessions if session.session_id.startswith(name)] if name else []
-    for matches in (with_id, titled, begun):
+    for matches in ([each for each in begun if each.session_id == name], titled, begun):
         if len(matches) == 1:
             return matches[0]
-    several = titled or begun
-    if several:
-        raise InputError(
-            f"“{one_line(name, 80)}” matches {len(several)} sessions.",
-            advice=f"Give more of the id: {_session_list(several)}.",
-        )
+    quoted = f"“{one_line(name, 80)}”"
+    if several := titled or begun:
+        advice = f"Give more of the id: {_session_list(several)}."
+        raise InputError(f"{quoted} matches {len(several)} sessions.", advice=advice)
+    if Path(name).is_file():
+        advice = "`tui-chat view FILE` shows its conversations, `tui-chat import` imports them."
+        raise InputError(f"{quoted} is a file, not a session.", advice=advice)
     titles = {session.title.casefold(): session for session in reversed(sessions)}
     key = name.casefold()
-    within = [session for title, session in titles.items() if key and key in title]
     near = [titles[title] for title in difflib.get_close_matches(key, titles, 3, 0.5)]
-    hints = list({hint.session_id: hint for hint in (*within[:3], *near)}.values())[:3]
-    if Path(name).is_file():
-        raise InputError(
-            f"“{one_line(name, 80)}” is a file, not a session.",
-            advice="`tui-chat view FILE` shows its conversations, `tui-chat import` imports them.",
-        )
-    raise InputError(
-        f"There is no session “{one_line(name, 80)}”.",
-        advice=f"Did you mean {_session_list(hints)}?"
-        if hints
-        else "`tui-chat sessions list` lists them.",
+    near = [session for title, session in titles.items() if key and key in title][:3] or near
+    hint = (
+        f"Did you mean {_session_list(near)}?" if near else "`tui-chat sessions list` lists them."
     )
+    raise InputError(f"There is no session {quoted}.", advice=hint)
 
 
 def _session_list(sessions: Sequence[SessionSummary]) -> str:

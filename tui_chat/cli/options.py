@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -107,24 +108,9 @@ schema_option = click.option(
     "--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply."
 )
 
-_OPTION_HINTS = {
-    **dict.fromkeys(("option", "param", "params"), "`--set NAME=VALUE` sets a setting."),
-    **dict.fromkeys(("template", "prompt-template"), "`--preset NAME` chooses a preset."),
-    **dict.fromkeys(
-        ("attachment", "file", "fragment", "image", "files"), "`--attach FILE` attaches a file."
-    ),
-    **dict.fromkeys(("no-log", "incognito", "no-save"), "`--temporary` writes nothing to disk."),
-    **dict.fromkeys(("jsonl", "output-format"), "`--json` prints the reply and its facts."),
-    **dict.fromkeys(("schema-multi",), "`--schema FILE` takes a JSON Schema, of an array too."),
-    **dict.fromkeys(("system-prompt", "instructions"), "`--system TEXT` sends a system message."),
-    **dict.fromkeys(("cid", "conversation", "resume"), "`--session NAME` continues a session."),
-    **dict.fromkeys(("key", "api-key"), "`tui-chat keys set ENDPOINT` stores a key."),
-}
-"""Advice for options of other programs that have another name here."""
-
 
 class RequestCommand(click.Command):
-    """A command with the options of a request, some of which other programs write differently."""
+    """A command with the options of a request."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read `-o NAME VALUE` as `--set NAME=VALUE`. Raises UsageError with advice."""
@@ -138,19 +124,13 @@ class RequestCommand(click.Command):
         try:
             return super().parse_args(ctx, [*joined, *args[end:]])
         except click.NoSuchOption as error:
-            if hint := _option_hint(error.option_name.lstrip("-")):
-                sentence = f"No such option '{error.option_name}'. {hint}"
-                raise click.UsageError(sentence, ctx) from None
+            from tui_chat.models.setting_types import SettingError, typed_setting_name
+
+            with suppress(SettingError):
+                name = typed_setting_name(error.option_name.lstrip("-"))
+                hint = f"No such option '{error.option_name}'. `--set {name}=VALUE` sets it."
+                raise click.UsageError(hint, ctx) from None
             raise
-
-
-def _option_hint(name: str) -> str:
-    from tui_chat.models.setting_types import SettingError, typed_setting_name
-
-    try:
-        return f"`--set {typed_setting_name(name)}=VALUE` sets it."
-    except SettingError:
-        return _OPTION_HINTS.get(name, "")
 
 
 def json_option(text: str = "Print JSON.") -> Declaration[Any]:

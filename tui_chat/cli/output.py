@@ -25,6 +25,7 @@ from tui_chat.models.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
     from tui_chat.cli.markdown_output import MarkdownOutput
+    from tui_chat.errors import TuiChatError
     from tui_chat.models.envelope import Note
 
 _T = TypeVar("_T")
@@ -96,14 +97,14 @@ def write_list(
         write_line(nothing, err=True)
 
 
-def write_json(value: object) -> None:
+def write_json(value: object, indent: int | None = 2) -> None:
     """Print a value as JSON. Raises OutputClosed, OSError."""
-    write_text(sanitize(json.dumps(value, indent=2, ensure_ascii=False), "json") + "\n")
+    write_text(sanitize(json.dumps(value, indent=indent, ensure_ascii=False), "json") + "\n")
 
 
 def write_compact(value: object) -> None:
     """Print a value as JSON on one line. Raises OutputClosed, OSError."""
-    write_text(sanitize(json.dumps(value, ensure_ascii=False), "json") + "\n")
+    write_json(value, None)
 
 
 def write_body(body: bytes) -> None:
@@ -113,35 +114,42 @@ def write_body(body: bytes) -> None:
     """
     if is_terminal():
         write_text(sanitize(body.decode("utf-8", "replace"), "json") + "\n")
-        return
-    with detect_closed_output():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(body)
-        sys.stdout.buffer.flush()
+    else:
+        _write_bytes(body)
 
 
 def write_request(text: str) -> None:
     """Print a request as text, sanitized on a terminal only, like `write_body`."""
+    write_body(text.encode() if is_terminal() else f"{text}\n".encode())
+
+
+def write_reply(text: str) -> None:
+    """Print a piece of a reply, to a terminal without harmful characters. Raises OutputClosed."""
     if is_terminal():
-        write_text(sanitize(text, "json") + "\n")
+        write_text(sanitize(text))
     else:
-        write_body(f"{text}\n".encode())
+        write_export(text)
 
 
 def write_export(text: str) -> None:
     """Print a piece of an export, which is sanitized already. Raises OutputClosed, OSError."""
+    _write_bytes(text.encode("utf-8", "replace"))
+
+
+def _write_bytes(content: bytes) -> None:
     with detect_closed_output():
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
 
 
 def write_markdown(texts: Sequence[str]) -> None:
     """Print the pieces of a sanitized Markdown text, laid out if the output is a terminal."""
     if (target := markdown_target()) is not None:
         write_text(target.whole("".join(texts)))
-        return
-    for text in texts:
-        write_export(text)
-    finish()
+    else:
+        for text in texts:
+            write_export(text)
 
 
 def markdown_target() -> MarkdownOutput | None:
@@ -154,28 +162,27 @@ def markdown_target() -> MarkdownOutput | None:
     return MarkdownOutput(size.columns, size.lines, color=not os.environ.get("NO_COLOR"))
 
 
-def write_reply(text: str) -> None:
-    """Print a piece of a reply, to a terminal without harmful characters. Raises OutputClosed."""
-    if is_terminal():
-        write_text(sanitize(text))
-        return
-    with detect_closed_output():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-        sys.stdout.buffer.flush()
-
-
 def write_progress(text: str) -> None:
     """Draw the progress line on the error stream if that is a terminal. Empty text removes it."""
     if is_terminal(err=True):
-        with detect_closed_output():
-            sys.stderr.write(f"\r{sanitize(text)}\x1b[K")
-            sys.stderr.flush()
+        write_text(f"\r{sanitize(text)}\x1b[K", err=True)
 
 
 def write_error(sentence: str, advice: str = "") -> None:
     """Print an error and advice on the standard error stream."""
-    write_line(f"Error: {sentence}" + (f" {advice}" if advice else ""), err=True)
+    write_line(f"Error: {sentence} {advice}".rstrip(), err=True)
+
+
+def write_warning(error: TuiChatError) -> None:
+    """Print an error after which the command goes on."""
+    write_line(f"warning: {error} {error.advice}".rstrip(), err=True)
+
+
+def write_notes(notes: Iterable[Note]) -> None:
+    """Print the notes of a request to stderr; equal ones are one line with their number."""
+    numbers = Counter(f"{note.level}: {note.sentence}" for note in notes)
+    for line, number in numbers.items():
+        write_line(f"{line} ({number:,} times)" if number > 1 else line, err=True)
 
 
 def is_terminal(*, err: bool = False) -> bool:
@@ -183,10 +190,17 @@ def is_terminal(*, err: bool = False) -> bool:
     return (sys.stderr if err else sys.stdout).isatty()
 
 
+def write_text(text: str, *, err: bool = False) -> None:
+    """Print text that is sanitized already, or our own. Raises OutputClosed, OSError."""
+    stream = sys.stderr if err else sys.stdout
+    with detect_closed_output():
+        stream.write(text)
+        stream.flush()
+
+
 def finish() -> None:
     """Flush the standard output. Raises OutputClosed, OSError."""
-    with detect_closed_output():
-        sys.stdout.flush()
+    write_text("")
 
 
 def discard() -> None:
@@ -216,18 +230,3 @@ def _shown(part: str | Styled, color: bool) -> str:
     import click
 
     return click.style(sanitize(part.text), fg=part.fg, bold=part.bold or None)
-
-
-def write_text(text: str, *, err: bool = False) -> None:
-    """Print text that is sanitized already, or our own. Raises OutputClosed, OSError."""
-    stream = sys.stderr if err else sys.stdout
-    with detect_closed_output():
-        stream.write(text)
-        stream.flush()
-
-
-def write_notes(notes: Iterable[Note]) -> None:
-    """Print the notes of a request to stderr; equal ones are one line with their number."""
-    numbers = Counter(f"{note.level}: {note.sentence}" for note in notes)
-    for line, number in numbers.items():
-        write_line(f"{line} ({number:,} times)" if number > 1 else line, err=True)

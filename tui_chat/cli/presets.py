@@ -115,7 +115,7 @@ def _place(message: PresetMessage, names: Mapping[str, str]) -> str:
 _PRESETS = _Presets()
 
 
-@click.group(cls=LazyGroup, place="presets")
+@click.group(cls=LazyGroup, place=("presets",))
 def presets() -> None:
     """List, show, check and test presets, and import others. `preset` is the same."""
 

@@ -41,7 +41,7 @@ _SHOWN_FAILURES = 20
 @click.group(
     "eval",
     cls=LazyGroup,
-    place="eval",
+    place=("eval",),
     table=[
         Command(
             "run",
