@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.support.requests import (
+    ANTHROPIC,
     OLLAMA,
+    assistant,
     call,
     calls,
     chat,
     converted,
     decoded,
     encoded,
+    endpoint,
     function,
     result,
     user,
 )
 from tests.support.tables import each_row
+from tui_chat.analysis.captured_request import read_captured
+from tui_chat.compose import compose
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.protocols.common.tools import restore_names
@@ -106,3 +114,20 @@ def test_forbidden_names_are_aliased_apart_and_restored(target: Protocol) -> Non
     assert [c.name for c in restore_names(reply, out.aliases).tool_calls] == ["a b", "a_b"]
     body, _ = converted(request, target)
     assert ("call", "1", "a_b_3") in story(body, target)
+
+
+def test_results_of_a_session_in_another_order_are_in_messages_of_the_user() -> None:
+    """They are where their calls want them, whatever message they came in."""
+    use = [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in "ab"]
+    results = [{"type": "tool_result", "tool_use_id": each} for each in "ba"]
+    talk = [user(), assistant(use), user(results)]
+    body = json.dumps({"model": "m", "max_tokens": 9, "messages": talk})
+    to = replace(endpoint(ANTHROPIC), models=("m",))
+    inputs = read_captured(body, ANTHROPIC).inputs(to, "m", datetime(2026, 1, 1, tzinfo=UTC))
+    sent = json.loads(compose(inputs).payload.body)["messages"]
+    assert sent[1] == talk[1]
+    assert {message["role"] for message in sent[2:]} == {"user"}
+    assert [each["tool_use_id"] for message in sent[2:] for each in message["content"]] == [
+        "a",
+        "b",
+    ]

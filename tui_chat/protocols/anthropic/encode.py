@@ -13,53 +13,42 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any, cast
 
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
-from tui_chat.models.memo import Memo
+from tui_chat.models.blocks import JsonObject
+from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    Note,
+    Parameters,
+    Sourced,
+    ToolDefinition,
+)
+from tui_chat.models.json_tree import Arr, Lit, Tree, tree_of
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
-from tui_chat.models.semantics import UNSET, HostedTool
+from tui_chat.models.semantics import HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
-from tui_chat.models.text import Origin
-from tui_chat.protocols.anthropic.messages import encode_messages, unthinking_turn
-from tui_chat.protocols.anthropic.settings import (
-    SCALARS,
-    AnthropicSettings,
-    Thinking,
-    write_thinking,
+from tui_chat.models.text import GLUE
+from tui_chat.protocols.anthropic.conversation import (
+    conversation_of,
+    system_of,
+    unthinking_turn,
 )
-from tui_chat.protocols.anthropic.tools import (
-    SEARCH_OPTIONS,
-    write_choice,
-    write_format,
-    write_hosted,
-)
+from tui_chat.protocols.anthropic.settings import LIMIT, REASONING, SETTINGS, fitted_reasoning
+from tui_chat.protocols.anthropic.tools import SEARCH_OPTIONS, write_hosted, write_tool
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import (
-    Items,
-    captured_origin,
-    default_origin,
-    merge_extras,
-    setting_value,
-    tool_origin,
-)
+from tui_chat.protocols.common.encoding import default_origin
 from tui_chat.protocols.common.loss_notes import default_note, with_key
-from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
-from tui_chat.protocols.common.schemas import (
-    closed_schema,
-    json_schema,
-    object_schema,
-    schema_only_format,
-)
+from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
+from tui_chat.protocols.common.schemas import closed_schema, json_schema, schema_only_format
+from tui_chat.protocols.common.setting_rows import write_settings
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_128
+from tui_chat.protocols.common.trees import dictionary, object_of
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""
 
-_ANTHROPIC = Protocol.ANTHROPIC
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
 _ENDPOINT_LIMIT = default_origin("max_tokens", "the endpoint's reply limit; Anthropic requires one")
 _DEFAULT_LIMIT = default_origin("max_tokens", "no limit is set, and Anthropic requires one")
@@ -80,23 +69,26 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     # Only presets, and requests of other protocols, have cache marks that Anthropic might refuse.
     doubtful = bool(envelope.cache_marks) or request.is_converted
     rules = _CAPTURED_RULES if request.captured else _RULES
-    turns = request.paired_turns(rules, limits_marks=doubtful)
-    system, messages, message_notes = encode_messages(envelope, turns, endpoint)
-    request.notes += message_notes
-    body = request.model_items()
+    turns = request.block_turns(rules, limits_marks=doubtful)
+    is_composed = request.envelope.semantics.source is None
+    conversation = conversation_of(turns, request.model, endpoint, is_composed=is_composed)
+    system = system_of(conversation)
+    request.notes += conversation.notes
     limit = request.reply_limit()
     if limit is None and not request.captured:
         limit = _default_limit(request)
-    if limit is not None:
-        body.append(("max_tokens", setting_value(limit)))
+    body: JsonObject = dict(request.model_items())
+    body |= write_settings(replace(request.parameters, max_tokens=limit), LIMIT)
     if system is not None:
-        body.append(("system", system))
-    body.append(("messages", Arr(messages)))
-    body += _tools(request)
-    begun = unthinking_turn(messages)
-    body += _settings(request, limit.value if limit is not None else _PLENTY, begun)
-    body = request.with_extras(body)
-    return request.encoded("/v1/messages", Obj(tuple(body)), headers=version_header(endpoint))
+        body["system"] = system
+    body["messages"] = Arr(tuple(conversation.messages))
+    functions = request.functions()
+    tools = _tools(request, functions)
+    choice = _with_choice(request, functions, has_tools=bool(tools))
+    begun = unthinking_turn(conversation)
+    body |= dict(request.tools_items(tools))
+    body |= _settings(request, choice, limit.value if limit is not None else _PLENTY, begun)
+    return request.encoded("/v1/messages", object_of(body), headers=version_header(endpoint))
 
 
 def version_header(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
@@ -132,64 +124,43 @@ def _default_limit(request: RequestEncoder) -> Sourced[int]:
     return Sourced(limit, _DEFAULT_LIMIT)
 
 
-def _tools(request: RequestEncoder) -> Items:
-    functions = request.functions()
-    encoded = request.with_native_tools([_tool(tool, request.captured) for tool in functions])
-    encoded = with_hosted(encoded, _hosted(request, [tool.name for tool in functions]))
-    items = request.tools_items(encoded)
+def _tools(request: RequestEncoder, functions: list[ToolDefinition]) -> list[Tree]:
+    encoded = request.with_native_tools([write_tool(tool, request.captured) for tool in functions])
+    return with_hosted(encoded, _hosted(request, [tool.name for tool in functions]))
+
+
+def _with_choice(
+    request: RequestEncoder, functions: list[ToolDefinition], *, has_tools: bool
+) -> Parameters:
+    """Return the parameters with the tool choice as the model accepts it."""
+    parameters = request.parameters
     if request.has_own_choice:
-        return items
-    choice = request.tool_choice(functions)
-    parallel = request.parameters.parallel_tool_calls
+        return replace(parameters, tool_choice=None, parallel_tool_calls=None)
+    choice, parallel = request.tool_choice(functions), parameters.parallel_tool_calls
     if not request.captured and parallel is not None and parallel.value:
         request.note_missing("parallel_tool_calls")
         parallel = None
     is_single = parallel is not None and not parallel.value
-    if choice is None and parallel is not None and is_single and encoded:
+    if choice is None and parallel is not None and is_single and has_tools:
         choice = Sourced(ToolChoice("auto"), parallel.origin)
-    if parallel is not None and is_single and (choice is None or choice.value.mode == "none"):
-        request.leave_out(parallel, "parallel_tool_calls", "no tool may be called", Level.INFO)
+    if parallel is not None and (choice is None or choice.value.mode == "none"):
+        if is_single:
+            request.leave_out(parallel, "parallel_tool_calls", "no tool may be called", Level.INFO)
+        parallel = None
     may_force = request.facts.forced_tools is not False or request.unchanged
     if choice is not None and choice.value.mode == "required" and not may_force:
         sentence = f"{with_key('The tool choice', choice.origin)} is sent as “auto”: "
         sentence += f"{request.model} refuses one that forces a call."
         request.note_change(choice, sentence)
         choice = Sourced(ToolChoice("auto"), choice.origin)
-    if choice is None:
-        return items
-    if choice.value.names and (choice.value.mode != "required" or len(choice.value.names) > 1):
+    names = choice.value.names if choice is not None else ()
+    if choice is not None and names and (choice.value.mode != "required" or len(names) > 1):
         why = "Anthropic accepts one tool name, of a tool that must be called"
         if choice.value.mode == "required":
             why = "Anthropic accepts one tool name at most"
-        name = f"tool_choice {', '.join(choice.value.names)}"
+        name = f"tool_choice {', '.join(names)}"
         request.leave_out(choice, name, f"{why}; the model may choose any tool")
-    meaning = (choice.value, parallel.value if parallel is not None else None)
-    written = cast("Obj", tree_of(write_choice(meaning), choice.origin))
-    if parallel is not None:
-        written = _with_origin(written, "disable_parallel_tool_use", parallel.origin)
-    return [*items, ("tool_choice", written)]
-
-
-def _with_origin(tree: Obj, key: str, origin: Origin) -> Obj:
-    """Return an object in which the value of a key, true or false, has an origin of its own."""
-    items = (
-        (name, Lit(value.value, origin) if name == key and isinstance(value, Lit) else value)
-        for name, value in tree.items
-    )
-    return Obj(tuple(items), tree.origin)
-
-
-@Memo
-def _tool(tool: ToolDefinition, captured: bool) -> Tree:
-    origin = tool_origin(tool.name)
-    items: Items = [("name", tree_of(tool.name, origin))]
-    if tool.description:
-        items.append(("description", tree_of(tool.description, origin)))
-    schema = tool.parameters if captured else object_schema(tool)
-    items.append(("input_schema", tree_of(schema, origin)))
-    if tool.strict is not None:
-        items.append(("strict", Lit(tool.strict, origin)))
-    return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
+    return replace(parameters, tool_choice=choice, parallel_tool_calls=parallel)
 
 
 def _hosted(
@@ -221,66 +192,79 @@ def _hosted(
 _TIERS = {"auto": "auto", "default": "standard_only"}
 
 
-def _settings(request: RequestEncoder, limit: int, begun: str) -> Items:
-    """Return the settings. `limit` is the reply limit; `begun`: see `unthinking_turn`."""
-    parameters, captured, facts = request.parameters, request.captured, request.facts
-    items = request.scalars(SCALARS, stop=request.stop_sequences(_PLENTY, blank=False))
+def _settings(request: RequestEncoder, choice: Parameters, limit: int, begun: str) -> JsonObject:
+    """Return the keys of the settings. `choice` are the parameters with the fitted tool choice,
+    `limit` is the reply limit; `begun`: see `unthinking_turn`.
+    """
+    parameters, captured = request.parameters, request.captured
+    fitted = replace(choice, stop=request.stop_sequences(_PLENTY, blank=False))
+    fitted = request.accepted(fitted, SETTINGS)
     request.note_missing(
         *("seed", "presence_penalty", "frequency_penalty", "verbosity", "logprobs", "replies"),
         "store",
     )
-    choice = parameters.tool_choice
+    fitted, is_fitted = _with_reasoning(request, fitted, limit, begun)
+    fitted = replace(fitted, response_format=_format(request))
+    if captured:
+        fitted = replace(fitted, user_id=None, service_tier=None)
+    else:
+        fitted = replace(fitted, service_tier=request.service_tier(_TIERS))
+    settings = write_settings(fitted, SETTINGS)
+    rest = request.captured_keys(["stream"] * parameters.stream + ["thinking"] * is_fitted)
+    if config := dictionary(rest.get("output_config")):
+        kept = {key: value for key, value in config.items() if key != "effort" or not is_fitted}
+        rest["output_config"] = settings.pop("output_config", {}) | kept
+        if not rest["output_config"]:
+            del rest["output_config"]
+    settings = _with_holders(settings, fitted)
+    if parameters.stream:
+        settings["stream"] = Lit(True, _STREAM)
+    return settings | rest
+
+
+def _with_holders(settings: JsonObject, fitted: Parameters) -> JsonObject:
+    """Return settings whose objects have the origin of the setting that they are; some hold
+    settings and are none.
+    """
+    owners = {
+        "tool_choice": fitted.tool_choice,
+        "thinking": fitted.reasoning_budget or fitted.effort,
+        "output_config": None,
+        "metadata": None,
+    }
+    return settings | {
+        key: replace(object_of(settings[key]), origin=owner.origin if owner is not None else GLUE)
+        for key, owner in owners.items()
+        if key in settings
+    }
+
+
+def _with_reasoning(
+    request: RequestEncoder, fitted: Parameters, limit: int, begun: str
+) -> tuple[Parameters, bool]:
+    """Return the parameters with the reasoning as the model accepts it, and True if they say what
+    is sent. In its own protocol a request stays as it is where the model accepts that.
+    """
+    choice, facts = request.parameters.tool_choice, request.facts
     excluded = ""
     if begun:
         excluded = f"the model's last turn begins with {begun}, not with its thinking"
     elif choice and choice.value.mode == "required" and facts.forced_tools is not False:
         excluded = "it excludes a tool choice that forces a call"
-    thinking, mapped = Thinking(), not captured
+    notes: list[Note] = []
     if not request.unchanged:
-        thinking_notes: list[Note] = []
-        thinking = write_thinking(
-            parameters,
+        fitted = fitted_reasoning(
+            fitted,
             facts,
-            thinking_notes,
+            notes,
             limit=limit,
             excluded=excluded,
-            by_budget=captured,
+            by_budget=request.captured,
         )
-        # In its own protocol a request stays as it is where the model accepts that.
-        mapped = mapped or any(note.level is not Level.INFO for note in thinking_notes)
-        request.notes += thinking_notes if mapped else []
-    if mapped and thinking.thinking is not None:
-        items.append(("thinking", thinking.thinking))
-    config: Items = []
-    if mapped and thinking.effort is not None:
-        config.append(("effort", thinking.effort))
-    if (form := _format(request)) is not None:
-        config.append(("format", tree_of(write_format(form.value), form.origin)))
-    if config:
-        items.append(("output_config", Obj(tuple(config))))
-    if not captured and parameters.user_id is not None:
-        user = Obj((("user_id", setting_value(parameters.user_id)),))
-        items.append(("metadata", user))
-    items += request.tier_items("service_tier", _TIERS)
-    if parameters.stream:
-        items.append(("stream", Lit(True, _STREAM)))
-    if not captured:
-        return items
-    skip = ["output_config"] + ["stream"] * parameters.stream + ["thinking"] * mapped
-    items = request.with_namespace(items, skip)
-    rest = request.envelope.semantics.namespace(AnthropicSettings).output_config
-    if mapped and isinstance(rest, dict):
-        rest = {k: v for k, v in cast("dict[str, Any]", rest).items() if k != "effort"} or UNSET
-    if rest is not UNSET:
-        items = _with_config(items, tree_of(rest, captured_origin("output_config")))
-    return items
-
-
-def _with_config(items: Items, rest: Tree) -> Items:
-    unified = dict(items).get("output_config")
-    if isinstance(unified, Obj) and isinstance(rest, Obj):
-        rest = Obj((*unified.items, *rest.items), unified.origin)
-    return merged_items(items, [("output_config", rest)])
+    if request.captured and all(note.level is Level.INFO for note in notes):
+        return replace(fitted, **dict.fromkeys(REASONING)), False
+    request.notes += notes
+    return fitted, True
 
 
 def _format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:

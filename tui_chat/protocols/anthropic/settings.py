@@ -1,6 +1,4 @@
-"""The settings that only Anthropic has.
-
-Thinking and effort, as the model's family accepts them.
+"""The settings of Anthropic, and its reasoning as the model's family accepts it.
 
 1. The newest families think adaptively, with an effort. Older ones take a budget; Opus 4.5 takes
    both. Nothing is known of other vendors' models behind this protocol: they get budgets.
@@ -13,20 +11,20 @@ Thinking and effort, as the model's family accepts them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, Parameters
-from tui_chat.models.json_text import as_object, as_string
-from tui_chat.models.json_tree import Obj, Tree, tree_of
+from tui_chat.models.blocks import Json
+from tui_chat.models.envelope import Level, Note, Parameters, Sourced
+from tui_chat.models.json_text import as_object
 from tui_chat.models.model_facts import CLAUDE_EFFORTS, ModelFacts, is_newer_claude
-from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
-from tui_chat.protocols.common.decoding import Meanings
-from tui_chat.protocols.common.encoding import Items
+from tui_chat.models.text import GLUE
+from tui_chat.protocols.anthropic.tools import (
+    read_choice,
+    read_format,
+    write_choice,
+    write_format,
+)
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,
@@ -39,16 +37,18 @@ from tui_chat.protocols.common.reasoning_effort import (
     summary_note,
     with_default_effort,
 )
-from tui_chat.protocols.common.request_fields import is_count
-from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
-
-LIMIT = (Scalar("max_tokens", "max_tokens", INTEGER),)
-SCALARS = (
-    Scalar("temperature", "temperature", NUMBER, 0, 1, is_sampling=True),
-    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
-    Scalar("top_k", "top_k", INTEGER, 0, is_sampling=True),
-    Scalar("stop", "stop_sequences", TEXTS),
+from tui_chat.protocols.common.setting_rows import (
+    Row,
+    Table,
+    boolean,
+    integer,
+    never,
+    number,
+    text,
+    texts,
+    words,
 )
+
 _SYNONYMS = {"xhigh": "max"}
 """The effort that takes the place of one that a model lacks: its `max` is the step of `xhigh`
 [P: see `models.model_facts`]."""
@@ -56,15 +56,67 @@ ROOM = 1_024
 """Tokens of the reply limit that a budget leaves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Thinking:
-    """The settings that are sent; None for nothing."""
-
-    thinking: Tree | None = None
-    effort: Tree | None = None
+def _read_budget(value: Json) -> int | None:
+    fields = as_object(value)
+    return integer(fields.get("budget_tokens")) if fields.get("type") == "enabled" else None
 
 
-def write_thinking(
+def _read_effort(value: Json) -> str | None:
+    return value if isinstance(value, str) and value in EFFORTS else None
+
+
+def _not(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+LIMIT: Table = (Row("max_tokens", ("max_tokens",), integer),)
+SETTINGS: Table = (
+    Row("tool_choice", ("tool_choice",), read_choice, write_choice),
+    Row(
+        "parallel_tool_calls",
+        ("tool_choice", "disable_parallel_tool_use"),
+        lambda single: _not(boolean(single)),
+        _not,
+    ),
+    Row("temperature", ("temperature",), number, low=0, high=1, is_sampling=True),
+    Row("top_p", ("top_p",), number, low=0, high=1, is_sampling=True),
+    Row("top_k", ("top_k",), integer, low=0, is_sampling=True),
+    Row("stop", ("stop_sequences",), texts),
+    Row(
+        "reasoning_budget",
+        ("thinking",),
+        _read_budget,
+        lambda tokens: {"type": "enabled", "budget_tokens": tokens},
+    ),
+    Row(
+        "effort",
+        ("thinking", "type"),
+        lambda word: "none" if word == "disabled" else None,
+        lambda effort: "disabled" if effort == "none" else "adaptive",
+    ),
+    Row(
+        "reasoning_summary",
+        ("thinking", "display"),
+        *words({"summarized": "auto", "omitted": "none"}),
+    ),
+    Row(
+        "effort",
+        ("output_config", "effort"),
+        _read_effort,
+        lambda effort: None if effort in (AUTO, "none") else effort,
+    ),
+    Row("effort", ("thinking", "type"), lambda word: AUTO if word == "adaptive" else None, never),
+    Row("response_format", ("output_config", "format"), read_format, write_format),
+    Row("user_id", ("metadata", "user_id"), text),
+    Row("service_tier", ("service_tier",), text),
+)
+"""In the order in which they are sent. With a budget `thinking.type` is that of the budget."""
+TABLE: Table = (Row("model", ("model",), text), *LIMIT, *SETTINGS)
+REASONING = ("effort", "reasoning_budget", "reasoning_summary")
+"""The parameters that ask for reasoning."""
+
+
+def fitted_reasoning(
     parameters: Parameters,
     facts: ModelFacts,
     notes: list[Note],
@@ -72,8 +124,8 @@ def write_thinking(
     limit: int,
     excluded: str,
     by_budget: bool = False,
-) -> Thinking:
-    """Return what asks for the reasoning.
+) -> Parameters:
+    """Return the parameters with the reasoning as the model accepts it.
 
     `limit` is the reply limit, `excluded` the reason why there can be no budget (empty if there
     can), and `by_budget` true if a budget is to stay one where the model accepts it.
@@ -90,28 +142,15 @@ def write_thinking(
             name = reasoning_name(reasoning.source)
             notes.append(setting_note(reasoning.source, name, excluded))
             reasoning = Reasoning()
-    if reasoning.source is None:
-        is_asked = parameters.effort is not None or parameters.reasoning_budget is not None
-        why = f"no reasoning is {'sent' if is_asked else 'asked for'}"
-        _note_summary(parameters, notes, why, Level.WARNING)
-        return Thinking()
-    origin = reasoning.source.origin
-    if reasoning.effort == "none":
-        _note_summary(parameters, notes, "there is no reasoning", Level.INFO)
-        return Thinking(tree_of({"type": "disabled"}, origin))
-    if reasoning.budget is None:
-        items: Items = [("type", tree_of("adaptive", origin))]
-    else:
-        items = [("type", tree_of("enabled", origin))]
-        items.append(("budget_tokens", tree_of(reasoning.budget, origin)))
-    summary = parameters.reasoning_summary
-    if summary is not None:
-        display = "omitted" if summary.value == "none" else "summarized"
-        if summary.value not in ("none", "auto"):
-            notes.append(summary_note(summary, display))
-        items.append(("display", tree_of(display, summary.origin)))
-    effort = tree_of(reasoning.effort, origin) if reasoning.effort not in ("", AUTO) else None
-    return Thinking(Obj(tuple(items), origin), effort)
+    summary = _summary(parameters, reasoning, notes)
+    origin = reasoning.source.origin if reasoning.source is not None else GLUE
+    effort, budget = reasoning.effort, reasoning.budget
+    return replace(
+        parameters,
+        effort=Sourced(effort, origin) if effort else None,
+        reasoning_budget=Sourced(budget, origin) if budget is not None else None,
+        reasoning_summary=summary,
+    )
 
 
 def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: int) -> Reasoning:
@@ -142,68 +181,21 @@ def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: 
     return Reasoning()
 
 
-def _note_summary(parameters: Parameters, notes: list[Note], why: str, level: Level) -> None:
+def _summary(
+    parameters: Parameters, reasoning: Reasoning, notes: list[Note]
+) -> Sourced[str] | None:
+    """Return the summary of the reasoning in one of the two lengths that there are."""
     summary = parameters.reasoning_summary
-    if summary is not None:
-        level = Level.INFO if summary.value == "none" else level
-        name = f"the reasoning summary “{summary.value}”"
-        notes.append(setting_note(summary, name, why, level))
-
-
-@dataclass(frozen=True, slots=True)
-class AnthropicSettings(Namespace):
-    """The settings that only Anthropic has."""
-
-    protocol: ClassVar = Protocol.ANTHROPIC
-    informational: ClassVar = frozenset(
-        ("betas", "cache_control", "inference_geo", "metadata", "service_tier", "speed")
-    )
-    groups: ClassVar = frozenset({"metadata", "output_config", "thinking"})
-
-    cache_control: Setting = UNSET
-    """Top-level: marks the last block that can be cached."""
-    container: Setting = UNSET
-    context_management: Setting = UNSET
-    inference_geo: Setting = UNSET
-    mcp_servers: Setting = UNSET
-    metadata: Setting = UNSET
-    output_config: Setting = UNSET
-    """Effort and output format."""
-    output_format: Setting = UNSET
-    """Older beta form of the output format."""
-    service_tier: Setting = UNSET
-    speed: Setting = UNSET
-    stream: Setting = UNSET
-    """Only if it was false."""
-    thinking: Setting = UNSET
-    tool_choice: Setting = UNSET
-    """Only a form that the unified fields do not give back word for word."""
-    betas: Setting = UNSET
-    """Some clients put the beta header into the body."""
-
-    def meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = Meanings()
-        thinking, config = as_object(self.thinking), as_object(self.output_config)
-        kind, budget, display = (thinking.get(k) for k in ("type", "budget_tokens", "display"))
-        if is_count(budget) and kind == "enabled":
-            meanings.add("reasoning_budget", budget, "thinking.budget_tokens", "thinking.type")
-        elif kind == "adaptive":
-            meanings.add("effort", AUTO, "thinking.type")
-        if kind == "disabled":
-            meanings.add("effort", "none", "thinking.type")
-        elif (effort := config.get("effort")) in EFFORTS:
-            name = "thinking.type, output_config.effort" if kind == "adaptive" else ""
-            meanings.add("effort", effort, "output_config.effort", name=name)
-        if display in _SUMMARIES:
-            meanings.add("reasoning_summary", _SUMMARIES[display], "thinking.display")
-        if user := as_string(as_object(self.metadata).get("user_id")):
-            meanings.add("user_id", user, "metadata.user_id")
-        if self.service_tier in TIERS:
-            meanings.add("service_tier", TIERS[self.service_tier], "service_tier")
-        return meanings
-
-
-_SUMMARIES: Mapping[Any, str] = {"summarized": "auto", "omitted": "none"}
-TIERS: Mapping[Any, str] = {"auto": "auto", "standard_only": "default"}
-"""Anthropic's service tiers in OpenAI's words."""
+    if summary is None:
+        return None
+    is_asked = parameters.effort is not None or parameters.reasoning_budget is not None
+    why, level = f"no reasoning is {'sent' if is_asked else 'asked for'}", Level.WARNING
+    if reasoning.source is not None and reasoning.effort == "none":
+        why, level = "there is no reasoning", Level.INFO
+    elif reasoning.source is not None:
+        if summary.value not in ("none", "auto"):
+            notes.append(summary_note(summary, "summarized"))
+        return summary if summary.value == "none" else Sourced("auto", summary.origin)
+    level = Level.INFO if summary.value == "none" else level
+    notes.append(setting_note(summary, f"the reasoning summary “{summary.value}”", why, level))
+    return None

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
 from tui_chat.models.media import as_text
@@ -239,7 +240,7 @@ _NO_PREFILL = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES, Protocol.GEMINI)
 _WRITTEN = (OriginKind.PRESET, OriginKind.SETTING, OriginKind.LORE)
 
 
-def begins_reply(turn: Turn) -> bool:
+def begins_reply(turn: Turn | BlockTurn) -> bool:
     """Return True for a turn written as the beginning of a reply (a prefill), if it is last."""
     return turn.role == "assistant" and turn.origin.outermost.kind in _WRITTEN
 

@@ -35,7 +35,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.media import standard_base64
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.turn_fit import part_of, portable_media
+from tui_chat.protocols.common.turn_fit import google_signature, part_of, portable_media
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +140,6 @@ REASONS: dict[str, Reason] = {
 
 _Fact = tuple[str, Any, int, Protocol | None]
 """The fields of a `Loss`."""
-_SILENT = frozenset(
-    (
-        *("status", "type", "index", "id", "phase", "signature", "data", "encrypted_content"),
-        *("thoughtSignature", "extra_content", "cache_control", "prompt_cache_breakpoint"),
-        *("thinking_blocks", "call_id"),
-    )
-)
-"""Keys of extras that say nothing of their own, or that a field of the block says too."""
 _CITATIONS = ("annotations", "citations")
 """Keys that list the citations of a text, in OpenAI's protocols and Anthropic's."""
 
@@ -206,12 +198,12 @@ def turn_losses(
     """
     if is_bare(turn):
         return
-    left = Counter((kind, value) for other in heard for kind, value, _, _ in _facts(other))
+    left = Counter((kind, value, of) for other in heard for kind, value, _, of in _facts(other))
     words = "\0".join(_words(heard))
     lost_media: set[int] = set()
     for kind, value, index, source in _facts(turn):
-        if left[kind, value]:
-            left[kind, value] -= 1
+        if left[kind, value, source]:
+            left[kind, value, source] -= 1
         elif not _is_within(kind, value, words) and index not in lost_media:
             if kind == "media":
                 lost_media.add(index)
@@ -237,32 +229,59 @@ def _foreign_losses(turn: BlockTurn, protocol: Protocol, *, sends_marks: bool) -
     """Yield the citations, and what only another protocol understands."""
     if any(isinstance(block, TextBlock) and block.citations for block in turn.blocks):
         yield Loss("citations", None)
-    yield from _key_losses(turn.extras, protocol, -1)
+    yield from _key_losses(turn.extras, protocol)
     for index, block in enumerate(turn.blocks):
         if isinstance(block, OpaqueBlock):
             if block.protocol is not protocol:
                 yield Loss("opaque", block.name or "a block", index, block.protocol)
             continue
         if not isinstance(block, ReasoningBlock):  # its keys go with it
-            yield from _key_losses(block.extras, protocol, index)
+            yield from _key_losses(block.extras, protocol, block, index)
             if block.cache and not sends_marks:
                 yield Loss("cache mark", block.cache, index)
 
 
-def _key_losses(extras: Extras | None, protocol: Protocol, index: int) -> Iterator[Loss]:
+def _key_losses(
+    extras: Extras | None, protocol: Protocol, block: Block | None = None, index: int = -1
+) -> Iterator[Loss]:
+    """Yield what only another protocol understands of a block, or of a message if it is None."""
     if extras is None or extras.protocol is protocol:
         return
-    keys = dict(_flat(extras.keys))
+    keys = {
+        change.path[0]: change.value[0]
+        for change in extras.changes
+        if change.value and _sets_nothing(change.before[0])  # what we did not understand
+    }
+    keys |= dict(_flat(extras.keys))
     cited = [key for key in _CITATIONS if isinstance(keys.get(key), list)]
     if any(keys[key] for key in cited):
         yield Loss("citations", None, index)
     named = [
         key
         for key, value in keys.items()
-        if key not in _SILENT and key not in cited and not _sets_nothing(value)
+        if key not in cited
+        and not _sets_nothing(value)
+        and not _is_said(key, value, block, extras.protocol)
     ]
     if named:
         yield Loss("keys", ", ".join(named), index, extras.protocol)
+
+
+def _is_said(key: str, value: Json, block: Block | None, source: Protocol) -> bool:
+    """Return True for a key that says nothing of its own, or that a field of its block says too."""
+    match key:
+        case "status" | "type" | "index":
+            return True
+        case "cache_control" | "prompt_cache_breakpoint":
+            return bool(getattr(block, "cache", ""))
+        case "id" | "phase" if block is not None and isinstance(value, str):
+            return source is Protocol.OPENAI_RESPONSES or isinstance(block, MediaBlock)
+        case "thoughtSignature":
+            return isinstance(value, str)
+        case "extra_content" if block is not None:
+            return value == {"google": {"thought_signature": google_signature(block)}}
+        case _:
+            return False
 
 
 def _flat(keys: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
@@ -295,9 +314,10 @@ def loss_notes(
     said: set[str] = set()
     for loss in sorted(losses, key=lambda loss: _ORDER.get(loss.kind, 9)):
         if loss.kind == "reasoning":
-            sources = _reasoning_sources(losses, protocol)
+            is_own = loss.source in (None, protocol)
             name = (reasons or {}).get("reasoning", "reasoning unsigned")
-            note = _note(turn, "reasoning" if sources else name, protocol, source=sources)
+            sources = _reasoning_sources(losses, protocol)
+            note = _note(turn, name if is_own else "reasoning", protocol, source=sources)
         elif loss.kind == "media":
             note = _media_note(turn, loss, protocol)
         else:

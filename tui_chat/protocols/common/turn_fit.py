@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
 from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block
 from tui_chat.models.blocks import (
     Block,
+    JsonObject,
     MediaBlock,
     OpaqueBlock,
     TextBlock,
     own,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import as_object, as_string
+from tui_chat.models.json_text import as_object, as_string, decode_json
 from tui_chat.models.media import detect_mime_of_base64, file_name, is_link, standard_base64
 from tui_chat.models.message import Part
 from tui_chat.models.text import Text
@@ -129,6 +131,15 @@ def google_signature(block: Block) -> str:
         google = as_object(as_object(extras.keys.get("extra_content")).get("google"))
         signature = google.get("thought_signature")
     return as_string(signature)
+
+
+def arguments_object(arguments: str) -> JsonObject | None:
+    """Return a call's arguments as the object that some protocols demand; None if they are none."""
+    try:
+        value: Any = decode_json(arguments) if arguments.strip() else {}
+    except ValueError:
+        return None
+    return cast("JsonObject", value) if isinstance(value, dict) else None
 
 
 def is_blank(block: Block) -> bool:
