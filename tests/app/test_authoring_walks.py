@@ -162,7 +162,7 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         assert "Note" in line.forecast.sentence
         await pilot.click(line, offset=(line.render().plain.index("Cache") + 1, 0))
         moved = line.forecast.at.origin
-        await until(pilot, lambda: view.rows[view.cursor].origin == moved)
+        await until(pilot, lambda: view.row(view.cursor).origin == moved)
         await settle(pilot)
         await pilot.click(PresetToolbar, offset=(1 + "+ Add  Edit  Delete  Undo".index("Undo"), 0))
         await until(pilot, lambda: message(pane, "note").insertion_point == -4)

@@ -237,7 +237,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         inspector = app.query_one(Inspector)
         inspector.focus()
         await press(pilot, "d")
-        assert "a against the last accepted request" in rows_of(inspector)
+        assert "against the last accepted request" in rows_of(inspector)
         cut_line = next(row for row in rows_of(inspector).splitlines() if "First and" in row)
         assert cut_line.rstrip().endswith("…")
         inspector.view_shown = "payload"

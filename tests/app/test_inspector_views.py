@@ -82,7 +82,7 @@ def go_to_row(app: InspectorApp, words: str) -> None:
     """Put the cursor on the first row with some words."""
     view = app.pane.views.current
     assert isinstance(view, RowsView)
-    view.set_cursor(next(at for at, row in enumerate(view.rows) if words in row.text))
+    view.set_cursor(next(at for at in range(view.row_count) if words in view.row(at).text))
 
 
 async def test_the_context_view_shows_who_set_a_setting_and_what_became_of_it() -> None:
@@ -160,9 +160,10 @@ async def test_what_is_muted_is_listed_and_led_to(is_history_sent: bool) -> None
         assert app.pane.reveal(Origin(OriginKind.HISTORY, "muted"))
         await pilot.pause()
         assert "▾ 1 muted, not sent" in rows_of(app)
-        row = view.rows[view.cursor]
+        row = view.row(view.cursor)
         assert "A long list" in row.text
-        assert row.hint == "Muted, not sent: it would cost 900 tokens."
+        assert row.hint == "Muted; m in the conversation unmutes it."
+        assert row.text.endswith(" 900")
         assert "1 message of the history" not in rows_of(app), "it is counted once"
 
 
@@ -172,13 +173,13 @@ async def test_the_budget_counts_what_is_muted_apart() -> None:
         await press(pilot, "b")
         rows = "\n".join(rows_shown(app.pane.views.current))
         assert "1 message muted: 950 tokens not sent" in rows
-        assert "No other message is left out: the context limit is unknown." in rows
+        assert "The context limit is unknown: nothing is left out to fit." in rows
 
 
 async def test_the_request_masks_the_key_and_is_copied_as_curl() -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=(80, 40)) as pilot:
-        await press(pilot, "r", "y")
+        await press(pilot, "r", "Y")
         assert "api.anthropic.com/v1/messages" in rows_of(app)
         assert "curl --request POST" in app.clipboard
 
@@ -202,7 +203,7 @@ async def test_a_recorded_request_says_what_of_it_was_sent(
     async with app.run_test(size=(100, 40)) as pilot:
         await press(pilot, "r")
         assert not [each for each in words if each not in rows_of(app)]
-        await press(pilot, "y")
+        await press(pilot, "Y")
         assert """--data-raw '{ "a": 1 }'""" in app.clipboard
 
 
@@ -214,9 +215,12 @@ async def test_the_difference_marks_what_changed() -> None:
         await press(pilot, "d")
         view = app.pane.views.current
         assert isinstance(view, RowsView)
-        rows = [row for row in view.rows if row.text[:1] in "+-" and row.text.strip()]
+        rows = [view.row(number) for number in range(view.row_count)]
+        rows = [row for row in rows if row.text[:1] in ("+", "-")]
         assert [row.text.split('"')[3] for row in rows] == ["Say it in summer", "Say it in winter"]
-        marked = [t for row in rows for t, style in row.pieces if style.endswith("-part")]
+        marked = [
+            r.text[s.start : s.end] for r in rows for s in r.content.spans if "40%" in str(s.style)
+        ]
         assert marked == ["summ", "wint"]
         assert "equal lines" in rows_of(app)
 
@@ -398,8 +402,4 @@ async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) ->
         await press(pilot, "b")
         rows = "\n".join(rows_shown(app.pane.views.current))
         assert "2 pictures not sent: 0 tokens" in rows
-        assert "Nothing is left out" not in rows
-        app.pane.show(composed(limit=None))
-        await pilot.pause()
-        rows = "\n".join(rows_shown(app.pane.views.current))
-        assert "Nothing is left out: the context limit is unknown." in rows
+        assert ("The context limit is unknown" in rows) is (limit is None)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs
+from tui_chat.context.turn_sources import preset_ids, split_turn
 from tui_chat.models.envelope import Note
 from tui_chat.models.generation import GenerationKind, request_kinds
 from tui_chat.models.preset import PresetMessage
@@ -33,15 +35,14 @@ def sets(variables: Sequence[str]) -> str:
     return f"sets {', '.join(one_line(name, 24) for name in variables[:_MOST])}{more}"
 
 
-def unsent_messages(
-    composed: Composed, sent: Mapping[str, int], anchors: Mapping[str, int]
-) -> list[tuple[PresetMessage, str]]:
-    """Return the preset messages that are not in a request, with a reason in a few words.
-
-    `sent` counts the turns with each preset message by its id, `anchors` the messages at each
-    anchor.
-    """
+def unsent_messages(composed: Composed) -> list[tuple[PresetMessage, str]]:
+    """Return the preset messages that are not in a request, with a reason in a few words."""
     messages = composed.inputs.preset.messages if composed.inputs is not None else ()
+    sent, anchors = Counter[str](), Counter[str]()
+    for turn in composed.envelope.turns if messages else ():
+        if turn.pieces or turn.origin.kind is not OriginKind.HISTORY:
+            sent.update(preset_ids(turn))
+            anchors.update(piece.placement.anchor for piece in split_turn(turn))
     unsent = [message for message in messages if not (message.enabled and sent.get(message.id))]
     reasons = [(message, _reason(message, composed, anchors)) for message in unsent]
     return [(message, why) for message, why in reasons if why]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib.metadata import entry_points
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -186,9 +187,11 @@ def _try_part(noun: str, part: Any) -> None:
 
 def _build_view(view: Any) -> None:
     """Build the rows of an empty state for 80 columns."""
+    from tui_chat.ui.inspector.rows_view import LaterRow
     from tui_chat.ui.inspector.views import InspectorState
 
     shown = view()
     shown.show_state(InspectorState())
-    for row in shown.build(80):
-        row.text.encode("utf-8", "replace")
+    for row in chain.from_iterable(shown.build(80)):
+        made = row.make() if isinstance(row, LaterRow) else row
+        made.text.encode("utf-8", "replace")

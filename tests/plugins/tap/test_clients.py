@@ -93,7 +93,7 @@ def shown(app: TuiChat) -> str:
     """Return the text of the inspector's view without white space, which wrapping changes."""
     view = app.query_one(Inspector).views.current
     assert isinstance(view, RowsView)
-    return "".join("".join(row.text for row in view.rows).split())
+    return "".join("".join(view.row(n).text for n in range(view.row_count)).split())
 
 
 async def check_shown(folder: Path, calls: list[dict[str, Any]]) -> None:

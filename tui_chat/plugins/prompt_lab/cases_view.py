@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -26,14 +25,13 @@ from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, Vari
 from tui_chat.ui.inspector.row_wrapping import counted, cut
 from tui_chat.ui.inspector.rows_view import (
     BLANK,
+    LaterRow,
     Part,
     Piece,
     RowsView,
     ViewRow,
-    ViewRows,
     line,
-    made_rows,
-    text_part,
+    styled,
     text_rows,
 )
 from tui_chat.ui.inspector.views import DIFF, PAYLOAD, InspectorState
@@ -183,29 +181,31 @@ class CasesView(RowsView):
 
     # --- rows ----------------------------------------------------------------------------
 
-    def build(self, width: int) -> ViewRows:
+    def build(self, width: int) -> Iterator[Part]:
         """Lay plan, cases and replies out."""
         table = self.table
         self._is_on_plan, self._first_row = self.cursor <= _PLAN_ROW, 0
         if table is None:
-            return ViewRows([text_part("Reading the cases…", width, "", "muted")])
+            yield text_rows("Reading the cases…", width, "", "muted")
+            return
         if table.fault is not None:
             words = ("The cases cannot be read.", f"{table.fault}", f"{table.fault.advice}")
             keys = "E opens their file. Esc goes to the preset."
-            return ViewRows(
-                (
-                    text_part(words[0], width, "", "heading"),
-                    *(text_part(each, width, "", "error") for each in words[1:] if each),
-                    text_part(keys, width, "", "muted"),
-                )
-            )
+            yield text_rows(words[0], width, "", "heading")
+            yield text_rows("\n".join(filter(None, words[1:])), width, "", "error")
+            yield text_rows(keys, width, "", "muted")
+            return
         if not table.suite.cases or not table.variants:
             words = f"“{table.preset_name}” has no cases yet. + on a reply makes it one."
             where = f"They are kept in {table.file}."
-            return ViewRows([text_part(words, width, ""), text_part(where, width, "", "muted")])
+            yield text_rows(words, width, "")
+            yield text_rows(where, width, "", "muted")
+            return
         head = [*self._head(table, width)]
-        self._first_row = sum(count for count, _ in head)
-        return ViewRows((*head, self._cases(table, width), *self._replies(table, width)))
+        self._first_row = sum(map(len, head))
+        yield from head
+        yield self._cases(table, width)
+        yield from self._replies(table, width)
 
     def _head(self, table: CaseTable, width: int) -> Iterator[Part]:
         cases, variants = len(table.suite.cases), len(table.variants)
@@ -225,17 +225,15 @@ class CasesView(RowsView):
             hint = f"{model} is the session's model. M adds a column for another one."
             if table.estimate.high:
                 hint = "From nothing but cached input to nothing cached and the longest replies."
-            rows = text_rows(words, width, "", "link")
-            yield made_rows([replace(row, action=SEND, hint=hint) for row in rows])
+            yield text_rows(words, width, "", "link", action=SEND, hint=hint)
         else:
             words = f"All replies are here. {self._acceptance(table)}"
-            rows = text_rows(words, width, "", "muted")
-            yield made_rows([replace(row, action=SEND) for row in rows])
+            yield text_rows(words, width, "", "muted", action=SEND)
         variant = self.variant
         compared = _compared_words(table, variant) if variant is not None else ""
         effect = table.effect(variant) if variant is not None else ""
         if words := " · ".join(filter(None, (effect, compared))):
-            yield text_part(words, width, "", "strong")
+            yield text_rows(words, width, "", "strong")
         yield BLANK
         columns, name_width, column_width = self._columns(table, width)
         keys = "  ← →" if variants > 1 else ""
@@ -287,9 +285,9 @@ class CasesView(RowsView):
             for number in columns:
                 style = "" if number == self._column else "muted"
                 pieces += _cell_pieces(table, case, variants[number], style, column_width)
-            return ViewRow(tuple(pieces), action=INSPECT, hint=self._hint(table, case))
+            return ViewRow(styled(*pieces), action=INSPECT, hint=self._hint(table, case))
 
-        return len(cases), row
+        return [LaterRow(partial(row, index)) for index in range(len(cases))]
 
     def _hint(self, table: CaseTable, case: Case) -> str:
         variant = self.variant
@@ -314,8 +312,8 @@ class CasesView(RowsView):
         if case is None or variant is None:
             return
         yield BLANK
-        yield text_part(one_line(case.name, 300), width, "", "heading")
-        yield text_part(case.inputs.draft or "(no question)", width, "  ", "draft")
+        yield text_rows(one_line(case.name, 300), width, "", "heading")
+        yield text_rows(case.inputs.draft or "(no question)", width, "  ", "draft")
         pair = table.pair(case, variant)
         if pair is None:
             cell = table.cell(case, variant)
@@ -324,7 +322,7 @@ class CasesView(RowsView):
                 yield from _verdicts(cell, width)
             return
         if are_equal(pair):
-            yield text_part("The replies are the same: nothing to judge.", width, "", "muted")
+            yield text_rows("The replies are the same: nothing to judge.", width, "", "muted")
             own = next(cell for cell in pair if cell.variant == variant.name)
             yield from _reply(" · ".join(sorted(cell.variant for cell in pair)), own, width)
             yield from _verdicts(own, width)
@@ -336,7 +334,7 @@ class CasesView(RowsView):
             words = f"The replies begin where they differ. {words}"
         elif judged is not None:
             words = "Judged." if judged else "Judged: no difference."
-        yield text_part(words, width, "", "muted")
+        yield text_rows(words, width, "", "muted")
         for number, cell in enumerate(pair, 1):
             title = f"{number}"
             if judged is not None:
@@ -631,16 +629,16 @@ def _reply(title: str, cell: Cell, width: int, same: int = 0) -> Iterator[Part]:
     yield BLANK
     yield line((title, "strong"))
     if cell.reply is not None and cell.reply.error:
-        yield text_part(cell.reply.error, width, "  ", "error")
+        yield text_rows(cell.reply.error, width, "  ", "error")
     if same:
         yield line((cut(f"  ⋯ {counted(same, 'line')} alike", width), "muted"))
-    yield made_rows(_reply_rows(cell, width)[same:])
+    yield _reply_rows(cell, width)[same:]
 
 
 def _verdicts(cell: Cell, width: int) -> Iterator[Part]:
     if cell.is_unchecked:
-        yield text_part("– no checks", width, "  ", "muted")
+        yield text_rows("– no checks", width, "  ", "muted")
     for verdict in cell.verdicts:
         mark, style = _MARKS["passed" if verdict.passed else "failed"]
         words = f"{mark} {verdict.type}: {verdict.reason}"
-        yield text_part(one_line(words, 300), width, "  ", style)
+        yield text_rows(one_line(words, 300), width, "  ", style)

@@ -229,8 +229,7 @@ def _why_unsent(composed: Composed, name: str) -> str:
 
     if unknown := _unknown(composed, name):
         return unknown
-    unsent = unsent_messages(composed, {}, {})
-    reasons = [why for message, why in unsent if message.id == name]
+    reasons = [why for message, why in unsent_messages(composed) if message.id == name]
     return f"{_quoted(name)} is not sent{f': {reasons[0]}' if reasons else ''}."
 
 

@@ -23,11 +23,11 @@ from tui_chat.plugins.side_by_side.word_difference import word_difference
 from tui_chat.ui.areas.chat.text_lines import ClickAction
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.inspector.rows_view import (
+    Part,
     Piece,
     RowsView,
     ViewRow,
-    ViewRows,
-    made_rows,
+    styled,
 )
 from tui_chat.ui.widgets.block_view import LinePosition
 from tui_chat.ui.widgets.typed_app import app_of
@@ -104,27 +104,27 @@ class ReplyDifference(RowsView, can_focus=False):
             self._texts = text, other
             self.rebuild()
 
-    def build(self, width: int) -> ViewRows:
-        return ViewRows([made_rows(list(self._rows(width)))])
+    def build(self, width: int) -> Iterator[Part]:
+        yield list(self._rows(width))
 
     def _rows(self, width: int) -> Iterator[ViewRow]:
         row: list[Piece] = []
         used = 0
         for word, style in word_difference(*self._texts):
             if word == "\n":
-                yield ViewRow(tuple(row))
+                yield ViewRow(styled(*row))
                 row, used = [], 0
                 continue
             drawn = sanitize(word, "exact")
             cells = cell_len(drawn)
             if used and used + cells > width:
-                yield ViewRow(tuple(row))
+                yield ViewRow(styled(*row))
                 row, used = [], 0
                 if drawn.isspace():
                     continue
             row.append((drawn, style))
             used += cells
-        yield ViewRow(tuple(row))
+        yield ViewRow(styled(*row))
 
 
 class WordsRow(Widget):

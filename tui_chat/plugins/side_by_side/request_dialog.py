@@ -32,7 +32,7 @@ class RequestBody(PayloadView, inherit_bindings=False):
 class RequestDifference(DiffView):
     """The difference of two bodies."""
 
-    choice_key = ""
+    choice = ""
 
     def choose(self, row: ViewRow) -> bool:
         super().choose(row)

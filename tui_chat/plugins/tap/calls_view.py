@@ -17,9 +17,7 @@ from tui_chat.ui.inspector.rows_view import (
     Part,
     Piece,
     RowsView,
-    ViewRows,
     line,
-    text_part,
     text_rows,
 )
 from tui_chat.ui.inspector.views import InspectorState
@@ -71,19 +69,19 @@ class CallsView(RowsView):
         super().forget()
         self._loaded = None
 
-    def build(self, width: int) -> ViewRows:
+    def build(self, width: int) -> Iterator[Part]:
         """Lay the calls out."""
-        loaded = self._loaded
-        if loaded is None:
-            return ViewRows()
-        if not loaded.calls:
-            return ViewRows([text_part("No request of this session is known.", width, "", "muted")])
-        return ViewRows(self._parts(*loaded, width))
+        if (loaded := self._loaded) is None:
+            return
+        if loaded.calls:
+            yield from self._parts(*loaded, width)
+        else:
+            yield text_rows("No request of this session is known.", width, "", "muted")
 
     def _parts(
         self, calls: Sequence[CallSummary], held: Mapping[str, WaitingRequest], width: int
     ) -> Iterator[Part]:
-        yield text_part(_total(calls), width, "", "heading")
+        yield text_rows(_total(calls), width, "", "heading")
         yield BLANK
         head = _CallCells("time", "program", "model", tuple(name for name, _ in _FIGURES), "cost")
         yield from _lines(head, width, action="", hint="", is_head=True)
@@ -98,15 +96,14 @@ class CallsView(RowsView):
             yield from _lines(_row(call), width, action=action, hint=hint)
             if waiting is not None:
                 words = f"Enter decides: {limit_words(waiting)}."
-                for row in text_rows(words, width, " " * _TIME, "warning"):
-                    yield line(*row.pieces, action=action, hint=hint)
+                yield text_rows(words, width, " " * _TIME, "warning", action=action, hint=hint)
                 if waiting.fault:
-                    yield text_part(one_line(waiting.fault, 300), width, " " * _TIME, "error")
+                    yield text_rows(one_line(waiting.fault, 300), width, " " * _TIME, "error")
             if call.loss is not None:
                 lead = " " * _TIME
-                yield text_part(call.loss.sentence, width, lead, "warning")
+                yield text_rows(call.loss.sentence, width, lead, "warning")
             if call.error:
-                yield text_part(one_line(call.error, 300), width, " " * _TIME, "error")
+                yield text_rows(one_line(call.error, 300), width, " " * _TIME, "error")
 
 
 class _CallCells(NamedTuple):

@@ -30,7 +30,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.ui.inspector.drawn_row import CursorTarget
-from tui_chat.ui.inspector.http import SETTLED, copy_request
+from tui_chat.ui.inspector.http import SETTLED
 from tui_chat.ui.inspector.notes_list import OF_EDITS, SYMBOLS, NotesHeader, NotesList
 from tui_chat.ui.inspector.origins import Legend, OriginStatus, placement_rule
 from tui_chat.ui.inspector.payload_view import PayloadView
@@ -44,6 +44,7 @@ from tui_chat.ui.inspector.views import (
     PAYLOAD,
     Baseline,
     InspectorState,
+    copy_curl,
     reveal_origin,
     views,
 )
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.compose import Composed
 
-_OF_REQUEST = ("protocol", "notes", "details", "source", "copy", "find", "of_request")
+_OF_REQUEST = ("protocol", "notes", "details", "source", "copy_curl", "find", "of_request")
 """Actions about the request."""
 _MANY = 1_000
 """Turns from which encoding the body takes too long for a keystroke."""
@@ -109,7 +110,7 @@ class Inspector(Widget):
         pane_key("a", "of_request('inspector.compare')", "compare", "Compare with"),
         pane_key("s", "of_request('inspector.choose_kind')", "kind", "Request of another action"),
         pane_key("m", "inspector.toggle_cache_mark", "mark", "Cache mark"),
-        pane_key("Y", "copy('http')", "copy", "Copy as HTTP"),
+        pane_key("Y", "copy_curl", "copy", "Copy as curl"),
         pane_key("escape", "live", "live", "Back to live"),
     ]
 
@@ -473,8 +474,9 @@ class Inspector(Widget):
             raise SkipAction
         await self.run_action("inspector.return_to_live")
 
-    def action_copy(self, form: str) -> None:
-        copy_request(self, self.composed, form)
+    def action_copy_curl(self) -> None:
+        """Copy a shell command that sends the same bytes; the key is a variable."""
+        copy_curl(self, self.composed)
 
     async def on_click(self, event: events.Click) -> None:
         if event.widget is self._banner:

@@ -3,26 +3,122 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 
 from tui_chat.models.request import RawResponse
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.usage import Usage
-from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut, size_in_words
+from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, size_in_words
 from tui_chat.ui.inspector.rows_view import (
     BLANK,
+    LaterRow,
     Part,
     RowsView,
     ViewRow,
-    ViewRows,
     line,
-    text_part,
+    styled,
+    text_rows,
 )
 from tui_chat.ui.inspector.views import InspectorState, ReplyDetails
 
+NOT_KEPT = "not kept: only the newest replies are kept as they were received."
 _TIME = 10
 """Cells of the time of arrival."""
+_UNFOLD = "unfold raw"
+_STATES = {"complete": "good", "streaming": "link", "stopped": "warning"}
+
+
+class ReplyView(RowsView):
+    """Shows the reply to the request, or the last one of the branch."""
+
+    uses = frozenset({"reply"})
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._is_raw_open = False
+
+    def show_state(self, state: InspectorState) -> None:
+        before, self.state = self.state.reply, state
+        if state.reply != before or not self._built_for:
+            self.rebuild()
+
+    def choose(self, row: ViewRow) -> bool:
+        """Fold and unfold the response as received."""
+        if row.action != _UNFOLD:
+            return False
+        self._is_raw_open = not self._is_raw_open
+        self.rebuild()
+        return True
+
+    def build(self, width: int) -> Iterator[Part]:
+        reply = self.state.reply
+        if reply is None:
+            yield text_rows("No reply yet. What comes back is shown here.", width, "", "muted")
+            return
+        entry, message = reply.entry, reply.message
+        who = " at ".join(name for name in (entry.model, entry.endpoint) if name)
+        state = entry.status, _STATES.get(entry.status, "error")
+        yield line(state, (f"  {who or 'by an unknown model'}", "muted"))
+        yield from _part(" · ".join(_facts(reply)), width)
+        yield from _part(reply.comparison, width, style="muted")
+        yield from _part(entry.error, width, style="error")
+        yield from _part(entry.advice, width, style="muted")
+        blocks = message.semantics.reasoning
+        hidden = sum(not block.text for block in blocks)
+        thoughts = [block.text for block in blocks if block.text]
+        thoughts += [f"{hidden} blocks that only the provider can read"] if hidden else []
+        yield from _part("\n".join(thoughts), width, "Reasoning", "muted")
+        yield from _part(message.content, width, "Content")
+        yield from _part(message.semantics.refusal, width, "Refusal", "warning")
+        for call in message.tool_calls:
+            yield from _part(call.arguments, width, f"Calls {call.name}")
+        yield from self._raw(reply, width)
+
+    def _raw(self, reply: ReplyDetails, width: int) -> Iterator[Part]:
+        yield BLANK
+        received = reply.received
+        if received is None:
+            yield text_rows(f"As received: {reply.unheard or NOT_KEPT}", width, "", "bar")
+            return
+        sign = "▾" if self._is_raw_open else "▸"
+        words = f"{sign} As received: {response_summary(received)}"
+        yield line((words, "heading"), action=_UNFOLD)
+        if self._is_raw_open:
+            yield from response_rows(received, width)
+
+
+def _part(text: str | None, width: int, heading: str = "", style: str = "") -> Iterator[Part]:
+    """Yield a text, indented behind a heading if it has one; nothing for an empty text."""
+    if text and heading:
+        yield BLANK
+        yield line((heading, "heading"))
+    if text:
+        yield text_rows(text, width, "  " if heading else "", style)
+
+
+def _facts(reply: ReplyDetails) -> Iterator[str]:
+    """Yield how the reply ended, what it took and what it cost."""
+    entry = reply.entry
+    if entry.finish:
+        yield f"finish: {entry.finish}"
+    if entry.seconds is not None:
+        yield f"{entry.seconds:.1f} s"
+    yield from _usage(entry.usage)
+    if entry.priced:
+        cost = "—" if entry.cost is None else f"${entry.cost.normalize():f} ({entry.priced})"
+        yield f"cost {cost}"
+
+
+def _usage(usage: Usage) -> Iterator[str]:
+    if usage.input is not None:
+        apart = [f"{usage.cached:,} cached"] if usage.cached is not None else []
+        apart += [f"{usage.cache_write:,} written to the cache"] if usage.cache_write else []
+        yield f"input {usage.input:,}" + (f" ({', '.join(apart)})" if apart else "")
+    if usage.output is not None:
+        thought = f" ({usage.reasoning:,} of them reasoning)" if usage.reasoning else ""
+        yield f"output {usage.output:,}{thought}"
 
 
 def response_summary(received: RawResponse) -> str:
@@ -37,133 +133,24 @@ def response_summary(received: RawResponse) -> str:
 def response_rows(received: RawResponse, width: int) -> Iterator[Part]:
     """Yield the rows of a response, each line with its time of arrival."""
     if received.gone:
-        words = f"The first {size_in_words(received.gone)} were not kept."
-        yield line(("  ", ""), (words, "warning"))
-    room = max(width - _TIME, LEAST)
+        yield line((f"  The first {size_in_words(received.gone)} were not kept.", "warning"))
     ends = [size for _, size in received.times]
+    room = max(width - _TIME, LEAST)
     at, before = received.gone, -1
     for raw in received.body.split(b"\n"):
         number = bisect_right(ends, at)
-        time = f"{received.times[number][0] / 1000:>8.2f}s " if number < len(ends) else ""
         text = sanitize(raw.removesuffix(b"\r").decode("utf-8", "replace"), "exact")
+        lead = ""
+        if number < len(ends) and number != before and text:
+            lead = f"{received.times[number][0] / 1000:>8.2f}s "
         cuts = [0, *breaks(text, room, room), len(text)]
-        lead = time if number != before and text else ""
-        yield len(cuts) - 1, _row(text, cuts, lead.ljust(_TIME))
+        yield [
+            LaterRow(partial(_raw_row, "" if start else lead, text[start:end]))
+            for start, end in pairwise(cuts)
+        ]
         before = number if text else before
         at += len(raw) + 1
 
 
-def _row(text: str, cuts: list[int], lead: str) -> Callable[[int], ViewRow]:
-    rows = list(pairwise(cuts))
-
-    def row(number: int) -> ViewRow:
-        start, end = rows[number]
-        head = lead if number == 0 else " " * _TIME
-        return ViewRow(((head, "bar"), (text[start:end], "muted")))
-
-    return row
-
-
-NOT_KEPT = "not kept: only the newest replies are kept as they were received."
-_UNFOLD_RAW = "unfold raw"
-
-
-class ReplyView(RowsView):
-    """Shows the reply to the request, or the last one of the branch."""
-
-    uses = frozenset({"reply"})
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._reply: ReplyDetails | None = None
-        self._raw_open = False
-
-    def show_state(self, state: InspectorState) -> None:
-        if state.reply != self._reply or not self._built_for:
-            self._reply = state.reply
-            self.rebuild()
-
-    def forget(self) -> None:
-        super().forget()
-        self._reply = None
-
-    def choose(self, row: ViewRow) -> bool:
-        """Fold and unfold the raw events."""
-        if row.action != _UNFOLD_RAW:
-            return False
-        self._raw_open = not self._raw_open
-        self.rebuild()
-        return True
-
-    def build(self, width: int) -> ViewRows:
-        if self._reply is None:
-            words = "No reply yet. What comes back is shown here."
-            return ViewRows([text_part(words, width, "", "muted")])
-        return ViewRows(self._parts(self._reply, width))
-
-    def _parts(self, reply: ReplyDetails, width: int) -> Iterator[Part]:
-        entry, message = reply.entry, reply.message
-        state = {"complete": "good", "streaming": "link", "stopped": "warning"}
-        names = [name for name in (entry.model, entry.endpoint) if name]
-        who = cut(" at ".join(names) or "by an unknown model", width - 14)
-        yield line((entry.status, state.get(entry.status, "error")), (f"  {who}", "muted"))
-        how = [f"finish: {entry.finish}"] if entry.finish else []
-        how += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
-        how += _usage(entry.usage)
-        if entry.priced:
-            dollars = "—" if entry.cost is None else f"${entry.cost.normalize():f}"
-            whose = f" ({entry.priced})" if entry.cost is not None else ""
-            how.append(f"cost {dollars}{whose}")
-        if how:
-            yield text_part(" · ".join(how), width, "", "")
-        if reply.comparison:
-            yield text_part(reply.comparison, width, "", "muted")
-        if entry.error:
-            yield text_part(entry.error, width, "", "error")
-        if entry.advice:
-            yield text_part(entry.advice, width, "", "muted")
-        thoughts = [block for block in message.semantics.reasoning if block.text]
-        hidden = len(message.semantics.reasoning) - len(thoughts)
-        if thoughts or hidden:
-            yield BLANK
-            yield line(("Reasoning", "heading"))
-            for block in thoughts:
-                yield text_part(block.text, width, "  ", "muted")
-            if hidden:
-                yield line((f"  {hidden} blocks that only the provider can read", "bar"))
-        if message.content:
-            yield BLANK
-            yield line(("Content", "heading"))
-            yield text_part(message.content, width, "  ")
-        if message.semantics.refusal:
-            yield BLANK
-            yield line(("Refusal", "heading"))
-            yield text_part(message.semantics.refusal, width, "  ", "warning")
-        for call in message.tool_calls:
-            yield BLANK
-            yield line(("Calls ", "heading"), (cut(call.name, width - 8), "setting"))
-            yield text_part(call.arguments, width, "  ")
-        yield from self._raw(reply, width)
-
-    def _raw(self, reply: ReplyDetails, width: int) -> Iterator[Part]:
-        yield BLANK
-        if reply.received is None:
-            yield text_part(f"As received: {reply.unheard or NOT_KEPT}", width, "", "bar")
-            return
-        sign = "▾" if self._raw_open else "▸"
-        words = cut(f"{sign} As received: {response_summary(reply.received)}", width)
-        yield line((words, "heading"), action=_UNFOLD_RAW)
-        if self._raw_open:
-            yield from response_rows(reply.received, width)
-
-
-def _usage(usage: Usage) -> list[str]:
-    lines: list[str] = []
-    if usage.input is not None:
-        apart = [f"{usage.cached:,} cached"] if usage.cached is not None else []
-        apart += [f"{usage.cache_write:,} written to the cache"] if usage.cache_write else []
-        lines.append(f"input {usage.input:,}" + (f" ({', '.join(apart)})" if apart else ""))
-    if usage.output is not None:
-        thought = f" ({usage.reasoning:,} of them reasoning)" if usage.reasoning else ""
-        lines.append(f"output {usage.output:,}{thought}")
-    return lines
+def _raw_row(lead: str, text: str) -> ViewRow:
+    return ViewRow(styled((lead.ljust(_TIME), "bar"), (text, "muted")))

@@ -1,21 +1,21 @@
-"""The list under every view but the payload: rows in parts, made when they come into sight.
+"""The list under every view but the payload: rows of styled text, made when they come into sight.
 
-A view returns its rows for a width (`build`), as parts: so many rows, and a function that makes
-each of them. A context of 10,000 turns costs the rows on the screen.
+A view returns its rows for a width (`build`), in parts. A row is a `ViewRow`, or a `LaterRow` where
+there may be thousands: a context of 10,000 turns costs the rows on the screen.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import pairwise
-from typing import ClassVar, TypeAlias, overload
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from typing import ClassVar, TypeAlias
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
+from textual.content import Content
 from textual.geometry import Offset
 from textual.message import Message
 from textual.selection import Selection
@@ -26,22 +26,51 @@ from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.ui.inspector.origins import origin_rules
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.inspector.views import InspectorState, reveal_origin
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at, unit_in
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.row_list import RowList
+from tui_chat.ui.widgets.typed_app import app_of
+
+STYLES: dict[str, str] = {
+    **{kind.value: f"$origin-{kind}" for kind in OriginKind},
+    OriginKind.DRAFT.value: f"bold $origin-{OriginKind.DRAFT}",
+    "muted": "$foreground 72%",
+    "strong": "bold",
+    "heading": "bold $text-primary",
+    "warning": "$text-warning",
+    "error": "$text-error",
+    "good": "$text-success",
+    "link": "underline $text-accent",
+    "bar": "$foreground-disabled",
+    "new": "on $success 15%",
+    "gone": "on $error 15%",
+    "new-part": "on $success 40%",
+    "gone-part": "on $error 40%",
+}
+"""The styles of a row's text by their names."""
 
 Piece: TypeAlias = tuple[str, str]
 """Text without line breaks, and the names of its styles, separated by spaces."""
+
+
+def styled(*pieces: Piece | Content) -> Content:
+    """Return pieces as one text, in which hidden characters are marked."""
+    parts = (
+        piece
+        if isinstance(piece, Content)
+        else (sanitize(piece[0], "exact"), " ".join(STYLES.get(n, "") for n in piece[1].split()))
+        for piece in pieces
+    )
+    return Content.assemble(*parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ViewRow:
     """A row of a view, one line high."""
 
-    pieces: tuple[Piece, ...]
+    content: Content
     origin: Origin | None = None
     """The origin of what it shows."""
     action: str = ""
@@ -54,183 +83,102 @@ class ViewRow:
     @property
     def text(self) -> str:
         """The row without its styles."""
-        return "".join(text for text, _ in self.pieces)
+        return self.content.plain
 
 
-Part: TypeAlias = tuple[int, Callable[[int], ViewRow]]
-"""A number of rows, and what makes each of them from its index in the part."""
+@dataclass(frozen=True, slots=True)
+class LaterRow:
+    """A row that is made when it comes into sight."""
+
+    make: Callable[[], ViewRow]
+    origin: Origin | None = None
+    """The origin of what it shows."""
 
 
-class ViewRows(Sequence[ViewRow]):
-    """Rows in parts; making one costs nothing for the others."""
-
-    def __init__(self, parts: Iterable[Part] = ()) -> None:
-        self._starts: list[int] = []
-        self._make: list[Callable[[int], ViewRow]] = []
-        self._length = 0
-        for count, make in parts:
-            if count:
-                self._starts.append(self._length)
-                self._make.append(make)
-                self._length += count
-
-    def __len__(self) -> int:
-        return self._length
-
-    def parts(self) -> Iterator[tuple[range, Callable[[int], ViewRow]]]:
-        """Yield the row numbers of each part, and what makes its rows."""
-        stops = (*self._starts, self._length)[1:]  # empty if there are no parts
-        for start, stop, make in zip(self._starts, stops, self._make, strict=True):
-            yield range(start, stop), make
-
-    def guarded(self, view: RowsView) -> ViewRows:
-        """Return the same rows of a plugin's view: one that cannot be made is a sentence."""
-        rows = ViewRows()
-        rows._starts, rows._length = self._starts, self._length
-        rows._make = [partial(_guarded_row, view, make) for make in self._make]
-        return rows
-
-    @overload
-    def __getitem__(self, index: int) -> ViewRow: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[ViewRow]: ...
-    def __getitem__(self, index: int | slice) -> ViewRow | Sequence[ViewRow]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(self._length))]
-        if not 0 <= index < self._length:
-            raise IndexError(index)
-        part = bisect_right(self._starts, index) - 1
-        return self._make[part](index - self._starts[part])
+Part: TypeAlias = "Sequence[ViewRow | LaterRow]"
 
 
-def _guarded_row(view: RowsView, make: Callable[[int], ViewRow], index: int) -> ViewRow:
-    try:
-        with guard(view.plugin, view.part):
-            row = make(index)
-            for text, names in row.pieces:
-                view.palette(*names.split())
-                cell_len(text)
-            return row
-    except TuiChatError as error:
-        if isinstance(error, PluginFailed):
-            report(error.fault)
-        return ViewRow(((str(error), "error"),))
-
-
-def made_rows(rows: Sequence[ViewRow]) -> Part:
-    """Return a part of rows that are already made."""
-    return len(rows), rows.__getitem__
-
-
-def line(*pieces: Piece, origin: Origin | None = None, action: str = "", hint: str = "") -> Part:
+def line(
+    *pieces: Piece | Content, origin: Origin | None = None, action: str = "", hint: str = ""
+) -> list[ViewRow]:
     """Return a part of one row."""
-    return made_rows((ViewRow(pieces, origin, action, hint),))
+    return [ViewRow(styled(*pieces), origin, action, hint)]
 
 
-BLANK = line(("", ""))
+BLANK = line()
 
 
 def spread(
-    width: int, left: Sequence[Piece], right: str, style: str = "muted"
-) -> tuple[Piece, ...]:
+    width: int, left: Sequence[Piece | Content], right: str, style: str = "muted"
+) -> Content:
     """Return pieces with a text at the right edge; the left side is cut to make room for it, but
     keeps a third of the width.
     """
-    needed = sum(cell_len(sanitize(text, "exact")) for text, _ in left)
-    right = cut(right, width - 1 - min(needed, width // 3))
-    room = width - cell_len(right) - 1
-    fitted: list[Piece] = []
-    for text, name in left:
-        text = cut(text, room)
-        fitted.append((text, name))
-        room -= cell_len(text)
-        if room <= 0:
-            break
-    return (*fitted, (" " * (max(room, 0) + 1), ""), (right, style))
+    content = styled(*left)
+    right = cut(right, width - 1 - min(content.cell_length, width // 3))
+    room = max(width - cell_len(right) - 1, 0)
+    return styled(content.truncate(room, ellipsis=True, pad=True), (" ", ""), (right, style))
 
 
-_BARS = ("▎", "│", "┆")
+_LEAD = re.compile("▎|┆ ?|  │ ")
 """Signs in front of a row's text, which are not copied with it."""
 _TEXT_ROWS = 2_000
 """Most rows shown of one text."""
 
 
 def text_rows(
-    text: str, width: int, lead: str = "    ", style: str = "", origin: Origin | None = None
+    text: str,
+    width: int,
+    lead: str = "    ",
+    style: str = "",
+    origin: Origin | None = None,
+    *,
+    action: str = "",
+    hint: str = "",
 ) -> list[ViewRow]:
     """Return a wrapped text as rows, each behind `lead`; hidden characters are marked."""
-    room = max(width - len(lead), LEAST)
     rows: list[ViewRow] = []
     for paragraph in text.split("\n"):
-        drawn = sanitize(paragraph, "exact")
-        cuts = [0, *breaks(drawn, room, room), len(drawn)]
         rows += [
-            ViewRow(((lead, "muted"), (drawn[start:end], style)), origin)
-            for start, end in pairwise(cuts)
+            ViewRow(styled((lead, "muted"), part), origin, action, hint)
+            for part in wrapped(styled((paragraph, style)), width - len(lead))
         ]
         if len(rows) > _TEXT_ROWS:
-            more = ViewRow(((lead, ""), ("… and so on", "muted")), origin)
-            return [*rows[:_TEXT_ROWS], more]
+            return [*rows[:_TEXT_ROWS], *line((f"{lead}… and so on", "muted"), origin=origin)]
     return rows
 
 
-def text_part(text: str, width: int, lead: str = "    ", style: str = "") -> Part:
-    """Return the rows of a text as a part."""
-    return made_rows(text_rows(text, width, lead, style))
+def wrapped(content: Content, width: int) -> list[Content]:
+    """Return a text in lines of at most `width` cells; joined they are the text."""
+    room = max(width, LEAST)
+    cuts = breaks(content.plain, room, room)
+    return content.divide(cuts) if cuts else [content]
 
 
 def first_words(text: str, width: int) -> str:
     """Return how a text begins, on one line: at most twice `width` characters."""
-    return sanitize(" ".join(text[: width * 4].split())[: width * 2], "exact")
-
-
-_STYLES = ("muted", "strong", "heading", "warning", "error", "good", "link", "new", "gone")
+    return " ".join(text[: width * 4].split())[: width * 2]
 
 
 class RowsView(RowList):
     """Shows the rows that `build` returns for a width."""
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"rows--{kind}" for kind in OriginKind),
-        *(f"rows--{name}" for name in _STYLES),
-        "rows--new-part",
-        "rows--gone-part",
-        "rows--bar",
-        "rows--cursor",
-        "rows--hover",
-        "rows--focused",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--hover", "rows--focused"}
     BINDINGS: ClassVar[list[BindingType]] = [
         pane_key("g", "first", "↑↓", "Top"),
         pane_key("G", "last", "↑↓", "End"),
         pane_key("enter,space", "choose", "open", "Open", shown=True),
     ]
-    DEFAULT_CSS = (
-        f"RowsView {{ {origin_rules('rows')} }}"
-        + """
+    DEFAULT_CSS = """
     RowsView {
         height: 1fr;
         scrollbar-gutter: stable;
-        & > .rows--draft { text-style: bold; }
-        & > .rows--muted { color: $foreground 72%; }
-        & > .rows--strong { text-style: bold; }
-        & > .rows--heading { text-style: bold; color: $text-primary; }
-        & > .rows--warning { color: $text-warning; }
-        & > .rows--error { color: $text-error; }
-        & > .rows--good { color: $text-success; }
-        & > .rows--link { color: $text-accent; text-style: underline; }
-        & > .rows--new { background: $success 15%; }
-        & > .rows--gone { background: $error 15%; }
-        & > .rows--new-part { background: $success 40%; }
-        & > .rows--gone-part { background: $error 40%; }
-        & > .rows--bar { color: $foreground-disabled; }
         & > .rows--cursor { background: $surface; }
         & > .rows--hover { background: $foreground 5%; }
         & > .rows--focused { background: $panel; }
     }
     """
-    )
 
     plugin: ClassVar[str] = ""
     """The plugin that adds it; empty for the core's."""
@@ -255,22 +203,28 @@ class RowsView(RowList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("rows", id=id)
-        self.rows = ViewRows()
+        self.state = InspectorState()
+        """What is shown."""
+        self.rows: list[ViewRow | LaterRow] = []
         self._at_end = False
         """True if the cursor stays on the last row, whatever is added."""
         self._highlighted: ViewRow | None = None
         self._built_for = 0
         """The width for which the rows were built; 0 before that."""
+        self._origin_due: Origin | None = None
+        """The origin to go to once there are rows."""
         self._mouse = MouseSelection(
             self, self._unit_under, lambda rows: self.scroll_to(y=self.scroll_offset.y + rows)
         )
 
-    def build(self, width: int) -> ViewRows:
+    def build(self, width: int) -> Iterable[Part]:
         """Return the rows for a width in cells."""
         raise NotImplementedError
 
     def show_state(self, state: InspectorState) -> None:
         """Show the request of a state, or what else the view shows of it."""
+        self.state = state
+        self.rebuild()
 
     def choose(self, row: ViewRow) -> bool:
         """Do what a row offers, if the view can do so itself; else return False."""
@@ -278,8 +232,14 @@ class RowsView(RowList):
 
     def reveal(self, origin: Origin) -> bool:
         """Put the cursor on the row of an origin; return False if there is none."""
-        del origin
-        return False
+        if not self._built_for:
+            self._origin_due = origin
+            return False
+        number = next((n for n, row in enumerate(self.rows) if _is_of(row.origin, origin)), None)
+        if number is not None:
+            self._at_end = False
+            self.set_cursor(number)
+        return number is not None
 
     def point(self, origin: Origin | None) -> None:
         """Show the origin under the cursor of another pane; None if that pane was left."""
@@ -288,8 +248,11 @@ class RowsView(RowList):
 
     @property
     def origin_at_cursor(self) -> Origin | None:
-        """The origin of the row under the cursor."""
-        return row.origin if (row := self.row_here) is not None else None
+        """The origin of the row under the cursor, or of the nearest row above it that has one; None
+        while the cursor stays at the end.
+        """
+        above = (row.origin for row in reversed(self.rows[: self.cursor + 1]))
+        return None if self._at_end else next((each for each in above if each is not None), None)
 
     def show_place(self, origin: Origin | None) -> None:
         """Put the cursor where that of the view before was; None if that followed the end."""
@@ -298,7 +261,8 @@ class RowsView(RowList):
 
     async def action_open(self) -> None:
         """Go to where the row under the cursor came from."""
-        await reveal_origin(self, self.origin_at_cursor or GLUE)
+        row = self.row_here
+        await reveal_origin(self, row.origin if row is not None and row.origin else GLUE)
 
     def find(self, words: str) -> int:
         """Find words, none if they are empty; return the number of hits."""
@@ -308,6 +272,8 @@ class RowsView(RowList):
     def action_hit(self, step: int) -> None:
         """Go to another hit."""
 
+    # Rows
+
     @property
     def row_count(self) -> int:
         """Number of rows."""
@@ -316,81 +282,95 @@ class RowsView(RowList):
     @property
     def row_here(self) -> ViewRow | None:
         """The row under the cursor."""
-        return self.rows[self.cursor] if self.cursor < len(self.rows) else None
+        return self.row(self.cursor) if self.cursor < len(self.rows) else None
 
-    def forget(self) -> None:
-        """Drop all rows, because another conversation is shown next."""
-        self.rows, self.cursor, self._highlighted, self._built_for = ViewRows(), 0, None, 0
-        self.strips.clear()
+    def row(self, number: int) -> ViewRow:
+        """Return a row, made if it is the first time. Raises IndexError outside."""
+        row = self.rows[number]
+        if isinstance(row, LaterRow):
+            make = row.make
+            row = self.rows[number] = self._guarded(lambda: [make()])[0]
+        assert isinstance(row, ViewRow)
+        return row
 
-    def rebuild(self) -> None:
-        """Build the rows again; the cursor keeps its row number, or stays at the end."""
-        width = self._built_for = self.scrollable_content_region.width
-        if width <= 0:  # not displayed; `resized` follows when it is
-            return
-        selected = self._mouse.text
-        self.rows = self._built(width) if self.plugin else self.build(width)
-        if self._mouse.text != selected:
-            self._mouse.clear()
-        self.update_extent()
-        last = max(len(self.rows) - 1, 0)
-        self.cursor = last if self._at_end else min(self.cursor, last)
-        self._scroll_to_end()
-        self.refresh_changed()
-        self._post_highlighted()
-
-    def _built(self, width: int) -> ViewRows:
-        """Return the rows of a plugin's view, or the sentence of its exception."""
+    def _guarded(self, make: Callable[[], list[ViewRow | LaterRow]]) -> list[ViewRow | LaterRow]:
+        """Return rows; if a plugin's view raises, the sentence of its exception."""
+        if not self.plugin:
+            return make()
         try:
             with guard(self.plugin, self.part):
-                rows = self.build(width)
-                if not isinstance(rows, ViewRows):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
-                    raise TypeError("build returns no ViewRows")
-                return rows.guarded(self)
+                rows = make()
+                for row in rows:
+                    if not isinstance(row, ViewRow | LaterRow):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
+                        raise TypeError(f"{type(row).__name__} is no row")
+                return rows
         except TuiChatError as error:
             if isinstance(error, PluginFailed):
                 report(error.fault)
-            return ViewRows((text_part(str(error), width, " ", "error"),))
+            return [*text_rows(str(error), self._built_for, " ", "error")]
 
     def show_fault(self, sentence: str) -> None:
         """Show a sentence in place of the rows."""
         width = max(self.scrollable_content_region.width, 40)
-        self.rows, self.cursor = ViewRows((text_part(sentence, width, " ", "error"),)), 0
+        self.rows = list[ViewRow | LaterRow](text_rows(sentence, width, " ", "error"))
+        self.cursor = 0
         self.update_extent()
         self.refresh_changed()
 
-    def _scroll_to_end(self) -> None:
+    def forget(self) -> None:
+        """Drop all rows, because another conversation is shown next."""
+        self.state, self.rows, self.cursor = InspectorState(), [], 0
+        self._highlighted, self._built_for, self._origin_due = None, 0, None
+
+    def rebuild(self) -> None:
+        """Build the rows again; the cursor stays on its origin, its number or the end."""
+        width = self._built_for = self.scrollable_content_region.width
+        if width <= 0:  # not displayed; `resized` follows when it is
+            return
+        selected = self._mouse.text
+        origin = self.rows[self.cursor].origin if self.cursor < len(self.rows) else None
+        self.rows = self._guarded(lambda: [*chain.from_iterable(self.build(width))])
+        if self._mouse.text != selected:
+            self._mouse.clear()
+        self.update_extent()
+        last = max(len(self.rows) - 1, 0)
+        self.cursor = last if self._at_end else self._nearest(origin, min(self.cursor, last))
         if self._at_end:
             self.scroll_to(y=max(len(self.rows) - self.size.height, 0))
+        self.refresh_changed()
+        self._post_highlighted()
+        wanted, self._origin_due = self._origin_due, None
+        if wanted is not None:
+            self.reveal(wanted)
+
+    def _nearest(self, origin: Origin | None, number: int) -> int:
+        """Return the number of the row of an origin that is nearest to a number, else that."""
+        if origin is None or (self.rows and _is_of(self.rows[number].origin, origin)):
+            return number
+        same = (n for n, row in enumerate(self.rows) if _is_of(row.origin, origin))
+        return min(same, key=lambda other: abs(other - number), default=number)
 
     def resized(self) -> None:
         if self.scrollable_content_region.width != self._built_for:
             self.rebuild()
-        else:
-            self._scroll_to_end()
+        elif self._at_end:
+            self.scroll_to(y=max(len(self.rows) - self.size.height, 0))
 
     def draw_line(self, line: int, width: int) -> Strip:
-        row = self.rows[line] if line < len(self.rows) else None
-        pieces = () if row is None else row.pieces
-        emphasis = "" if row is None else self.emphasis(line)
-        if emphasis == "cursor" and self.has_focus:
-            emphasis = "focused"
-        width = self.size.width
-        # By the pieces: the row itself would keep its message alive.
-        strip = self.strips((pieces, emphasis, width), lambda: self._paint(pieces, emphasis, width))
+        names: tuple[str, ...] = ()
+        content = Content()
+        if line < len(self.rows):
+            content = self.row(line).content
+            emphasis = self.emphasis(line)
+            is_focused = emphasis == "cursor" and self.has_focus
+            names = (f"rows--{'focused' if is_focused else emphasis}",) if emphasis else ()
+        ground, parse_style = self.get_visual_style(*names), app_of(self).stylesheet.parse_style
+        content = content.truncate(self.size.width, ellipsis=True, pad=True)
+        styles = content.render(ground, end="", parse_style=parse_style)
+        strip = Strip([Segment(text, style.rich_style) for text, style in styles])
         return self._mouse.highlight(strip, line, 0)
 
-    def _paint(self, pieces: Sequence[Piece], emphasis: str, width: int) -> Strip:
-        segments: list[Segment] = []
-        used = 0
-        for text, names in pieces:
-            cells = cell_len(text)
-            if used + cells > width:
-                text, cells = set_cell_size(text, width - used), width - used
-            segments.append(Segment(text, self.palette(*names.split(), emphasis)))
-            used += cells
-        segments.append(Segment(" " * (width - used), self.palette(emphasis)))
-        return Strip(segments, width)
+    # Cursor, keys and mouse
 
     def _post_highlighted(self) -> None:
         row = self.row_here
@@ -424,10 +404,8 @@ class RowsView(RowList):
     def row_clicked(self, row: int, event: events.Click) -> None:
         """Put the cursor on a row; do what it offers, on a double click if that is elsewhere."""
         self.set_cursor(row)
-        if self.rows[row].action or event.chain == 2:
+        if self.row(row).action or event.chain == 2:
             self.action_choose()
-
-    # Selecting with the mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._mouse.press(event)
@@ -447,7 +425,7 @@ class RowsView(RowList):
         number = min(max(self.scroll_offset.y + offset.y, 0), len(self.rows) - 1)
         if number < 0:
             return None
-        row = self.rows[number]
+        row = self.row(number)
         if unit != "character" and (row.action or row.origin):
             return None  # a double click goes there
         first, last = 0, len(row.text)
@@ -462,13 +440,16 @@ class RowsView(RowList):
         for number in range(first, min(last + 1, len(self.rows))):
             if (span := selection.get_span(number)) is not None:
                 start, end = span
-                row = self.rows[number]
-                bar, text = row.pieces[0][0] if row.pieces else "", row.text
-                if bar.strip() in _BARS:
-                    start = max(start, len(bar))
+                text = self.row(number).text
+                lead = _LEAD.match(text)
+                start = max(start, lead.end() if lead is not None else 0)
                 lines.append(text[start : len(text) if end == -1 else end].rstrip())
         return "\n".join(lines), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
         self.refresh_changed()
+
+
+def _is_of(origin: Origin | None, wanted: Origin) -> bool:
+    return origin is not None and origin.id == wanted.id and origin.kind is wanted.kind

@@ -10,7 +10,6 @@ from tui_chat.context.turn_sources import split_turns
 from tui_chat.models.envelope import Dropped
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.context import ContextCounts
 
 
 def is_left_out(composed: Composed, origin: Origin) -> bool:
@@ -45,9 +44,7 @@ def filling_of(composed: Composed, origin: Origin) -> Origin:
 def why_unsent(composed: Composed, origin: Origin) -> str:
     """Return a sentence about an origin of which nothing is in the request."""
     if origin.kind is OriginKind.PRESET:
-        counts = ContextCounts()
-        counts.update(composed.envelope.turns)
-        for message, why in unsent_messages(composed, counts.ids, counts.anchors):
+        for message, why in unsent_messages(composed):
             if message.id == origin.id:
                 return f"It is not in this request: {why}."
     if _is_muted(composed, origin):

@@ -42,7 +42,7 @@ _FOLDER = "tui_chat.ui.inspector"
 VIEWS = (
     View(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.context:ContextView"),
     View(PAYLOAD, "p", "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
-    View(REQUEST, "r", "Request", "Req", f"{_FOLDER}.http:RequestView"),
+    View(REQUEST, "r", "Request", "Req", f"{_FOLDER}.http:HttpView"),
     View(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.diff:DiffView"),
     View(REPLY, "e", "Reply", "Re", f"{_FOLDER}.reply:ReplyView"),
     View(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.budget:BudgetView"),
@@ -115,6 +115,14 @@ class InspectorState:
 async def reveal_origin(widget: Widget, origin: Origin) -> None:
     """Go to where a piece of the request came from, in whichever area has it."""
     await app_of(widget).run_action(("panes", "reveal_origin", (origin,)))
+
+
+def copy_curl(widget: Widget, composed: Composed | None) -> None:
+    """Copy a shell command that sends a request's bytes; the key is a variable."""
+    from tui_chat.analysis.http_text import as_curl
+
+    if composed is not None:
+        copy_text(widget, as_curl(composed), "the request as curl")
 
 
 def copy_text(widget: Widget, text: str, what: str) -> None:

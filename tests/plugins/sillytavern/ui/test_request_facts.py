@@ -21,7 +21,6 @@ from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.ui.areas.presets.request_facts import costs, facts_of
-from tui_chat.ui.inspector.context import ContextCounts
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
 CARD = Character(
@@ -109,24 +108,21 @@ def test_a_stored_question_among_merged_messages_is_the_draft(policies: Policies
 
 @each_row("policies", MERGING)
 def test_what_is_sent_is_not_among_what_is_not_sent(policies: Policies) -> None:
-    composed, counts = request(policies), ContextCounts()
-    counts.update(composed.envelope.turns)
-    reasons = {m.id: why for m, why in unsent_messages(composed, counts.ids, counts.anchors)}
+    composed = request(policies)
+    reasons = {m.id: why for m, why in unsent_messages(composed)}
     assert reasons == {
         "scene": "“scenario” has no value",
         "style": "sets style, pov",
         "later": "only on continue",
     }
     kind = request(policies, chat=ChatSettings(kind="continue"), draft="")
-    counts.update(kind.envelope.turns)
-    assert "later" not in {m.id for m, _ in unsent_messages(kind, counts.ids, counts.anchors)}
+    assert "later" not in {m.id for m, _ in unsent_messages(kind)}
 
 
 def test_a_card_prompt_without_the_original_takes_its_place() -> None:
     role = Role("v", "Vesna", character=Character(system_prompt="You are Vesna."))
-    composed, counts = request(Policies(depths="joined"), role=role), ContextCounts()
-    counts.update(composed.envelope.turns)
-    reasons = {m.id: why for m, why in unsent_messages(composed, counts.ids, counts.anchors)}
+    composed = request(Policies(depths="joined"), role=role)
+    reasons = {m.id: why for m, why in unsent_messages(composed)}
     assert reasons["main"] == "the system prompt of “Vesna” replaces it"
     facts = facts_of(composed)
     assert facts.fillings.words_for(MESSAGES[0], 7) == "the system prompt of “Vesna”, 7 tokens"

@@ -10,7 +10,7 @@ from textual.widgets import Button
 from tui_chat.cli.captured import RecordingReader
 from tui_chat.context.macros.expansion import Declaration
 from tui_chat.interop.formats import LinesFormat
-from tui_chat.ui.inspector.rows_view import RowsView, ViewRows, text_part
+from tui_chat.ui.inspector.rows_view import LaterRow, RowsView, text_rows
 
 NOTHING = 3
 
@@ -148,7 +148,7 @@ def open_sources(context):
 
 class PlainView(RowsView):
     def build(self, width):
-        return ViewRows((text_part("a plain view", width),))
+        return [text_rows("a plain view", width)]
 
 
 class InitView(PlainView):
@@ -168,7 +168,7 @@ class BuildsView(RowsView):
 
 class RowsView(RowsView):  # the name that the manifest makes
     def build(self, width):
-        return ViewRows(((2, fail),))
+        return [[LaterRow(fail), LaterRow(fail)]]
 
 
 class HandlesView(PlainView):
@@ -189,7 +189,7 @@ class ActsView(PlainView):
 
 class StaysView(PlainView):
     def build(self, width):
-        return ViewRows((text_part("this one stays", width),))
+        return [text_rows("this one stays", width)]
 
 
 class CssView(PlainView):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from asyncio import sleep
 from collections.abc import Iterator, Sequence
+from functools import partial
 from time import monotonic
 from typing import ClassVar
 
@@ -26,15 +27,16 @@ from tui_chat.ui.actions import plugin_action
 from tui_chat.ui.inspector.row_wrapping import counted, cut
 from tui_chat.ui.inspector.rows_view import (
     BLANK,
+    LaterRow,
     Part,
     Piece,
     RowsView,
     ViewRow,
-    ViewRows,
     first_words,
     line,
     spread,
-    text_part,
+    styled,
+    text_rows,
 )
 from tui_chat.ui.inspector.views import InspectorState, reveal_origin
 from tui_chat.ui.widgets.pane_key import pane_key
@@ -211,23 +213,22 @@ class LoreView(RowsView):
             first = next((row for row, each in enumerate(self._shown) if each is not None), 0)
             self.set_cursor(first)
 
-    def build(self, width: int) -> ViewRows:
+    def build(self, width: int) -> Iterator[Part]:
         """Lay the entries out by what became of them in the chosen turn."""
         self._shown = []
         table = self.table
         if table is None or not table.entries:
-            return ViewRows(self._without_entries(width))
-        parts: list[Part] = []
+            yield from self._without_entries(width)
+            return
         for entries, part in self._parts(table, width):
-            parts.append(part)
-            self._shown += entries or [None] * part[0]
-        return ViewRows(parts)
+            yield part
+            self._shown += entries or [None] * len(part)
 
     def _without_entries(self, width: int) -> Iterator[Part]:
         if self.table is not None:
-            yield text_part("The lorebooks have no entries.", width, "", "muted")
+            yield text_rows("The lorebooks have no entries.", width, "", "muted")
         elif self._inputs is not None and self._inputs.lorebooks:
-            yield text_part("Searching the lorebooks …", width, "", "muted")
+            yield text_rows("Searching the lorebooks …", width, "", "muted")
         else:
             words = cut("No lorebook is searched for this request.", width)
             yield line((words, "muted"), action=CHOOSE_BOOKS)
@@ -252,9 +253,9 @@ class LoreView(RowsView):
                 yield [], BLANK
                 title = ((f"{name}", "heading"),)
                 used = _budget_words(table, turn) if state is EntryState.ACTIVE else ""
-                yield [], line(*spread(width, title, f"{used}{len(entries):,}"))
+                yield [], line(spread(width, title, f"{used}{len(entries):,}"))
                 make = _EntryRows(table, turn, entries, self._first, columns, width)
-                yield list(entries), (len(entries), make)
+                yield list(entries), [LaterRow(partial(make, n)) for n in range(len(entries))]
         if self._words and not any(entry is not None for entry in self._shown):
             yield [], line((f"No entry has “{cut(self._words, 40)}”.", "muted"))
 
@@ -356,7 +357,7 @@ def _heading(table: LoreTable, turn: int, width: int) -> Part:
     words = first_words(question.content, width) if question is not None else ""
     pieces: list[Piece] = [(name, "strong"), (f"  {words}" if words else "", "muted")]
     right = f"{column.number:,} of {counted(table.turns, 'request')} · ← →"
-    return line(*spread(width, pieces, right))
+    return line(spread(width, pieces, right))
 
 
 class _EntryRows:
@@ -396,12 +397,11 @@ class _EntryRows:
             hint += f" Place: {outcome.place}; {tokens}."
         room = self._width - columns.strip - len(self._turns) - 1
         if facts and room >= _FACTS_ROOM:
-            pieces = list(spread(self._width, pieces, facts))
-        elif tokens and room >= _TOKENS_ROOM:
-            pieces = list(spread(self._width, pieces, tokens))
+            right = facts
         else:
-            pieces[-1] = (cut(pieces[-1][0], room), "muted")
-        return ViewRow(tuple(pieces), table.origin(entry), SHOW_MESSAGE, hint)
+            right = tokens if room >= _TOKENS_ROOM else ""
+        content = spread(self._width, pieces, right) if right else styled(*pieces)
+        return ViewRow(content, table.origin(entry), SHOW_MESSAGE, hint)
 
 
 def _short(sentence: str) -> str:
