@@ -45,7 +45,8 @@ def thinking(text: str, thought: str, **more: object) -> Message:
 
 def spoken(screen: Screen) -> list[str]:
     """The rows of the conversation, without the bars at their left and the scroll bar."""
-    return [screen.lines[y][2:76].rstrip() for y in SPOKEN]
+    lines = screen.lines
+    return [lines[y][2:76].rstrip() for y in SPOKEN]
 
 
 @asynccontextmanager

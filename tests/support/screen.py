@@ -91,17 +91,24 @@ class Screen:
 
     async def until(self, true: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
         """Wait until a condition holds; fail with the screen if it does not in time."""
+        pause = 0.01  # seconds; drawing the screen to read it takes some milliseconds
         try:
             async with asyncio.timeout(seconds):
-                while not true():  # noqa: ASYNC110 (what the screen shows raises no event)
-                    await asyncio.sleep(0.01)
+                while not true():
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 1.5, 0.06)
         except TimeoutError:
             raise AssertionError(f"{what}; the screen is:\n{self.text}") from None
 
     async def sees(self, *words: str, seconds: float = 20.0) -> None:
         """Wait until the screen has all these words; fail with the screen if it does not."""
+
+        def are_shown() -> bool:
+            text = self.text
+            return all(each in text for each in words)
+
         await self.until(
-            lambda: all(each in self.text for each in words),
+            are_shown,
             f"The screen never had all of {words!r}",
             seconds,
         )
