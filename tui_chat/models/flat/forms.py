@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 from tui_chat.models.blocks import (
@@ -41,6 +42,13 @@ class FlatForms:
         keys.update({key: value for key, value in more.items() if value not in ("", None)})
         return Extras(self.protocol, form, keys)
 
+    def marked(self, extras: Extras, piece: LayoutPiece) -> Extras:
+        """Return extras with the cache mark of their piece, as it was written."""
+        if not piece.cache:
+            return extras
+        key = "prompt_cache_breakpoint" if '"mode"' in piece.cache else "cache_control"
+        return replace(extras, keys={key: json.loads(piece.cache), **extras.keys})
+
     def has_frame(self, piece: LayoutPiece, wire: WireForm | None) -> bool:
         """Return True if a text is an object even where it is alone."""
         is_listed = wire is not None and wire.shape == "parts"
@@ -49,6 +57,10 @@ class FlatForms:
     def text(self, piece: LayoutPiece, wire: WireForm | None) -> Extras | None:
         """Return the extras of a text; None if it is bare."""
         return self.extras(piece) if self.has_frame(piece, wire) else None
+
+    def said(self, piece: LayoutPiece, wire: WireForm | None) -> Extras | None:
+        """Return the extras of a text of the model; None if it is bare."""
+        return self.text(piece, wire)
 
     def refusal(self, piece: LayoutPiece) -> Extras | None:
         """Return the extras of a refusal that is a piece of the content."""

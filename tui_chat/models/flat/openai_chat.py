@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -122,11 +121,7 @@ class ChatForms(FlatForms):
 
     def _marked(self, piece: LayoutPiece, form: str = "") -> Extras:
         """Return the extras of a piece with its cache mark."""
-        extras = self._signed(piece, form)
-        if not piece.cache:
-            return extras
-        key = "prompt_cache_breakpoint" if '"mode"' in piece.cache else "cache_control"
-        return replace(extras, keys={key: json.loads(piece.cache), **extras.keys})
+        return self.marked(self._signed(piece, form), piece)
 
 
 def _is_listed_call(block: Block) -> bool:

@@ -115,7 +115,7 @@ class _Reader:
         forms, wire, cache = self._forms, self._wire, cache_of(piece.cache)
         match content:
             case Text():
-                extras = forms.text(piece, wire) if forms is not None else None
+                extras = self._of_text(piece)
                 self._spans[len(self._blocks)] = content
                 self._blocks.append(TextBlock(content.plain, cache=cache, extras=extras))
             case FlatReasoning():
@@ -129,6 +129,13 @@ class _Reader:
                 self._blocks.append(_media(content, piece, extras))
             case _:
                 self._add_piece(piece)
+
+    def _of_text(self, piece: LayoutPiece) -> Extras | None:
+        forms = self._forms
+        if forms is None:
+            return None
+        read = forms.said if self._turn.role == "assistant" else forms.text
+        return read(piece, self._wire)
 
     def _add_piece(self, piece: LayoutPiece) -> None:
         """Add a block that has its content in the piece."""

@@ -19,10 +19,10 @@ from functools import partial
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import CacheMark, Level, Note, Turn
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, tree_of
+from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.encoding import constant, field_origin
+from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.tool_pairing import variant
 
 MAX_MARKS = 4
@@ -201,23 +201,6 @@ def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
     return tuple(result)
 
 
-def with_breakpoint(message: Obj, text_type: str, origin: Origin) -> Obj:
-    """Return an OpenAI message with a cache breakpoint on its last part, if need be of a type."""
-    value = tree_of({"mode": "explicit"}, field_origin(origin, "cache mark"))
-    items: list[tuple[str, Tree]] = []
-    for key, content in message.items:
-        if key == "content" and isinstance(content, Str):
-            part: Tree = Obj((("type", constant(text_type)), ("text", content)), message.origin)
-            content = Arr((part,), message.origin)
-        if key == "content" and isinstance(content, Arr) and content.items:
-            last = content.items[-1]
-            if isinstance(last, Obj) and last.get(BREAKPOINT) is None:
-                last = Obj((*last.items, (BREAKPOINT, value)), last.origin)
-            content = Arr((*content.items[:-1], last), content.origin)
-        items.append((key, content))
-    return Obj(tuple(items), message.origin)
-
-
 def mark_origin(turn: Turn) -> Origin:
     """Return the origin of a turn's mark."""
     return turn.cache_mark.origin if turn.cache_mark is not None else turn.origin
@@ -234,11 +217,6 @@ BREAKPOINT = "prompt_cache_breakpoint"
 def is_breakpoint(mark: str) -> bool:
     """Return True if a piece's mark is OpenAI's."""
     return '"mode"' in mark
-
-
-def mark_key(mark: str) -> str:
-    """Return the key of a piece's mark in its own protocol."""
-    return BREAKPOINT if is_breakpoint(mark) else "cache_control"
 
 
 def anthropic_mark(mark: str) -> str:

@@ -168,12 +168,11 @@ def _facts(turn: BlockTurn) -> Iterator[_Fact]:
 
 
 def _block_facts(index: int, block: Block) -> Iterator[_Fact]:
-    source = block.extras.protocol if block.extras is not None else None
     match block:
         case TextBlock() if block.text:
             yield "refusal" if block.is_refusal else "text", block.text, index, None
         case ReasoningBlock() if block.text or (block.extras and block.extras.keys):
-            yield "reasoning", block.text, index, source
+            yield "reasoning", block.text, index, _thinker(block)
         case CallBlock():
             yield "call", block.name, index, None
         case ResultBlock() if block.failed:
@@ -185,6 +184,14 @@ def _block_facts(index: int, block: Block) -> Iterator[_Fact]:
                 yield "document name" if block.text else "file name", block.name, index, None
         case _:
             pass
+
+
+def _thinker(block: ReasoningBlock) -> Protocol | None:
+    """Return the protocol that reasoning came from: litellm's list in Chat has Anthropic's."""
+    if block.extras is None:
+        return None
+    is_listed = block.extras.form in ("thinking", "redacted_thinking")
+    return Protocol.ANTHROPIC if is_listed else block.extras.protocol
 
 
 # --- the comparison ----------------------------------------------------------------------

@@ -17,13 +17,24 @@ from dataclasses import replace
 from functools import partial
 
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import Block, Cache, Extras, MediaBlock, ReasoningBlock, TextBlock
+from tui_chat.models.blocks import (
+    Block,
+    Cache,
+    Extras,
+    JsonObject,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+)
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.models.text import Origin
+from tui_chat.models.text import Origin, Text
 from tui_chat.protocols.common.cache_marks import BREAKPOINT, MAX_MARKS
 from tui_chat.protocols.common.call_pairing import variant
+from tui_chat.protocols.common.encoding import field_origin
+from tui_chat.protocols.common.reading import items_of
+from tui_chat.protocols.common.trees import Word, dictionary, labelled
 
 _Lifetimes = tuple[CacheLifetime | None, ...]
 """The lifetimes of a turn's marks in order, its own being the last; None for one that is not
@@ -197,6 +208,21 @@ def _mark_notes(
     if any(new not in (None, old) for old, new in zip(lifetimes, sent, strict=True)):
         sentence = "A cache mark of an hour cannot follow one of five minutes; it is shortened."
         yield Note(Level.INFO, "cache-mark-shortened", sentence, origin)
+
+
+def with_breakpoint(message: JsonObject, turn: BlockTurn, text_type: str) -> JsonObject:
+    """Return a turn's message in a protocol of OpenAI with a cache breakpoint on its last part. A
+    text becomes a part of the type `text_type`.
+    """
+    content = message.get("content")
+    if isinstance(content, str | Text):
+        content = [{"type": Word(text_type), "text": content}]
+    parts = items_of(content)
+    last = dictionary(parts[-1]) if parts else {}
+    if not last or BREAKPOINT in last:
+        return {**message, "content": parts} if parts else message
+    mark = labelled({"mode": "explicit"}, origin=field_origin(mark_origin(turn), "cache mark"))
+    return {**message, "content": [*parts[:-1], {**last, BREAKPOINT: mark}]}
 
 
 def mark_origin(turn: BlockTurn) -> Origin:

@@ -23,7 +23,6 @@ from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
     merge_extras,
-    setting_value,
     tool_origin,
 )
 from tui_chat.protocols.common.reply_events import ReplyEvents
@@ -96,12 +95,6 @@ def _chat_cache_options(options: dict[str, Any], request: RequestEncoder) -> dic
         sentence += "OpenAI Chat."
         request.notes.append(Note(Level.INFO, "setting-changed", sentence, origin))
     return kept
-
-
-def user_items(request: RequestEncoder) -> Items:
-    """Return whom a request of another vendor's protocol, or of ours, is made for."""
-    user = fitted_user(request)
-    return [("safety_identifier", setting_value(user))] if user is not None else []
 
 
 def fitted_user(request: RequestEncoder) -> Sourced[str] | None:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -379,17 +379,6 @@ class RequestEncoder:
         """Return `tools`. An empty list is sent if ours or a captured request has one."""
         is_listed = self.envelope.tools is not None and not self.is_converted
         return [("tools", Arr(tuple(tools)))] if tools or is_listed else []
-
-    def choice_items(
-        self, functions: Sequence[ToolDefinition], write: Callable[[ToolChoice], Any]
-    ) -> Items:
-        """Return `tool_choice` as `write` writes it, unless the namespace has it."""
-        if self.has_own_choice:
-            return []
-        choice = self.tool_choice(functions)
-        if choice is None:
-            return []
-        return [("tool_choice", tree_of(write(choice.value), choice.origin))]
 
     @property
     def has_own_choice(self) -> bool:

@@ -33,13 +33,9 @@ from tui_chat.models.blocks import (
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
-from tui_chat.models.text import Text
-from tui_chat.protocols.common.cache_marks import BREAKPOINT
-from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.losses import is_bare, loss_notes, turn_losses
-from tui_chat.protocols.common.mark_limits import has_marks, mark_origin
-from tui_chat.protocols.common.reading import items_of
-from tui_chat.protocols.common.trees import Word, dictionary, labelled, object_of, plain
+from tui_chat.protocols.common.mark_limits import has_marks, with_breakpoint
+from tui_chat.protocols.common.trees import object_of, plain
 from tui_chat.protocols.common.turn_fit import portable, without
 from tui_chat.protocols.openai_chat.messages import (
     CHAT,
@@ -81,8 +77,11 @@ def sent_message(turn: BlockTurn, to: Target) -> SentMessage:
     names: dict[str, None] = {}
     kept = documented(written[0], names)
     trees = [object_of(each, turn.origin) for each in written[1:]]
-    message = _marked(turn, kept if to.strict else written[0], to)
-    return SentMessage(message, trees[0] if trees else None, tuple(notes), tuple(names))
+    message = kept if to.strict else written[0]
+    if to.marks and has_marks(turn):
+        message = with_breakpoint(message, turn, "text")
+    tree = object_of(message, turn.origin)
+    return SentMessage(tree, trees[0] if trees else None, tuple(notes), tuple(names))
 
 
 # --- fitting -----------------------------------------------------------------------------
@@ -173,21 +172,3 @@ def _reasoning_reason(turn: BlockTurn) -> str:
     if all(can_be_sent_back(block) for block in blocks):
         return "reasoning without calls"
     return "reasoning unsigned"
-
-
-# --- cache marks -------------------------------------------------------------------------
-
-
-def _marked(turn: BlockTurn, written: JsonObject, to: Target) -> Obj:
-    """Return the tree of a message, with a cache breakpoint on its last part if it has marks."""
-    content = written.get("content")
-    if not (to.marks and has_marks(turn)):
-        return object_of(written, turn.origin)
-    if isinstance(content, str | Text):
-        content = [{"type": Word("text"), "text": content}]
-    parts = items_of(content)
-    if parts and BREAKPOINT not in (last := dictionary(parts[-1])) and last:
-        origin = field_origin(mark_origin(turn), "cache mark")
-        mark = labelled({"mode": "explicit"}, origin=origin)
-        parts = [*parts[:-1], {**last, BREAKPOINT: mark}]
-    return object_of({**written, "content": parts} if parts else written, turn.origin)

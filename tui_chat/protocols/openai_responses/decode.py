@@ -7,7 +7,8 @@
    another part of the message of the piece before. Its extras are the message's, which hold the
    part's extras under `content`.
 4. A reasoning item is one block for each part of its summary and its content; the blocks share
-   the item's id, and the first one, whose piece is called `item`, has its encrypted content.
+   the item's id, and the first one, whose piece is called `item`, has its encrypted content. The
+   pieces of the others are called `more`.
 5. An item that has no unified form is kept whole, in the model's turn. One of an unknown type that
    names a role, or that no turn of the model is open for, is a turn of its own.
 6. An item that announces tools (`additional_tools`) is one of the request's tools, not a turn.
@@ -26,7 +27,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.json_text import as_object, to_json, type_name
 from tui_chat.models.media import split_data_url
-from tui_chat.models.message import MessageRole, Part, ToolCall
+from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.semantics import NativeTool, ReasoningBlock, SessionSemantics
 from tui_chat.protocols.common.decoding import (
     TurnBuilder,
@@ -40,29 +41,13 @@ from tui_chat.protocols.common.decoding import (
 )
 from tui_chat.protocols.common.openai import FLAT
 from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
-from tui_chat.protocols.common.settings import read_scalars
-from tui_chat.protocols.openai_responses.settings import SCALARS, ResponsesSettings, read_hosted
+from tui_chat.protocols.common.settings import BOOLEAN, INTEGER, NUMBER, Scalar, read_scalars
+from tui_chat.protocols.openai_responses.messages import OF_THE_MODEL, ROLES
+from tui_chat.protocols.openai_responses.settings import ResponsesSettings, read_hosted
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
-_ROLES: dict[str, MessageRole] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "assistant": "assistant",
-}
-_OF_THE_MODEL = frozenset(
-    (
-        *("reasoning", "function_call", "custom_tool_call", "web_search_call", "mcp_call"),
-        *("file_search_call", "code_interpreter_call", "image_generation_call", "computer_call"),
-        *("mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "item_reference"),
-        *("local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"),
-        *("apply_patch_call", "apply_patch_call_output", "computer_call_output", "compaction"),
-        *("tool_search_call", "tool_search_output"),
-    )
-)
-"""Types of items in the model's turn: its own, and answers to calls of the provider's tools."""
 _KNOWN = frozenset(("message", "input_image", "input_file", "output_text", "refusal")) | (
-    _OF_THE_MODEL
+    OF_THE_MODEL
 )
 _CONTINUES = ("previous_response_id", "conversation", "prompt")
 
@@ -115,7 +100,7 @@ def _announced_tools(items: list[Any]) -> Iterator[NativeTool]:
         if isinstance(item, dict) and "tools" in item:
             fields = cast("dict[str, Any]", item)
             kind = str(fields.get("type") or "message")
-            if kind not in (*_OF_THE_MODEL, "message") and isinstance(fields["tools"], list):
+            if kind not in (*OF_THE_MODEL, "message") and isinstance(fields["tools"], list):
                 yield NativeTool(_RESPONSES, index, kind, to_json(fields), item=index)
 
 
@@ -177,14 +162,14 @@ def _is_output(item: Fields) -> bool:
 def _stands_alone(item: Fields, *, is_open: bool) -> bool:
     """Return True for an unknown item that is its own turn. `is_open`: in the model's turn."""
     kind, role = item.remaining.get("type"), item.remaining.get("role")
-    if (isinstance(kind, str) and kind in _OF_THE_MODEL) or _is_output(item):
+    if (isinstance(kind, str) and kind in OF_THE_MODEL) or _is_output(item):
         return False
-    return (isinstance(role, str) and role in _ROLES) or not is_open
+    return (isinstance(role, str) and role in ROLES) or not is_open
 
 
 def _unknown_item(item: Fields, number: int) -> Turn:
     word = item.remaining.get("role")
-    role = _ROLES.get(word, "system") if isinstance(word, str) else "system"
+    role = ROLES.get(word, "system") if isinstance(word, str) else "system"
     builder = TurnBuilder(_RESPONSES, role, number)
     builder.slot = "item"
     builder.add_other(str(item.remaining.get("type") or "item"), item.remaining)
@@ -192,7 +177,7 @@ def _unknown_item(item: Fields, number: int) -> Turn:
 
 
 def _message(item: Fields, number: int) -> Turn:
-    word, role = take_role(item, _ROLES)
+    word, role = take_role(item, ROLES)
     builder = TurnBuilder(_RESPONSES, role, number)
     builder.role_word = "developer" if word == "developer" else ""
     builder.read_content(item, "content", _part)
@@ -212,6 +197,14 @@ def _output(item: Fields, number: int) -> Turn:
     return builder.build()
 
 
+_SCALARS = (
+    Scalar("temperature", "temperature", NUMBER),
+    Scalar("top_p", "top_p", NUMBER),
+    Scalar("max_tokens", "max_output_tokens", INTEGER),
+    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
+)
+
+
 def _parameters(request: Fields) -> Parameters:
     text, form = request.take_fields("text"), None
     if text is not None:
@@ -228,7 +221,7 @@ def _parameters(request: Fields) -> Parameters:
         tool_choice=sourced("tool_choice", choice),
         response_format=sourced("text.format", form),
         effort=sourced("reasoning.effort", effort or None),
-        **read_scalars(request, SCALARS),
+        **read_scalars(request, _SCALARS),
     )
 
 
@@ -253,7 +246,7 @@ def read_model_item(item: Fields, builder: TurnBuilder) -> None:
     elif kind == "reasoning" and (blocks := _reasoning(item)):
         rest = item.remaining_json()
         for index, block in enumerate(blocks):
-            marks = {} if index else {"name": "item", "extras": rest}
+            marks = {"name": "more"} if index else {"name": "item", "extras": rest}
             builder.add_reasoning(block, **marks)
     else:
         builder.add_other(str(kind or "item"), item.remaining)

@@ -12,48 +12,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import cast
 
+from tui_chat.models.block_turn import BlockTurn
+from tui_chat.models.blocks import JsonObject, OpaqueBlock, form_of
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition, Turn
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
+from tui_chat.models.flat.turns import blocks_of
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.cache_marks import (
-    has_marks,
-    mark_origin,
-    with_breakpoint,
-    without_mark_notes,
-)
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
-    Items,
     captured_origin,
-    constant,
     default_origin,
     merge_extras,
-    native_form,
-    setting_value,
     tool_origin,
 )
 from tui_chat.protocols.common.loss_notes import default_note, with_key
-from tui_chat.protocols.common.openai import FLAT, SHARED, shared_items, user_items
+from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items
 from tui_chat.protocols.common.reasoning_effort import openai_effort
-from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
-from tui_chat.protocols.common.schemas import json_schema, openai_format
+from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
+from tui_chat.protocols.common.schemas import openai_format
+from tui_chat.protocols.common.setting_rows import write_settings
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, tool_tree
+from tui_chat.protocols.common.trees import object_of
+from tui_chat.protocols.common.turn_fit import merged_text
+from tui_chat.protocols.openai_responses.messages import INSTRUCTIONS
+from tui_chat.protocols.openai_responses.sent_items import Target, sent_items
 from tui_chat.protocols.openai_responses.settings import (
-    LOGPROBS,
-    SCALARS,
+    AFTER_STREAM,
+    BEFORE_STREAM,
     SEARCH_OPTIONS,
+    TABLE,
     ResponsesSettings,
+    write_function,
     write_hosted,
 )
-from tui_chat.protocols.openai_responses.turn_content import TurnContent, turn_encoder
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
@@ -71,15 +71,18 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     request = RequestEncoder(envelope, endpoint)
     request.notes += kept_notes
     rules, facts = _rules(request), request.facts
-    breakpoints = not request.captured and facts.cache_breakpoints is True
-    turns = request.paired_turns(rules, SHARED, limits_marks=breakpoints)
-    encode_turn = turn_encoder(bool(facts.developer_role), request.captured)
-    body = request.model_items()
-    body += _messages(
-        request, turns, encode_turn, sends_marks=breakpoints, may_be_empty=rules.open_ended
-    )
-    body += [*_tools(request), *_settings(request)]
-    return request.encoded("/responses", Obj(tuple(request.with_extras(body))))
+    marks = not request.captured and facts.cache_breakpoints is True
+    turns = request.block_turns(rules, SHARED, limits_marks=marks)
+    to = _shared_target(bool(facts.developer_role), request.captured, marks)
+    body: JsonObject = dict(request.model_items())
+    body |= _conversation(request, turns, to, may_be_empty=rules.open_ended)
+    functions = request.functions()
+    body |= _tools(request, functions)
+    body |= _settings(request, functions)
+    return request.encoded("/responses", object_of(body))
+
+
+_shared_target = lru_cache(maxsize=8)(Target)
 
 
 def _rules(request: RequestEncoder) -> PairingRules:
@@ -89,10 +92,9 @@ def _rules(request: RequestEncoder) -> PairingRules:
     for value in (settings.conversation, settings.prompt):
         kept = kept or (captured and value is not UNSET and bool(value))
     referred = captured and any(
-        piece.name == "item_reference"
+        isinstance(block, OpaqueBlock) and block.name == "item_reference"
         for turn in request.envelope.turns
-        if (layout := turn.semantics.layout) is not None
-        for piece in layout.pieces
+        for block in blocks_of(turn).blocks
     )
     return PairingRules(
         NAMES_128 if captured else NAMES_64,
@@ -104,14 +106,9 @@ def _rules(request: RequestEncoder) -> PairingRules:
     )
 
 
-def _messages(
-    request: RequestEncoder,
-    turns: Sequence[Turn],
-    encode_turn: Callable[[Turn], TurnContent],
-    *,
-    sends_marks: bool,
-    may_be_empty: bool,
-) -> Items:
+def _conversation(
+    request: RequestEncoder, turns: Sequence[BlockTurn], to: Target, *, may_be_empty: bool
+) -> JsonObject:
     """Return `instructions` and `input`. `instructions` is sent only if a captured request had it;
     an input that was captured as one string is one again.
 
@@ -119,37 +116,27 @@ def _messages(
     """
     semantics = request.envelope.semantics
     shape = semantics.namespace(ResponsesSettings).input_shape
-    body: Items = []
-    form = native_form(turns[0], _RESPONSES) if turns else None
-    if form is not None and form.slot == "instructions":
-        body.append(("instructions", Str(turns[0].text)))
-        turns = turns[1:]
+    body: JsonObject = {}
+    if turns and form_of(turns[0], _RESPONSES) == INSTRUCTIONS:
+        body["instructions"], turns = merged_text(turns[0]), turns[1:]
     items: list[Tree] = []
     for turn in turns:
-        content = encode_turn(turn)
-        if sends_marks and has_marks(turn):
-            *before, last = content.items
-            if isinstance(last, Obj):
-                last = with_breakpoint(last, "input_text", mark_origin(turn))
-            items += [*before, last]
-            request.notes += without_mark_notes(content.notes)
-        else:
-            items += content.items
-            request.notes += content.notes
+        sent = sent_items(turn, to)
+        items += sent.trees
+        request.notes += sent.notes
     for tool in semantics.tools.native:
         if tool.protocol is _RESPONSES and tool.item is not None:
             items.insert(tool.item, tool_tree(json.loads(tool.data)))
     if shape == "string" and len(turns) == 1 == len(items):
-        body.append(("input", Str(turns[0].text)))
+        body["input"] = merged_text(turns[0])
     elif shape != "absent" or items:
-        body.append(("input", Arr(tuple(items))))
+        body["input"] = Arr(tuple(items))
     if not items and not may_be_empty:
         request.notes.append(NOTHING_TO_SEND)
     return body
 
 
-def _tools(request: RequestEncoder) -> Items:
-    functions = request.functions()
+def _tools(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> JsonObject:
     encoded = request.with_native_tools([_tool(tool, request.captured) for tool in functions])
     hosted = [
         (tool, tree_of(write_hosted(tool.value), tool.origin))
@@ -160,115 +147,100 @@ def _tools(request: RequestEncoder) -> Items:
         sentence = "Responses treats a tool as strict by default: "
         sentence += f"“strict: false” is sent for {', '.join(loose)}."
         request.notes.append(default_note(captured_origin("tools"), sentence))
-    return [
-        *request.tools_items(with_hosted(encoded, hosted)),
-        *request.choice_items(functions, FLAT.write_choice),
-    ]
+    return dict(request.tools_items(with_hosted(encoded, hosted)))
 
 
 @Memo
 def _tool(tool: ToolDefinition, captured: bool) -> Obj:
     origin = tool_origin(tool.name)
-    items: Items = [("type", constant("function")), ("name", tree_of(tool.name, origin))]
-    if tool.description:
-        items.append(("description", tree_of(tool.description, origin)))
-    if tool.parameters:
-        items.append(("parameters", tree_of(json_schema(tool.parameters, tool.dialect), origin)))
-    elif not captured:
-        items.append(("parameters", tree_of({"type": "object", "properties": {}}, origin)))
-    if tool.strict is not None:
-        items.append(("strict", Lit(tool.strict, origin)))
-    elif not captured:  # Responses assumes strict for a tool without the key
-        items.append(("strict", Lit(False, origin)))
-    return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
+    if captured:
+        items = list(object_of(write_function(tool), origin).items)
+        return Obj(tuple(merge_extras(items, tool.extras, origin)), origin)
+    parameters = tool.parameters or {"type": "object", "properties": {}}
+    # Responses takes a tool without the key for a strict one.
+    tool = replace(tool, parameters=parameters, strict=tool.strict or False)
+    return object_of(write_function(tool), origin)
 
 
-def _settings(request: RequestEncoder) -> Items:
-    parameters, captured = request.parameters, request.captured
-    effort, limit = openai_effort(request), request.reply_limit()
-    if limit is not None and not captured:
-        limit = _raise_limit(limit, request)
-    items = request.scalars(SCALARS, max_tokens=limit, effort=effort)
-    request.note_missing(
-        *("stop", "seed", "top_k", "presence_penalty", "frequency_penalty", "replies")
-    )
-    reasoning: Items = [] if effort is None else [("effort", setting_value(effort))]
-    reasoning += _summary_items(request)
-    if reasoning:
-        items.append(("reasoning", Obj(tuple(reasoning))))
-    text: Items = []
-    if (form := openai_format(request)) is not None:
-        text.append(("format", tree_of(FLAT.write_format(form.value), form.origin)))
-    if parameters.verbosity is not None and not captured:
-        text.append(("verbosity", setting_value(parameters.verbosity)))
-    if text:
-        items.append(("text", Obj(tuple(text))))
+# --- settings ----------------------------------------------------------------------------
+
+
+def _settings(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> JsonObject:
+    """Return the keys of all settings."""
+    captured = request.captured_keys(("stream",) if request.parameters.stream else ())
+    parameters = _fitted_parameters(request, functions)
+    skip = {*_GROUPED, *captured} if request.captured else ()
+    settings = write_settings(parameters, BEFORE_STREAM, captured=request.captured, skip=skip)
     if parameters.stream:
-        items.append(("stream", Lit(True, _STREAM)))
+        settings["stream"] = Lit(True, _STREAM)
     previous = request.envelope.semantics.session.previous_response_id
     if previous and not request.is_converted:
         origin = captured_origin("previous_response_id")
-        items.append(("previous_response_id", tree_of(previous, origin)))
-    if not captured:
-        items += _unified_settings(request)
-    if request.is_converted:
-        return items
-    namespace = request.envelope.semantics.namespace(ResponsesSettings)
-    skip = ("reasoning", "text", *(("stream",) if parameters.stream else ()))
-    items = request.with_namespace(items, skip)
-    for key in ("reasoning", "text"):
-        value = getattr(namespace, key)
-        if value is not UNSET:
-            items = merged_items(items, [(key, _merge_objects(dict(items).get(key), key, value))])
-    return items
+        settings["previous_response_id"] = tree_of(previous, origin)
+    if request.captured:
+        return _with_groups(settings, captured)
+    if parameters.store is None:
+        settings["store"] = Lit(request.endpoint.provider_keeps, _STORE)
+    return settings | write_settings(parameters, AFTER_STREAM) | dict(shared_items(request))
 
 
-def _summary_items(request: RequestEncoder) -> Items:
+_GROUPED = ("reasoning.summary", "text.verbosity")
+"""Settings that a captured request has in a group, word for word."""
+
+
+def _with_groups(settings: JsonObject, captured: JsonObject) -> JsonObject:
+    """Return settings with the keys of a captured request over them. `reasoning` and `text` have
+    the unified setting in them as well.
+    """
+    groups = {key: captured.pop(key) for key in ("reasoning", "text") if key in captured}
+    for key, theirs in groups.items():
+        ours = settings.get(key)
+        if isinstance(ours, dict) and isinstance(theirs, dict):
+            groups[key] = cast("JsonObject", ours) | cast("JsonObject", theirs)
+    return settings | captured | groups
+
+
+def _fitted_parameters(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> Parameters:
+    """Return the parameters as model and server accept them."""
+    parameters = request.parameters
+    choice = parameters.tool_choice if request.has_own_choice else request.tool_choice(functions)
+    effort, limit = openai_effort(request), request.reply_limit()
+    if limit is not None and not request.captured:
+        limit = _raise_limit(limit, request)
+    fitted = replace(parameters, tool_choice=choice, effort=effort, max_tokens=limit)
+    fitted = request.accepted(fitted, TABLE)
+    request.note_missing(
+        *("stop", "seed", "top_k", "presence_penalty", "frequency_penalty", "replies")
+    )
+    summary = parameters.reasoning_summary if request.captured else _fitted_summary(request)
+    fitted = replace(fitted, reasoning_summary=summary, response_format=openai_format(request))
+    if request.captured:
+        return fitted
+    if parameters.store is None and request.is_converted:
+        sentence = "The endpoint decides whether OpenAI keeps the conversation: store "
+        sentence += "true." if request.endpoint.provider_keeps else "false."
+        request.notes.append(default_note(_STORE, sentence))
+    return replace(fitted, service_tier=request.service_tier(_TIERS), user_id=fitted_user(request))
+
+
+def _fitted_summary(request: RequestEncoder) -> Sourced[str] | None:
+    """Return the summary of reasoning that is asked for; None for none."""
     summary = request.parameters.reasoning_summary
-    if summary is None or request.captured:
-        return []
+    if summary is None:
+        return None
     is_default = summary.value == "none"
     if request.facts.efforts != () and not is_default:
-        return [("summary", setting_value(summary))]
+        return summary
     why = f"{request.model} does not reason"
     why = "no summary is sent without it" if is_default else why
     level = Level.INFO if is_default else Level.WARNING
     request.leave_out(summary, f"the reasoning summary “{summary.value}”", why, level)
-    return []
-
-
-def _unified_settings(request: RequestEncoder) -> Items:
-    """Return the settings that a captured request of this protocol has in its namespace."""
-    parameters = request.parameters
-    items: Items = []
-    if parameters.store is not None:
-        items.append(("store", setting_value(parameters.store)))
-    else:
-        keeps = request.endpoint.provider_keeps
-        items.append(("store", Lit(keeps, _STORE)))
-        if request.is_converted:
-            sentence = "The endpoint decides whether OpenAI keeps the conversation: store "
-            sentence += "true." if keeps else "false."
-            request.notes.append(default_note(_STORE, sentence))
-    if (top := parameters.logprobs) is not None:
-        if top.value:
-            items.append(("top_logprobs", setting_value(top)))
-        items.append(("include", tree_of([LOGPROBS], top.origin)))
-    items += request.tier_items("service_tier", _TIERS)
-    return [*items, *user_items(request), *shared_items(request)]
+    return None
 
 
 _TIERS = {
     word: word for word in ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
 }
-
-
-def _merge_objects(unified: Tree | None, key: str, value: Any) -> Tree:
-    """Return an object merged from a unified setting and the namespace."""
-    rest = tree_of(value, captured_origin(key))
-    if isinstance(unified, Obj) and isinstance(rest, Obj):
-        return Obj((*unified.items, *rest.items), unified.origin)
-    return rest
 
 
 def _raise_limit(limit: Sourced[int], request: RequestEncoder) -> Sourced[int]:

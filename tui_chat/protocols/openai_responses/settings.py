@@ -10,21 +10,58 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import UNSET, HostedTool, Setting
 from tui_chat.protocols.common.decoding import Meanings
-from tui_chat.protocols.common.openai import OpenAISettings
+from tui_chat.protocols.common.openai import FLAT, OpenAISettings
+from tui_chat.protocols.common.reading import items_of
 from tui_chat.protocols.common.request_fields import Fields, is_count
-from tui_chat.protocols.common.settings import BOOLEAN, INTEGER, NUMBER, Scalar
-from tui_chat.protocols.common.tools import search_fields, take_domains, take_search
-
-SCALARS = (
-    Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),
-    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
-    Scalar("max_tokens", "max_output_tokens", INTEGER),
-    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
+from tui_chat.protocols.common.schemas import json_schema
+from tui_chat.protocols.common.setting_rows import (
+    Row,
+    Table,
+    boolean,
+    count,
+    integer,
+    never,
+    number,
+    text,
 )
+from tui_chat.protocols.common.tools import search_fields, take_domains, take_search
+from tui_chat.protocols.common.trees import Word
+
+LOGPROBS = "message.output_text.logprobs"
+"""The content that `include` must name for log probabilities."""
+
+
+def _asks_for_logprobs(include: Json) -> int | None:
+    return 0 if LOGPROBS in items_of(include) else None
+
+
+BEFORE_STREAM: Table = (
+    Row("tool_choice", ("tool_choice",), FLAT.read_choice, FLAT.write_choice),
+    Row("temperature", ("temperature",), number, low=0, high=2, is_sampling=True),
+    Row("top_p", ("top_p",), number, low=0, high=1, is_sampling=True),
+    Row("max_tokens", ("max_output_tokens",), integer),
+    Row("parallel_tool_calls", ("parallel_tool_calls",), boolean),
+    Row("effort", ("reasoning", "effort"), text),
+    Row("reasoning_summary", ("reasoning", "summary"), text),
+    Row("response_format", ("text", "format"), FLAT.read_format, FLAT.write_format),
+    Row("verbosity", ("text", "verbosity"), text),
+)
+"""The settings that stand before `stream`, in the order in which they are sent."""
+AFTER_STREAM: Table = (
+    Row("store", ("store",), boolean),
+    Row("logprobs", ("top_logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("include",), _asks_for_logprobs, lambda _: [LOGPROBS]),
+    Row("service_tier", ("service_tier",), text),
+    Row("user_id", ("safety_identifier",), text),
+    Row("user_id", ("user",), text, never),
+)
+TABLE: Table = (Row("model", ("model",), text), *BEFORE_STREAM, *AFTER_STREAM)
 SEARCH_OPTIONS = ("context_size", "location", "allowed_domains", "live")
 """The options of a web search that Responses has."""
 _SEARCH = re.compile(r"web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?")
@@ -45,6 +82,18 @@ def read_hosted(tool: Fields) -> HostedTool | None:
         del tool.remaining["type"]
         return HostedTool("code_execution")
     return None
+
+
+def write_function(tool: ToolDefinition) -> JsonObject:
+    """Return a function's definition, without what only its protocol knows of it."""
+    written: JsonObject = {"type": Word("function"), "name": tool.name}
+    if tool.description:
+        written["description"] = tool.description
+    if tool.parameters:
+        written["parameters"] = json_schema(tool.parameters, tool.dialect)
+    if tool.strict is not None:
+        written["strict"] = tool.strict
+    return written
 
 
 def write_hosted(tool: HostedTool) -> dict[str, Any]:
@@ -115,7 +164,3 @@ class ResponsesSettings(OpenAISettings):
         elif LOGPROBS in include:
             meanings.add("logprobs", 0, path, name="include")
         return meanings
-
-
-LOGPROBS = "message.output_text.logprobs"
-"""The content that `include` must name for log probabilities."""

@@ -1,0 +1,240 @@
+"""A turn as it is sent: fit for the protocol, written as items, with what it loses.
+
+It depends on the turn alone, so it is made once. What was captured from this protocol was accepted
+as it was, and is written so; of any other turn:
+
+1. Reasoning is sent back as the item that it was if it has its encrypted content, which the server
+   requires.
+2. A refusal is sent back as text of the model, and a picture that it made as its item. Any other
+   picture or file of the model or of a system message is left out.
+3. OpenAI refuses an item whose id is not in the form of its type: it would refuse every later
+   request of the session. If an id of a turn is not, none of the turn's ids is sent: a reasoning
+   item and the item that follows it are sent both with their ids or both without. Only a request
+   that was captured itself is not changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.block_turn import BlockTurn, kept_blocks
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Extras,
+    Json,
+    JsonObject,
+    MediaBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+    form_of,
+    own,
+)
+from tui_chat.models.envelope import Level, Note
+from tui_chat.models.json_tree import Obj
+from tui_chat.models.memo import Memo
+from tui_chat.protocols.common.losses import is_bare, loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.mark_limits import has_marks, with_breakpoint
+from tui_chat.protocols.common.trees import dictionary, object_of, plain
+from tui_chat.protocols.common.turn_fit import portable, without
+from tui_chat.protocols.openai_responses.messages import (
+    CUSTOM,
+    IMAGE_CALL,
+    PART,
+    RESPONSES,
+    STRING,
+    continues,
+    read_items,
+    write_items,
+    write_part,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is known of the model and the request that a turn is sent in."""
+
+    developer: bool = False
+    """True if system messages have the role `developer`."""
+    captured: bool = False
+    """True if the request itself was captured from this protocol."""
+    marks: bool = False
+    """True if cache marks are sent."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SentItems:
+    """A turn in the form of this protocol."""
+
+    trees: tuple[Obj, ...]
+    notes: tuple[Note, ...] = ()
+
+
+@Memo
+def sent_items(turn: BlockTurn, to: Target) -> SentItems:
+    """Return a turn as it is sent."""
+    fit, notes = (turn, list[Note]()) if to.captured else _with_valid_ids(turn)
+    if not turn.captured_from(RESPONSES):
+        fit = _fitted(portable(fit, RESPONSES))
+    written = write_items(fit, developer=to.developer)
+    notes += _loss_notes(turn, fit, written, to)
+    if to.marks and has_marks(turn):
+        written[-1] = with_breakpoint(written[-1], turn, "input_text")
+    return SentItems(tuple(object_of(item, turn.origin) for item in written), tuple(notes))
+
+
+# --- fitting -----------------------------------------------------------------------------
+
+
+def _fitted(turn: BlockTurn) -> BlockTurn:
+    """Return a turn without what is not accepted."""
+    refuses = any(isinstance(block, TextBlock) and block.is_refusal for block in turn.blocks)
+    kept: list[int] = []
+    is_thought_sent = False
+    for index, block in enumerate(turn.blocks):
+        match block:
+            case ReasoningBlock():
+                if not continues(block):
+                    is_thought_sent = "encrypted_content" in _keys(block)
+                is_sent = is_thought_sent
+            case MediaBlock() if turn.role == "assistant":
+                is_sent = form_of(block, RESPONSES) == IMAGE_CALL and bool(block.data)
+            case MediaBlock():
+                is_sent = turn.role != "system" and write_part(block) is not None
+            case TextBlock():
+                is_own = own(block, RESPONSES) is not None
+                is_sent = bool(block.text) or (is_own and not refuses)
+            case _:
+                is_sent = True
+        if is_sent:
+            kept.append(index)
+    return kept_blocks(turn, kept)
+
+
+def _keys(block: Block) -> JsonObject:
+    extras = own(block, RESPONSES)
+    return dict(extras.keys) if extras is not None else {}
+
+
+# --- ids of items ------------------------------------------------------------------------
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ID_STARTS = {
+    "reasoning": "rs",
+    "message": "msg",
+    "function_call": "fc",
+    "function_call_output": "fc",
+    "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctc",
+    "web_search_call": "ws",
+    "file_search_call": "fs",
+    "code_interpreter_call": "ci",
+    "image_generation_call": "ig",
+    "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
+    "local_shell_call": "lsh",
+    "shell_call": "sh",
+    "apply_patch_call": "apc",
+    "tool_search_call": "tsc",
+    "compaction": "cmp",
+}
+"""The prefixes of OpenAI's ids, by the type of the item, as recorded answers have them."""
+
+
+def _id_fits(kind: str, identity: Json) -> bool:
+    """Return True if an id is in the form that OpenAI gives to items of a type. None always fits,
+    and so does any id of an unknown type.
+    """
+    if identity in (None, "") or kind not in _ID_STARTS:
+        return True
+    return (
+        isinstance(identity, str)
+        and identity.startswith(_ID_STARTS[kind])
+        and _ID.fullmatch(identity) is not None
+    )
+
+
+def _has_valid_id(block: Block) -> bool:
+    keys, is_custom = _keys(block), form_of(block, RESPONSES) == CUSTOM
+    match block:
+        case OpaqueBlock():
+            is_item = block.protocol is RESPONSES
+            return not is_item or _id_fits(block.name, dictionary(block.value).get("id"))
+        case TextBlock():
+            return _id_fits("message", dictionary(keys.get("item")).get("id"))
+        case ReasoningBlock():
+            kind = "reasoning"
+        case CallBlock():
+            kind = "custom_tool_call" if is_custom else "function_call"
+        case ResultBlock():
+            kind = "custom_tool_call_output" if is_custom else "function_call_output"
+        case MediaBlock():
+            kind = "image_generation_call" if form_of(block, RESPONSES) == IMAGE_CALL else ""
+    return _id_fits(kind, keys.get("id"))
+
+
+def _with_valid_ids(turn: BlockTurn) -> tuple[BlockTurn, list[Note]]:
+    """Return a turn with the ids that are sent, and notes on those that are not. An item that only
+    the provider understands is not sent without its id.
+    """
+    wrong = [block for block in turn.blocks if not _has_valid_id(block)]
+    if not wrong:
+        return turn, []
+    lost = [block for block in wrong if isinstance(block, OpaqueBlock)]
+    notes = [_item_note(turn, block) for block in lost]
+    if len(lost) < len(wrong):
+        sentence = "An item id is not in a form that OpenAI accepts; the message is sent without "
+        note = Note(Level.INFO, "item-id-left-out", f"{sentence}ids.", turn.origin)
+        notes.append(note)
+        turn = replace(turn, blocks=tuple(_without_ids(turn)))
+    return without(turn, lambda block: any(block is each for each in lost)), notes
+
+
+def _item_note(turn: BlockTurn, block: OpaqueBlock) -> Note:
+    what = f"{block.name} {dictionary(block.value).get('id')}"
+    return reason_note("opaque", turn.origin, RESPONSES, what)
+
+
+def _without_ids(turn: BlockTurn) -> Iterator[Block]:
+    """Yield the blocks of a turn in the forms that they have without an id."""
+    item: JsonObject = {}
+    for block in turn.blocks:
+        extras = own(block, RESPONSES)
+        if extras is None:
+            yield block
+            continue
+        match block:
+            case TextBlock() if turn.role == "assistant":
+                if extras.form != PART:
+                    around = dictionary(extras.keys.get("item"))
+                    item = {key: around[key] for key in ("phase",) if key in around}
+                keys = {"item": item} if item else {}
+                yield replace(block, extras=Extras(RESPONSES, STRING, keys))
+            case MediaBlock():
+                yield replace(block, extras=None)
+            case ReasoningBlock() | CallBlock() | ResultBlock():
+                keys = {key: value for key, value in extras.keys.items() if key != "id"}
+                yield replace(block, extras=replace(extras, keys=keys))
+            case _:
+                yield block
+
+
+# --- notes -------------------------------------------------------------------------------
+
+
+def _loss_notes(
+    turn: BlockTurn, fit: BlockTurn, written: Sequence[JsonObject], to: Target
+) -> Iterator[Note]:
+    """Yield the notes on what is lost between a turn and its items."""
+    if is_bare(turn):
+        return
+    is_own = turn.captured_from(RESPONSES)
+    heard = [fit] if is_own else list(read_items([plain(item) for item in written]))
+    marks = is_own or (to.marks and has_marks(turn))
+    losses = list(turn_losses(turn, heard, RESPONSES, sends_marks=marks))
+    yield from loss_notes(turn, losses, RESPONSES)
