@@ -30,8 +30,8 @@ from tui_chat.providers.retry import RetryPause
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.workspace.events import ReplyRetrying
 
 
@@ -96,7 +96,7 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
             ),
         )
         await pilot.press("f2", "slash", "escape")  # which leaves the filter, and no more
-        assert app.query_one(SessionList).rows.has_focus
+        assert app.query_one(SessionsPane).rows.has_focus
         await pilot.press("escape")  # which leaves the sessions, and no more
         assert app.query_one(Composer).has_focus
         assert workspace.state.is_streaming

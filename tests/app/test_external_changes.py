@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from tests.support.app import NOON, make_app, opened, say, settle, until
 from tests.support.screen import Screen
-from tests.support.sidebar_app import NOW, Stage, shown, summary
+from tests.support.sidebar_app import Stage, summary
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
@@ -17,8 +17,7 @@ from tui_chat.models.settings import Settings
 from tui_chat.store import Store
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.status_lines import ActivityLine
-from tui_chat.ui.areas.sessions import SessionList
-from tui_chat.ui.areas.sessions.session_rows import SessionRows
+from tui_chat.ui.sessions.pane import SessionsPane
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        shown_id, sessions = app.workspace.state.session_id, app.query_one(SessionList)
+        shown_id, sessions = app.workspace.state.session_id, app.query_one(SessionsPane)
         activity = app.query_one(ActivityLine)
         sessions.query_one(Input).value = "hel"
         app.query_one(Composer).text = "half a thou"
@@ -46,7 +45,7 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
             await other.sessions.create(title="Help from elsewhere")
             await other.sessions.create(title="Filtered away")
             titles = ["Help from elsewhere", "hello"]
-            await until(pilot, lambda: [s.title for s in _listed(sessions.rows)] == titles)
+            await until(pilot, lambda: [s.title for s in sessions.rows.sessions] == titles)
             under = sessions.rows.under_cursor
             assert under.session_id == shown_id
             assert sessions.query_one(Input).value == "hel"
@@ -94,24 +93,22 @@ async def test_a_model_and_a_setting_of_another_window_hold_here_too(tmp_path: P
 async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:
     async with Stage().run_test(size=(60, 20)) as pilot:
         many = tuple(summary(n) for n in range(5, 60))
-        app = await shown(pilot, many)
-        rows = app.query_one(SessionRows)
+        app = pilot.app
+        assert isinstance(app, Stage)
+        app.show(many)
+        rows = app.list
         rows.set_cursor(30)
         before, line = app.lines(), rows.scroll_y
         assert line
-        app.list.show((summary(1), *many), None, NOW)
+        app.show((summary(1), *many))
         assert app.lines() == before
         assert rows.scroll_y == line + 1
-        app.list.show(many[1:], None, NOW)
+        app.show(many[1:])
         assert app.lines() == before
         rows.scroll_to(y=0, animate=False, immediate=True)
-        app.list.show(many, None, NOW)
+        app.show(many)
         assert rows.scroll_y == 0, "one has scrolled away from the cursor"
-        assert app.titles()[1].startswith("  Session 5 ")
-
-
-def _listed(rows: SessionRows):
-    return [session for group in rows.layout_now.groups for session in group.sessions]
+        assert app.lines()[1].startswith(" Session 5 ")
 
 
 def _said(app) -> list[str]:

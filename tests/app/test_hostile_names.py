@@ -48,10 +48,10 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         await shown(pilot, "a message that is edited")
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        for key in ("f", "t", "r"):
-            app.query_one("SessionList").focus()
-            await pilot.press(key)
+        for action in ("move_to_folder", "tag", "rename"):
+            app.query_one("SessionsPane").focus()
+            await app.run_action(f"sessions.{action}")
             await until(pilot, lambda: len(app.screen_stack) == 2)
-            await shown(pilot, key)
+            await shown(pilot, action)
             await pilot.press("escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)

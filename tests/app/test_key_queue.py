@@ -15,11 +15,11 @@ from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.sessions.session_list import SessionFilterInput
 from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.sessions.pane import SessionFilter
 
 
 async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
@@ -41,7 +41,7 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         burst(app, "f2", "slash", *"need")
-        await until(pilot, lambda: app.query_one(SessionFilterInput).value == "need")
+        await until(pilot, lambda: app.query_one(SessionFilter).value == "need")
         burst(app, "f4", "2")
         await until(pilot, lambda: app.query_one(Inspector).active.value == "openai_responses")
         assert composer.text == "draft"
@@ -51,7 +51,7 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
         burst(app, "ctrl+n", *"new")
         await until(pilot, lambda: composer.text == "new")
         assert app.workspace.state.session_id != old
-        app.query_one(SessionFilterInput).clear()
+        app.query_one(SessionFilter).clear()
         burst(app, "f2", "down", "enter", *"dear old")
         await until(pilot, lambda: composer.text == "dear old")
         assert app.workspace.state.session_id == old
@@ -85,7 +85,7 @@ async def test_keys_in_one_read_are_handled_in_order_across_dialogs(
         await replied(pilot)
         assert [entry.message.content for entry in workspace.state.entries] == ["the\nred"] * 2
         burst(app, "f2", "slash", *"thee", "backspace", *" rd", "left", "e", "home", "ctrl+k", "t")
-        await until(pilot, lambda: app.query_one(SessionFilterInput).value == "t")
+        await until(pilot, lambda: app.query_one(SessionFilter).value == "t")
         burst(app, "escape", "escape", "home", "pagedown", "end", *" or", "ctrl+w", *"less")
         await until(pilot, lambda: composer.text == "more less")
         composer.text = ""

@@ -21,8 +21,8 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.inspector.origins import Legend
+from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.themes import load_themes
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
@@ -77,7 +77,7 @@ async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path
         await say(pilot, "Look: `x = 1` and <https://example.org>\n\n```py\nx = 1\n```")
         await pilot.press("f3")
         await until(pilot, lambda: bool(app.query(PresetPane)))
-        for name, pane in product(THEMES, (PresetPane, SessionList, Composer)):
+        for name, pane in product(THEMES, (PresetPane, SessionsPane, Composer)):
             app.theme = name
             app.query_one(pane).focus()
             await settle(pilot)

@@ -24,11 +24,11 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.areas.sessions import SessionList
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
 from tui_chat.ui.panes import MIN_CHAT
+from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 
@@ -159,16 +159,17 @@ async def test_every_pane_can_be_reached_and_left_by_key(tmp_path: Path) -> None
         composer = app.chat.pane.composer
         for size in (*SIZES, (60, 20)):
             await pilot.resize_terminal(*size)
-            for key, pane in (("f2", SessionList), ("f4", Inspector), ("f2", SessionList)):
+            for key, pane in (("f2", SessionsPane), ("f4", Inspector), ("f2", SessionsPane)):
                 await pilot.press(key)
                 await until(pilot, lambda pane=pane: app.query_one(pane).has_focus_within)
                 assert app.query_one(pane).is_on_screen, (pane, size)
             await pilot.press("escape")
             await until(pilot, lambda: composer.has_focus)
-            tag = next(e for e in app.action_index.palette_entries() if e.id == "Sessions: Tag")
-            await tag.run()
-            await until(pilot, lambda: app.query_one(SessionList).has_focus_within)
-            assert app.query_one(SessionList).display, "what is acted on is in sight"
+            entries = app.action_index.palette_entries()
+            pin = next(e for e in entries if e.id == "Sessions: Pin at the top, or unpin")
+            await pin.run()
+            await until(pilot, lambda: app.query_one(SessionsPane).has_focus_within)
+            assert app.query_one(SessionsPane).display, "what is acted on is in sight"
             await pilot.press("escape")
             await until(pilot, lambda: composer.has_focus)
         await pilot.resize_terminal(*NARROW)
@@ -206,7 +207,7 @@ async def goes(pilot: Pilot[None], *steps: str | tuple[int, int]) -> None:
 async def test_nothing_covers_the_focused_widget(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(110, 30)) as pilot:
         app = await opened(pilot)
-        composer, sessions = app.query_one(Composer), app.query_one(SessionList)
+        composer, sessions = app.query_one(Composer), app.query_one(SessionsPane)
         inspector = app.query_one(Inspector)
         await goes(pilot, "f2", "escape", NARROW)
         assert composer.has_focus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from tests.support.app import make_app, opened
 from tests.support.conversations import DAY, store_sessions
 from tests.support.screen import Screen
 from tui_chat.models.session import Session
+from tui_chat.ui.sessions.rows import SessionList
 
 MINUTE = 60 / DAY
 
@@ -34,7 +36,7 @@ async def listing(
         await opened(pilot)
         screen = Screen(pilot)
         await screen.press("f2")
-        await screen.sees("New session", "Enter open")
+        await screen.sees("+ New", "Enter open")
         yield screen
 
 
@@ -44,16 +46,24 @@ def rows(screen: Screen) -> list[str]:
     return [row for row in shown if row]
 
 
+AGE = re.compile(r" (now|\d+[mh]|[A-Z][a-z]{2}|\d+ [A-Z][a-z]{2}|[A-Z][a-z]{2} \d{4})$")
+
+
 def names(screen: Screen) -> list[str]:
-    """The filter, headings whole, and of each session the title, a word; no second rows."""
+    """The filter and headings whole, and of each session, which has an age, the title, a word."""
     found: list[str] = []
     for row in rows(screen):
-        words = row.split()
-        if words[0] in "▾▸":
-            found.append(" ".join(words))
-        elif "mirror" not in row:
-            found.append(next(word.lstrip("•✓") for word in words if word not in "•↑▌✓└"))
+        words = row.replace("▌", " ").split()
+        is_session = AGE.search(row)
+        found.append(next(w for w in words if w not in "•✓◆└") if is_session else " ".join(words))
     return found
+
+
+async def archive(screen: Screen) -> None:
+    """Archive or restore what the list has selected, from the palette."""
+    await screen.press("ctrl+p")
+    await screen.type("Archive or restore")
+    await screen.press("enter")
 
 
 async def lists(screen: Screen, *wanted: str) -> None:
@@ -72,27 +82,28 @@ async def test_sessions_are_grouped_by_time_folder_and_tag(tmp_path: Path):
     )
     async with listing(tmp_path, *said) as screen:
         by_time = (
-            *("▾ Pinned", "Three", "▾ Today", "One", "▾ Yesterday", "Two"),
-            *("▾ Last 7 days", "Four", "▾ December 2025", "Five", "▾ 2023", "Seven"),
+            *("Pinned", "Three", "Today", "One", "Yesterday", "Two"),
+            *("Last 7 days", "Four", "December 2025", "Five", "2023", "Seven"),
         )
         await lists(screen, *by_time, "▸ Archived 1")
         assert "#b #a" in screen.text
-        await screen.press("g")
+        await screen.press("home", "up", "enter")
         rest = ("Five", "Seven", "▸ Archived 1")
-        await lists(screen, "▾ ant", "Four", "▾ Zoo", "Three", "▾ No folder", "One", "Two", *rest)
-        await screen.press("g")
-        by_tag = ("▾ a", "One", "Four", "▾ b", "One", "▾ No tags", "Three", "Two", *rest)
+        await lists(screen, "ant", "Four", "Zoo", "Three", "No folder", "One", "Two", *rest)
+        await screen.press("home", "up", "enter")
+        by_tag = ("a", "One", "Four", "b", "One", "No tags", "Three", "Two", *rest)
         await lists(screen, *by_tag)
-        await screen.press("g", "end", "enter")
-        await lists(screen, *by_time, "▾ Archived", "Six")
-        await screen.press("a")
-        await screen.sees("▾ November 2025")  # it is no longer archived
+        await screen.press("home", "up", "enter", "end", "enter")
+        await lists(screen, *by_time, "Archived", "Six")
+        await screen.press("down")
+        await archive(screen)
+        await screen.sees("November 2025")  # it is no longer archived
         await screen.press("home", "left")
         await screen.sees("▸ Pinned")
-        await screen.click_on("▾ Today")
+        await screen.click_on("Today")
         await screen.sees("▸ Today")
-        await screen.press("enter", "home", "enter")
-        await screen.sees("▾ Pinned")
+        await screen.press("space", "home", "up", "enter")
+        await screen.loses("▸ Pinned")
 
 
 async def test_a_session_is_opened_by_keys_and_clicks(tmp_path: Path):
@@ -102,18 +113,18 @@ async def test_a_session_is_opened_by_keys_and_clicks(tmp_path: Path):
             await screen.sees(f"About {opened_one}?")
             await screen.press("f2")
             await screen.sees("Enter open")
-        await screen.click_on("  K ")
+        await screen.click_on(" K ")
         await screen.sees("About K?")
-        await screen.click_on("+ New session")
+        await screen.click_on("+ New")
         await screen.sees("New chat")
 
 
 async def test_hostile_titles_are_spelled_out_and_cut(tmp_path: Path):
-    hostile = session("a\x1b[31mb\u202ec" + "漢字" * 30, tags=("t\x1bx",), folder="f\x9b2J")
+    hostile = session("a\x1b[31mb\u202ec" + "漢字" * 30, folder="f\x9b2J")
     async with listing(tmp_path, hostile, session("Other", folder="other")) as screen:
-        await screen.sees("a␛[31mb\\u202ec漢", "#t␛x")
-        await screen.press("g")
-        await screen.sees("▾ f\\x9b2J")
+        await screen.sees("a␛[31mb\\u202ec漢")
+        await screen.press("home", "up", "enter")
+        await screen.sees("f\\x9b2J")
         assert not {"\x1b", "\x9b", "\u202e"} & set(screen.text)
         assert all(row.count("…") <= 1 for row in rows(screen))
 
@@ -127,54 +138,54 @@ async def test_the_filter_narrows_while_typing(tmp_path: Path):
     )
     async with listing(tmp_path, *said) as screen:
         await screen.press("slash", *"DO")
-        await lists(screen, "DO", "▾ Today", "Cats", "▾ Archived", "Undoing")
+        await lists(screen, "DO", "Today", "Cats", "Archived", "Undoing")
         await screen.press("i")
-        await lists(screen, "DOi", "▾ Archived", "Undoing")
+        await lists(screen, "DOi", "Archived", "Undoing")
         await screen.press("enter")
         await screen.sees("About Undoing?")
         await screen.press("f2", "escape")
-        await lists(screen, "▾ Today", "Cats", "Dune", "scifi", "▸ Archived 1")
+        await lists(screen, "Today", "Cats", "Dune", "scifi", "▸ Archived 1")
         await screen.press("slash", *"#sci")
-        await lists(screen, "#sci", "▾ Today", "Dune")
+        await lists(screen, "#sci", "Today", "Dune")
         await screen.press(*"zzz")
-        await screen.sees("Nothing matches.")
+        await screen.sees("No sessions match.")
         await screen.press("down", "escape")  # from the rows, too
-        await lists(screen, "▾ Today", "Cats", "Dune", "scifi", "▸ Archived 1")
+        await lists(screen, "Today", "Cats", "Dune", "scifi", "▸ Archived 1")
 
 
 async def test_several_are_chosen_and_changed_together(tmp_path: Path):
     async with listing(tmp_path, *several(6)) as screen:
         await screen.press("space", "down", "space")
-        await screen.sees("2 chosen", "✓A", "✓C")
+        await screen.sees("2 selected", "✓ A", "✓ C")
         await screen.press("p")
-        await lists(screen, "▾ Pinned", "A", "C", "▾ Today", "B", "D", "E", "F")
-        await screen.loses("chosen")
+        await lists(screen, "Pinned", "A", "C", "Today", "B", "D", "E", "F")
+        await screen.loses("selected")
         await screen.press("home", "shift+down", "shift+down", "shift+down", "shift+up")
-        await screen.sees("3 chosen")
+        await screen.sees("3 selected")
         await screen.press("d")
-        await lists(screen, "▾ Today", "D", "E", "F")
+        await lists(screen, "Today", "D", "E", "F")
         await screen.press("u")
-        await lists(screen, "▾ Pinned", "A", "C", "▾ Today", "B", "D", "E", "F")
-        await screen.press("ctrl+a", "p")  # some were pinned, so that all are now
-        await lists(screen, "▾ Pinned", "A", "B", "C", "D", "E", "F")
-        await screen.press("ctrl+a", "p")
-        await lists(screen, "▾ Today", "A", "B", "C", "D", "E", "F")
-        await screen.press("ctrl+a", "escape", "end", "d")
-        await lists(screen, "▾ Today", "A", "B", "C", "D", "E")
-        await screen.click_on("  B ", control=True)
-        await screen.click_on("  D ", control=True)
-        await screen.press("a")
-        await lists(screen, "▾ Today", "A", "C", "E", "▸ Archived 2")
+        await lists(screen, "Pinned", "A", "C", "Today", "B", "D", "E", "F")
+        await screen.press("home", "shift+end", "p")  # some were pinned, so that all are now
+        await lists(screen, "Pinned", "A", "B", "C", "D", "E", "F")
+        await screen.press("home", "shift+end", "p")
+        await lists(screen, "Today", "A", "B", "C", "D", "E", "F")
+        await screen.press("home", "shift+end", "escape", "end", "d")
+        await lists(screen, "Today", "A", "B", "C", "D", "E")
+        await screen.click_on(" B ", control=True)
+        await screen.click_on(" D ", control=True)
+        await archive(screen)
+        await lists(screen, "Today", "A", "C", "E", "▸ Archived 2")
 
 
 async def test_the_cursor_stays_at_its_place_when_a_session_goes(tmp_path: Path):
     async with listing(tmp_path, *several(4)) as screen:
         await screen.press("down", "d")
-        await lists(screen, "▾ Today", "A", "C", "D")
+        await lists(screen, "Today", "A", "C", "D")
         await screen.press("d")
-        await lists(screen, "▾ Today", "A", "D")
+        await lists(screen, "Today", "A", "D")
         await screen.press("u", "u")
-        await lists(screen, "▾ Today", "A", "B", "C", "D")
+        await lists(screen, "Today", "A", "B", "C", "D")
 
 
 async def test_side_conversations_are_folded_below_their_session(tmp_path: Path):
@@ -184,29 +195,31 @@ async def test_side_conversations_are_folded_below_their_session(tmp_path: Path)
         session("Look", 2 * MINUTE, parent_id="Build", folder="elsewhere"),
     )
     async with listing(tmp_path, *said) as screen:
-        await lists(screen, "▾ Today", "Build")
+        await lists(screen, "Today", "Build")
         await screen.sees("▸2 3m")
         await screen.press("right")
-        await lists(screen, "▾ Today", "Build", "Title", "Look")
+        await lists(screen, "Today", "Build", "Title", "Look")
         await screen.press("down", "left")
-        await lists(screen, "▾ Today", "Build")
+        await lists(screen, "Today", "Build")
         await screen.press("slash", *"look")
-        await lists(screen, "look", "▾ Today", "Look")
+        await lists(screen, "look", "Today", "Look")
 
 
 async def test_an_empty_list_explains_how_to_start(tmp_path: Path):
     async with listing(tmp_path) as screen:
         await screen.sees("Type below, or press Ctrl+N.")
-        await screen.press("enter", "d", "r", "space", "left", "shift+up", "ctrl+a", "down", "end")
+        await screen.press(
+            "enter", "d", "e", "space", "left", "shift+up", "shift+end", "down", "end"
+        )
         await screen.sees("Type below, or press Ctrl+N.")
 
 
 async def test_a_list_that_comes_back_after_a_zoom_shows_what_is_true_now(tmp_path: Path):
     async with listing(tmp_path, *several(3), size=(120, 35)) as screen:
         await screen.press("enter")
-        await screen.sees("▌ A")
+        await screen.sees("About A?")
         await screen.press("f4")
-        await screen.loses("New session")
+        await screen.loses("+ New")
         await screen.press("f11")
         await screen.sees("Unzoom")
         await screen.press("f11")
@@ -218,7 +231,8 @@ async def test_a_list_that_comes_back_after_a_zoom_shows_what_is_true_now(tmp_pa
         await screen.loses("Go to session")
         await screen.until(lambda: screen.lines[0].startswith(" B "), "B is not open")
         await screen.press("f4", "f4")
-        await screen.sees("New session")
+        await screen.sees("+ New")
         await screen.rests()
-        marked = [row.split()[1] for row in rows(screen) if row.startswith("▌")]
+        strips = [screen.app.query_one(SessionList).render_line(y) for y in range(1, 4)]
+        marked = [each.text for strip in strips for each in strip if each.style.bold]  # type: ignore[union-attr]
         assert marked == ["B"]

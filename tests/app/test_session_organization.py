@@ -9,7 +9,10 @@ from textual.pilot import Pilot
 from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.sessions import SessionList
+from tui_chat.ui.command_palette import CommandPalette
+from tui_chat.ui.dialogs.base import TextPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.sessions.pane import SessionsPane
 
 
 async def answered(pilot: Pilot[None], key: str, *typed: str) -> None:
@@ -19,6 +22,15 @@ async def answered(pilot: Pilot[None], key: str, *typed: str) -> None:
     await settle(pilot)
     await pilot.press(*typed, "enter")
     await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+
+
+async def from_palette(pilot: Pilot[None], words: str, *typed: str) -> None:
+    """Run an action of the palette that asks, and type the answer."""
+    await pilot.press("ctrl+p", *words, "enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt | ChoiceDialog))
+    await until(pilot, lambda: not isinstance(pilot.app.screen, CommandPalette))
+    await settle(pilot)
+    await pilot.press(*typed, "enter")
 
 
 def listed(app: TuiChat) -> SessionSummary:
@@ -39,30 +51,31 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         await say(pilot, "hello")
         await press(pilot, "f2")
 
-        await answered(pilot, "r", "ctrl+u", *"Novel")
+        await answered(pilot, "e", "ctrl+u", *"Novel")
         await until(pilot, lambda: listed(app).title == "Novel")
         await pilot.press("f2", *"/rename A fine title", "enter")
         await until(pilot, lambda: listed(app).title == "A fine title")
         await press(pilot, "f2")
 
-        await answered(pilot, "t", *"work, #old home")
+        await from_palette(pilot, "tag this", *"work, #old home")
         await until(pilot, lambda: listed(app).tags == ("work", "old home"))
-        await answered(pilot, "t", "ctrl+u")
+        await from_palette(pilot, "tag this", "ctrl+u")
         await until(pilot, lambda: listed(app).tags == ())
+        await pilot.press("f2", *"/tag later", "enter")
+        await until(pilot, lambda: listed(app).tags == ("later",))
+        await press(pilot, "f2")
 
-        await pilot.press("f")
-        await until(pilot, lambda: len(app.screen_stack) > 1)
-        await pilot.press(*"new", "enter")
+        await from_palette(pilot, "folder", *"new")
         await until(pilot, lambda: dialog_title(app) == "New folder")
         await pilot.press(*"notes", "enter")
         await until(pilot, lambda: listed(app).folder == "notes")
-        await answered(pilot, "f", *"no folder")
+        await from_palette(pilot, "folder", *"no folder")
         await until(pilot, lambda: listed(app).folder == "")
-        await answered(pilot, "f", *"note")  # what is typed is a folder too
+        await from_palette(pilot, "folder", *"note")  # what is typed is a folder too
         await until(pilot, lambda: listed(app).folder == "note")
         await until(pilot, lambda: "to “note”." in last_notification(app))
 
-        await pilot.press("a")
+        await pilot.press("ctrl+p", *"archive", "enter")
         await until(pilot, lambda: listed(app).archived)
         await until(
             pilot, lambda: last_notification(app) == "Archived “A fine title”. u undoes it."
@@ -83,7 +96,7 @@ async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:
         app = await opened(pilot)
         await say(pilot, "hello")
         await pilot.press(*"/filter hell", "enter")
-        sessions = app.query_one(SessionList)
+        sessions = app.query_one(SessionsPane)
         await until(pilot, lambda: sessions.filter.has_focus)
         assert sessions.filter.value == "hell"
 

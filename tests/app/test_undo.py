@@ -47,7 +47,7 @@ async def test_changes_of_a_session_are_undone_in_reverse(tmp_path: Path) -> Non
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Good morning.")
-            await screen.press("f2", "r")
+            await screen.press("f2", "e")
             await screen.sees("Rename session")
             await screen.press("ctrl+u")
             await screen.type("greeting")
@@ -55,19 +55,16 @@ async def test_changes_of_a_session_are_undone_in_reverse(tmp_path: Path) -> Non
             await screen.sees("Renamed “hello” to “greeting”.")
             await screen.press("p")
             await screen.sees("Pinned “greeting”.")
-            await screen.press("t")
+            await screen.press("ctrl+p", *"tag this", "enter")
             await screen.sees("Tags (comma-separated)")
             await screen.type("work")
             await screen.press("enter")
             await screen.sees("Tagged “greeting”.", "#work")
-            await screen.press("e")
-            await screen.sees("Marked as unread: “greeting”.")
-            await screen.press("a")
+            await screen.press("ctrl+p", *"archive or", "enter")
             await screen.sees("Archived “greeting”.")
             await undo_in_turn(
                 screen,
                 "Undone: archived “greeting”.",
-                "Undone: marked as unread: “greeting”.",
                 "Undone: tagged “greeting”.",
                 "Undone: pinned “greeting”.",
                 "Undone: renamed “hello” to “greeting”.",

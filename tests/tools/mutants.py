@@ -87,6 +87,11 @@ TESTS = {
         "tests/app/test_session_settings.py",
         "tests/app/test_usage.py",
     ),
+    "tui_chat/ui/sessions/": (
+        "tests/unit/ui/sessions",
+        "tests/app/test_session_list.py",
+        "tests/app/test_session_organization.py",
+    ),
     "tui_chat/ui/terminal/": ("tests/unit/ui/terminal", "tests/app/test_key_bindings.py"),
     "tui_chat/ui/widgets/": ("tests/unit/ui", "tests/app/test_panes.py"),
     **{
@@ -113,10 +118,6 @@ TESTS = {
                 "tests/app/test_inspector_views.py",
             ),
             "presets": ("tests/app/test_preset_files.py", "tests/app/test_preset_steps.py"),
-            "sessions": (
-                "tests/app/test_session_list.py",
-                "tests/app/test_session_organization.py",
-            ),
         }.items()
     },
 }

@@ -9,7 +9,7 @@ from tui_chat.compose import Composed
 from tui_chat.context import Inputs
 from tui_chat.context.turn_sources import preset_ids, split_turn
 from tui_chat.models.envelope import Note
-from tui_chat.models.generation import GenerationKind, request_kinds
+from tui_chat.models.generation import only_on
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
@@ -20,13 +20,6 @@ _EMPTY = {"user_profile": "no profile", "example_dialogues": "no example dialogu
 """The reasons for anchors that are filled from elsewhere."""
 _MOST = 4
 """Variables that are named."""
-
-
-def only_on(kinds: Sequence[GenerationKind]) -> str:
-    """Return the actions with which a message is sent, in words."""
-    known = request_kinds()
-    titles = (known[kind].title if kind in known else kind for kind in kinds)
-    return f"only on {' or '.join(titles).lower()}"
 
 
 def sets(variables: Sequence[str]) -> str:

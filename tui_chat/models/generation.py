@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 
 from tui_chat.api import RequestKind
@@ -48,6 +48,13 @@ def request_kinds() -> dict[str, RequestKind]:
     """
     kinds = *REPLY_KINDS, *side_kinds(), *_ABOUT_CONVERSATION
     return {kind.name: kind for kind in kinds}
+
+
+def only_on(kinds: Sequence[GenerationKind]) -> str:
+    """Return the actions with which a message is sent, in words."""
+    known = request_kinds()
+    titles = (known[kind].title if kind in known else kind for kind in kinds)
+    return f"only on {' or '.join(titles).lower()}"
 
 
 def _checked(name: str) -> str:

@@ -157,7 +157,7 @@ class ActionIndex:
             ("Composer", None if chat.composer.disabled else chat.composer),
             ("Tool call", chat.tool_question if chat.tool_question.call else None),
             ("Conversation", chat.transcript),
-            ("Sessions", self._panes.sessions.pane),
+            ("Sessions", self._panes.sessions),
             ("Preset editor", self._panes.presets.pane),
             ("Inspector", self._panes.inspector.pane),
         ]

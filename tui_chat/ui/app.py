@@ -35,7 +35,6 @@ from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.areas.area import AreaContext
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
-from tui_chat.ui.areas.sessions.session_rows import SessionRows
 from tui_chat.ui.configuration_actions import ConfigurationActions
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_bindings import KeyBindings
@@ -47,6 +46,7 @@ from tui_chat.ui.main_screen import MainScreen
 from tui_chat.ui.notifications import NoticeOutdated, Notifications, show_error
 from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.plugin_actions import PluginActions
+from tui_chat.ui.sessions.rows import SessionList
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
 from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, origin_defaults
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
@@ -206,7 +206,7 @@ class TuiChat(App[None]):
 
     @on(KeyMarker)
     @on(SessionSwitched)
-    @on(SessionRows.Stayed)
+    @on(SessionList.Stayed)
     @on(Worker.StateChanged)
     async def _key_followed(self, message: Message) -> None:
         await self.key_queue.on_message(message)

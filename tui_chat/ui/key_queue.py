@@ -40,7 +40,7 @@ from textual.worker import Worker
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.areas.chat.drafts import SessionSwitched
-from tui_chat.ui.areas.sessions.session_rows import SessionRows
+from tui_chat.ui.sessions.rows import SessionList
 
 if TYPE_CHECKING:
     from tui_chat.ui.key_clock import KeyClock
@@ -58,7 +58,7 @@ DIALOG_GROUPS = ("dialog", "open", "palette", "inspect")
 FOCUS_MOVING_ACTIONS = frozenset(
     (
         *(action.run for action in ACTIONS if action.moves_focus),
-        *("filter", "sessions.rename_listed", "sessions.tag", "sessions.move_to_folder"),
+        *("filter", "sessions.rename", "sessions.tag", "sessions.move_to_folder"),
         *("conversation.edit", "conversation.answer"),
         *("tool_calls.answer", "tool_calls.edit_arguments"),
         *("preset_editor.filter", "preset_editor.add"),
@@ -148,7 +148,7 @@ class KeyQueue:
                 await self._marker_came(message)
             case SessionSwitched() if not self._waiting_for:
                 await self._deliver_pending()
-            case SessionRows.Stayed():
+            case SessionList.Stayed():
                 self._end_focus_wait()
             case Worker.StateChanged():
                 ended = cast("Worker[object]", message.worker)  # pyright: ignore[reportUnknownMemberType]  so in Textual
@@ -215,7 +215,7 @@ class KeyQueue:
         bound = self._app.screen.active_bindings.get(key.key)
         if bound is None or not bound.enabled:
             return False
-        action, sessions = bound.binding.action, self._main.panes.sessions.pane
+        action, sessions = bound.binding.action, self._main.panes.sessions
         opens_session = (bound.node is sessions.rows and action == "open") or (
             bound.node is sessions.filter and action == "submit"
         )

@@ -100,7 +100,7 @@ class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverr
     @property
     def undo_key(self) -> str:
         """The key or command that undoes what an event says, where the focus is."""
-        takes_u = (self.panes.sessions.pane.rows, self.panes.chat.pane.transcript)
+        takes_u = (self.panes.sessions.rows, self.panes.chat.pane.transcript)
         u = self._app.screen.active_bindings.get("u")
         is_undo = u is not None and u.binding.action == "undo_change"  # as the tree has it
         return "u" if is_undo or self._app.focused in takes_u else "/undo"

@@ -34,10 +34,10 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.areas.presets.area import PresetsArea
-from tui_chat.ui.areas.sessions.area import SessionsArea
 from tui_chat.ui.inspector.area import InspectorArea
 from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
+from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -86,7 +86,7 @@ class Panes(Horizontal):
         #presets, #inspector { width: 1fr; height: 1fr; }
     }
     /* One pane is lit: the one that has the focus. */
-    TitleLine.-lit, NewSessionRow.-lit, PresetTitle.-lit, ViewTabs.-lit {
+    TitleLine.-lit, SessionTitle.-lit, PresetTitle.-lit, ViewTabs.-lit {
         color: $text-primary;
         background: $primary 15%;
     }
@@ -97,7 +97,7 @@ class Panes(Horizontal):
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__()
-        self.sessions = SessionsArea(context)
+        self.sessions = SessionsPane(context)
         self.chat = ChatArea(context)
         self.presets = PresetsArea(context)
         self.inspector = InspectorArea(context)
@@ -361,7 +361,7 @@ class Panes(Horizontal):
         elif self.presets.pane is not None and self.presets in around:
             preferred.insert(0, self.presets.pane.rows)
         elif self.sessions in around:
-            preferred.insert(0, self.sessions.pane.rows)
+            preferred.insert(0, self.sessions.rows)
         return next((widget for widget in (*preferred, *candidates) if widget in candidates), None)
 
     @property
@@ -467,7 +467,7 @@ class Panes(Horizontal):
     def reveal(self, pane: Widget) -> None:
         """Make an area's pane, or the transcript, visible."""
         for area in self._side_areas.values():
-            if area in pane.ancestors:
+            if area in pane.ancestors_with_self:
                 self.show_area(area)
         if pane is self.chat.pane.transcript:
             self.close_overlay()

@@ -127,6 +127,8 @@ COMMANDS = (
     _of("delete-session", aliases=("delete-chat", "delete-conversation")),
     _of("pin-session", aliases=("pin-chat",)),
     _of("archive-session", name="archive", aliases=("archive-chat", "hide-chat")),
+    _of("tag", "TAGS", aliases=("label",)),
+    _of("folder", "NAME"),
     _of("snippet", "NAME"),
     _of("queue"),
     _of("prompts", aliases=("history",)),

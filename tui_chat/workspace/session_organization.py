@@ -58,11 +58,10 @@ class SessionOrganization:
         *,
         pinned: bool | None = None,
         archived: bool | None = None,
-        unread: bool | None = None,
         tags: Collection[str] | None = None,
         folder: str | None = None,
     ) -> None:
-        """Pin, archive, tag, file or mark sessions; None changes nothing. `Workspace.undo` takes it
+        """Pin, archive, tag or file sessions; None changes nothing. `Workspace.undo` takes it
         back.
         """
         changes: SessionChanges = {}
@@ -74,12 +73,9 @@ class SessionOrganization:
             changes["tags"] = _normalized_tags(tags)
         if folder is not None:
             changes["folder"] = " ".join(clean(folder).split())
-        if unread is not None:
-            changes["unread"] = unread
         words = [
             *(["Pinned" if pinned else "Unpinned"] if pinned is not None else []),
             *(["Archived" if archived else "Unarchived"] if archived is not None else []),
-            *(["Marked as unread:" if unread else "Marked as read:"] if unread is not None else []),
             *(["Tagged"] if tags is not None else []),
             *(["Moved"] if folder is not None else []),
         ]

@@ -34,7 +34,7 @@ from tui_chat.plugins.search.screen import SearchAnswer, SearchScreen
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.sessions.session_list import SessionList
+from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.find_bar import FindBar
 
 NOW = 1_767_268_800.0
@@ -356,8 +356,8 @@ async def test_a_filter_without_matches_names_the_configured_key(tmp_path: Path)
         await pilot.press("ctrl+k")
         await until(pilot, lambda: isinstance(app.screen, SearchScreen))
         await pilot.press("escape")
-        rows = app.query_one(SessionList).rows
-        app.query_one(SessionList).filter.value = "nothing has this"
+        rows = app.query_one(SessionsPane).rows
+        app.query_one(SessionsPane).filter.value = "nothing has this"
         await until(pilot, lambda: "Ctrl+K searches\nall messages." in rows.empty_text)
 
 

@@ -22,7 +22,7 @@ from tui_chat.plugins.transcripts.file_index import find_files, heading_of, requ
 from tui_chat.plugins.transcripts.view import known_places
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.sessions.session_list import SessionList
+from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -306,19 +306,19 @@ async def test_the_filter_keeps_a_session_whose_title_changes_as_it_is_opened(tm
     app = viewer_of(tmp_path, root)
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
-        pane = app.query_one(SessionList)
+        pane = app.query_one(SessionsPane)
         pane.filter.value = "rain"
-        await until(pilot, lambda: len(pane.rows.layout_now.sessions()) == 1)
+        await until(pilot, lambda: len(pane.rows.sessions) == 1)
         title = {"type": "custom-title", "customTitle": "Weather", "sessionId": "s1"}
         path.write_bytes(path.read_bytes() + lines(title) + b"\n")
-        [found] = pane.rows.layout_now.sessions()
+        [found] = pane.rows.sessions
         await workspace.sessions.open(found.session_id)
         await until(pilot, lambda: "Weather" in [e.title for e in workspace.state.sessions])
         await pilot.pause()
-        assert [each.title for each in pane.rows.layout_now.sessions()] == ["Weather"]
+        assert [each.title for each in pane.rows.sessions] == ["Weather"]
         pane.filter.value = "rai"
         await pilot.pause()
-        assert pane.rows.layout_now.sessions() == []
+        assert pane.rows.sessions == []
 
 
 def gemini(key: str, content: object, kind: str = "user") -> dict[str, Any]:

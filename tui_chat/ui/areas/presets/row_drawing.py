@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from rich.cells import cell_len
 
-from tui_chat.analysis.unsent_messages import only_on, sets
+from tui_chat.analysis.unsent_messages import sets
 from tui_chat.library.editing.outline import OutlineRow
 from tui_chat.models.envelope import Level, Turn
+from tui_chat.models.generation import only_on
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.presets.folding import Heading

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tui_chat.analysis.unsent_messages import only_on
 from tui_chat.library.editing.edits import MessageGroup
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.library.editing.slots import depth_of
 from tui_chat.models.envelope import Note
+from tui_chat.models.generation import only_on
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.areas.presets.request_facts import RequestFacts

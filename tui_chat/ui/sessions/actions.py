@@ -1,15 +1,13 @@
-"""The area of the sessions: opening, creating and organizing them, and files of conversations."""
+"""Opening, creating and changing sessions, and files of conversations."""
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from heapq import nlargest
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
-from textual.app import ComposeResult
 
 from tui_chat.config import lacks_key
 from tui_chat.errors import InputError, NotYet
@@ -18,34 +16,23 @@ from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
 from tui_chat.ui.ago import ago
-from tui_chat.ui.areas.area import Area, AreaContext
-from tui_chat.ui.areas.sessions.session_list import SessionList
-from tui_chat.ui.areas.sessions.session_rows import NO_SESSION_HERE
-from tui_chat.ui.questions import ask, ask_line, ask_path
+from tui_chat.ui.areas.area import Area
+from tui_chat.ui.questions import ask, ask_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tui_chat.models.session import Session, SessionSummary
     from tui_chat.workspace.chat_participants import ParticipantKind
-    from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.import_report import Report
     from tui_chat.workspace.workspace import Workspace
 
-_NEW_FOLDER = "+"
-"""Id of the choice of a new folder; in front of a name that was typed (`choices.TYPED`)."""
 MAX_JUMPS = 1_000
 """Sessions that the list to go to one has at most, the newest."""
 NO_TITLE_YET = "A session has a title once it has a message."
 NO_MESSAGE_YET = "There is no message in this session yet."
 
 
-class SessionsArea(Area):
-    """The list of sessions, and what can be done with them."""
+class SessionActions(Area):
+    """What opens, creates and changes a session, and files of conversations."""
 
-    DEFAULT_CSS = """
-    SessionsArea > SessionList { width: 1fr; height: 1fr; }
-    """
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
             *("new", "choose_model", "choose_role", "edit_roles", "import_file", "set_parameter"),
@@ -53,33 +40,9 @@ class SessionsArea(Area):
         )
     )
 
-    def __init__(self, context: AreaContext) -> None:
-        super().__init__(context, "sessions")
-        self.pane = SessionList()
-        self.pane.keys = context.key_labels
-        self.pane.can_create_session = not context.read_only
-        self._is_grouping_chosen = not context.read_only
-        """False until a viewer has sessions, which are grouped by folder where they have any."""
-
-    def compose(self) -> ComposeResult:
-        yield self.pane
-
-    def handle(self, event: WorkspaceEvent) -> None:
-        """Show the sessions when they, or the active one, changed."""
-        from tui_chat.workspace.events import BranchChanged, FilesProgress, SessionsChanged
-
-        if isinstance(event, FilesProgress):
-            self.host.panes.show_status(event.sentence)
-        if not isinstance(event, SessionsChanged | BranchChanged):
-            return
-        state, files = self.workspace.state, self.workspace.session_files
-        if not self._is_grouping_chosen and state.sessions:
-            self._is_grouping_chosen = True
-            if any(session.folder for session in state.sessions):
-                self.pane.grouping = "folder"
-        current = state.session.session_id if state.session else None
-        sessions = files.subagents.nested(state.sessions) if files is not None else state.sessions
-        self.pane.show(sessions, current, self.context.now(), state.streaming_sessions)
+    def beside(self, session_id: str, step: int) -> str:
+        """Return the id of the session `step` places below one in the list; empty for none."""
+        raise NotImplementedError
 
     async def reveal(self, origin: Origin) -> bool:
         """Open the roles for a role's prompt, and the session's settings for a setting."""
@@ -110,7 +73,7 @@ class SessionsArea(Area):
     async def action_step(self, step: int) -> None:
         """Open the session `step` places below the active one in the list."""
         workspace = await self.host.opened_workspace()
-        if session_id := self.pane.beside(workspace.state.session_id, step):
+        if session_id := self.beside(workspace.state.session_id, step):
             await self.host.switch_session(lambda opened: opened.sessions.open(session_id))
             self.host.panes.show_conversation()
 
@@ -299,151 +262,6 @@ class SessionsArea(Area):
             role = await workspace.store.roles.get(role.role_id) or role
             await self.tui.push_screen_wait(RoleForm(self, workspace, role, picture))
 
-    # --- organizing ----------------------------------------------------------------------
-
-    @work(group="dialog", exclusive=True)
-    async def action_rename(self, title: str = "") -> None:
-        """Give the active session another title."""
-        workspace = await self.host.opened_workspace()
-        if workspace.state.session is None:
-            raise InputError(NO_TITLE_YET)
-        session = workspace.state.session
-        if new := title or await ask_line(self.tui, "Rename session", session.title):
-            self._store_title(workspace, session.session_id, new)
-
-    @work(group="dialog", exclusive=True)
-    async def action_suggest_title(self) -> None:
-        """Let a model suggest a title of the active session; the user decides."""
-        workspace = await self.host.opened_workspace()
-        session_id = workspace.state.session_id
-        suggested = await workspace.titles.suggest()
-        if suggested and (title := await ask_line(self.tui, "Rename session", suggested)):
-            self._store_title(workspace, session_id, title)
-
-    @work(group="organize")
-    async def _store_title(self, workspace: Workspace, session_id: str, title: str) -> None:
-        await workspace.organization.rename(session_id, title)
-
-    # --- organizing the sessions that are chosen in the list -------------------------------
-
-    def _targets(self) -> Sequence[SessionSummary]:
-        """Return the sessions that a key acts on, and clear the selection. Raises InputError if
-        there is none.
-        """
-        if targets := self.pane.take_targets():
-            return targets
-        raise InputError(NO_SESSION_HERE)
-
-    @work(group="dialog", exclusive=True)
-    async def action_rename_listed(self) -> None:
-        """Give the session under the cursor another title."""
-        session = self.pane.rows.under_cursor
-        if session is None:
-            raise InputError(NO_SESSION_HERE)
-        if title := await ask_line(self.tui, "Rename session", session.title):
-            self._store_title(self.workspace, session.session_id, title)
-
-    @work(group="organize")
-    async def action_delete(self) -> None:
-        """Delete sessions; this can be undone."""
-        session_ids = _ids(self._targets())
-        await self.host.switch_session(
-            lambda workspace: workspace.organization.delete(session_ids), leaves=False
-        )
-
-    async def _active_session(self) -> Session:
-        """Return the active session. Raises InputError if it is not stored."""
-        state = (await self.host.opened_workspace()).state
-        if state.session is None:
-            raise NotYet(NO_MESSAGE_YET)
-        if state.is_temporary:
-            raise InputError("A temporary session is not stored.")
-        return state.session
-
-    @work(group="organize")
-    async def action_delete_active(self) -> None:
-        """Delete the active session; this can be undone."""
-        session_ids = ((await self._active_session()).session_id,)
-        await self.host.switch_session(
-            lambda workspace: workspace.organization.delete(session_ids), leaves=False
-        )
-
-    @work(group="organize", description="mark session")
-    async def action_mark_active(self, mark: Literal["pinned", "archived"]) -> None:
-        """Pin or archive the active session, or remove that."""
-        session = await self._active_session()
-        ids = (session.session_id,)
-        summaries = self.workspace.state.sessions
-        listed = next((each for each in summaries if each.session_id == session.session_id), None)
-        is_marked = listed is None or not getattr(listed, mark)
-        if mark == "pinned":
-            await self.workspace.organization.organize(ids, pinned=is_marked)
-        else:
-            await self.workspace.organization.organize(ids, archived=is_marked)
-
-    @work(group="organize")
-    async def action_undo(self) -> None:
-        """Take the last change back."""
-        await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
-
-    @work(group="organize", description="mark sessions")
-    async def action_mark(self, mark: Literal["pinned", "archived", "unread"]) -> None:
-        """Mark sessions; remove the mark if all (of unread ones: any) have it."""
-        targets = self._targets()
-        marks = [getattr(session, mark) for session in targets]
-        is_marked = any(marks) if mark == "unread" else all(marks)
-        changed = {mark: not is_marked}
-        await self.workspace.organization.organize(
-            _ids(targets),
-            pinned=changed.get("pinned"),
-            archived=changed.get("archived"),
-            unread=changed.get("unread"),
-        )
-
-    @work(group="dialog", exclusive=True)
-    async def action_tag(self) -> None:
-        """Ask for the tags that all of the sessions have; what only some have stays."""
-        sessions = self._targets()
-        shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
-        title = "Tags (comma-separated)"
-        typed = await ask_line(self.tui, title, ", ".join(shared), may_be_empty=True)
-        if typed is None:
-            return
-        parts = (part.strip().lstrip("#") for part in re.split(r",|\s+(?=#)", typed))
-        tags = tuple(dict.fromkeys(filter(None, parts)))
-        if tags != tuple(shared):
-            await self.workspace.organization.retag(_ids(sessions), add=tags, drop=shared)
-
-    @work(group="dialog", exclusive=True)
-    async def action_move_to_folder(self) -> None:
-        sessions = self._targets()
-        folders = sorted(
-            {session.folder for session in self.workspace.state.sessions if session.folder}
-        )
-        choices = [(name, name) for name in folders]
-        choices += [("", "No folder"), (_NEW_FOLDER, "+ New folder")]
-        folder = await ask(
-            self.tui,
-            "Move to folder",
-            choices,
-            sessions[0].folder,
-            new_item_label="+ New folder",
-        )
-        if folder == _NEW_FOLDER:
-            folder = await ask_line(self.tui, "New folder")
-        elif folder not in (None, *folders):
-            folder = folder.removeprefix(_NEW_FOLDER)  # a name that was typed
-        if folder is not None:
-            await self.workspace.organization.organize(_ids(sessions), folder=folder)
-
-    # --- finding -------------------------------------------------------------------------
-
-    def action_find(self, words: str = "") -> None:
-        """Filter the list by words, and focus the filter."""
-        self.host.panes.show_area(self)
-        self.pane.filter.value = words
-        self.call_after_refresh(self.pane.action_filter)
-
     # --- files: what takes long has its own group, since a dialog cancels the one before it ---
 
     @work(group="dialog", exclusive=True)
@@ -522,7 +340,3 @@ class SessionsArea(Area):
         self, workspace: Workspace, session_id: str, kind: str, file: Path, *, overwrite: bool
     ) -> None:
         await workspace.import_export.export(session_id, kind, file, overwrite=overwrite)
-
-
-def _ids(sessions: Iterable[SessionSummary]) -> tuple[str, ...]:
-    return tuple(session.session_id for session in sessions)

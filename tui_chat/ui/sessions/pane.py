@@ -1,0 +1,377 @@
+"""The pane of the sessions: title, filter and list, and what organizes the sessions in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+
+from textual import events, on, work
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from tui_chat.errors import InputError, NotYet
+from tui_chat.ui.areas.area import AreaContext
+from tui_chat.ui.key_names import insert_keys
+from tui_chat.ui.questions import ask, ask_line
+from tui_chat.ui.sessions.actions import NO_MESSAGE_YET, NO_TITLE_YET, SessionActions
+from tui_chat.ui.sessions.rows import (
+    GROUPINGS,
+    NO_SESSION_HERE,
+    Grouping,
+    SessionList,
+    matches,
+    session_rows,
+    usual_facts,
+)
+from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.safe_text import TextField
+from tui_chat.ui.widgets.typed_app import app_of
+
+if TYPE_CHECKING:
+    from tui_chat.models.session import SessionSummary
+    from tui_chat.workspace.events import WorkspaceEvent
+
+EMPTY = "No sessions yet.\nType below, or press {new}."
+NOTHING = "No sessions match.\nEsc clears the filter."
+SEARCH = "\n{search} searches\nall messages."
+"""Follows it if a plugin adds the search of all conversations."""
+_NEW_FOLDER = "+"
+"""Id of the choice of a new folder; in front of a name that was typed (`choices.TYPED`)."""
+
+
+class SessionTitle(Horizontal):
+    """The title row: the number of selected sessions, and a word that starts a new session."""
+
+    DEFAULT_CSS = """
+    SessionTitle {
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+        Static { width: 1fr; height: 1; text-style: bold; text-wrap: nowrap; }
+        #new-session {
+            width: auto;
+            text-style: none;
+            link-style: none;
+            link-color: $text-primary;
+            link-background-hover: $primary 30%;
+        }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        yield Static("Sessions", id="session-count")
+        yield Static("[@click=sessions.new]+ New[/]", id="new-session")
+
+    def show(self, selected: int, *, has_new: bool) -> None:
+        """Show the number of selected sessions; without `has_new`, none can be started here."""
+        words = f"Sessions · {selected:,} selected" if selected else "Sessions"
+        self.query_one("#session-count", Static).update(words)
+        self.query_one("#new-session").display = has_new
+
+
+class SessionFilter(TextField):
+    """Filters the sessions, and is shown while it does; Esc clears it and returns to the list."""
+
+    DEFAULT_CSS = """
+    SessionFilter {
+        display: none;
+        height: 1;
+        border: none;
+        padding: 0 1;
+        background: $surface;
+        &:focus { border: none; background: $foreground 8%; }
+        & .input--placeholder { color: $foreground 67%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        pane_key("enter", "submit", "Open", "Open the session under the cursor", shown=True),
+        pane_key("down,pagedown", "leave", "List", "From the filter to the sessions", shown=True),
+        pane_key("escape", "clear", "Show all", "Show all sessions again", shown=True),
+    ]
+
+    class Left(Message):
+        """The list gets the focus."""
+
+    def on_blur(self) -> None:
+        """Hide without words; not while the terminal loses the focus, which comes back here."""
+        if app_of(self).app_focus:
+            self.display = bool(self.value)
+
+    def action_clear(self) -> None:
+        self.value = ""
+        self.action_leave()
+
+    def action_leave(self) -> None:
+        self.post_message(self.Left())
+
+
+class SessionsPane(SessionActions):
+    """The sessions. Organizing acts on the selected ones or the one under the cursor while the list
+    has the focus, else on the active one.
+    """
+
+    DEFAULT_CSS = """
+    SessionsPane { background: $background; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        pane_key("slash", "filter", "Filter", "Filter the list: words, #tag", shown=True),
+        pane_key("e", "sessions.rename", "Rename", "Rename (empty: suggest a title)", shown=True),
+        pane_key("p", "sessions.mark('pinned')", "Pin", "Pin at the top, or unpin", shown=True),
+        pane_key("d,delete", "sessions.delete", "Delete", "Delete", shown=True),
+        pane_key("u", "sessions.undo", "Undo", "Undo the last change"),
+        Binding("escape", "clear_selection", "Clear selection", show=False),
+    ]
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(context, "sessions")
+        self._title = SessionTitle()
+        self.filter = SessionFilter(placeholder="words, #tag", select_on_focus=False)
+        self.rows = SessionList()
+        self.grouping: Grouping = "time"
+        self._is_grouping_chosen = not context.read_only
+        """False until a viewer has sessions, which are grouped by folder where they have any."""
+        self._typed = ""
+        self._found: Collection[str] = ()
+        """The words of the filter, and the ids of the sessions that it showed for them."""
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        yield self.filter
+        yield self.rows
+
+    @property
+    def title_row(self) -> Widget | None:
+        return self._title
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        self.rows.focus(scroll_visible)
+        return self
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show the sessions when they, or the active one, changed."""
+        from tui_chat.workspace.events import BranchChanged, FilesProgress, SessionsChanged
+
+        if isinstance(event, FilesProgress):
+            self.host.panes.show_status(event.sentence)
+        if isinstance(event, SessionsChanged | BranchChanged):
+            sessions = self.workspace.state.sessions
+            if not self._is_grouping_chosen and sessions:
+                self._is_grouping_chosen = True
+                if any(session.folder for session in sessions):
+                    self.grouping = "folder"
+            self._show()
+
+    def _show(self) -> None:
+        """Show the sessions that the filter finds. Those that were found by its words stay while
+        the words stay: one that is opened may get its real title only then.
+        """
+        if self.host.workspace is None:
+            return
+        state, files = self.workspace.state, self.workspace.session_files
+        sessions = files.subagents.nested(state.sessions) if files is not None else state.sessions
+        words = self.filter.value.casefold().replace("# ", " ").split()
+        typed = " ".join(words)
+        usual = usual_facts(sessions)
+        if typed:
+            found = self._found if typed == self._typed and "#" not in typed else ()
+            sessions = [s for s in sessions if s.session_id in found or matches(s, words)]
+        self._typed, self._found = typed, {session.session_id for session in sessions}
+        now, keys = self.context.now(), self.context.key_labels
+        nothing = NOTHING + SEARCH if "search" in keys else NOTHING
+        self.rows.show(
+            session_rows(sessions, self.grouping, now),
+            state.session.session_id if state.session else None,
+            now,
+            running=state.streaming_sessions,
+            empty=insert_keys(nothing if typed else EMPTY, keys),
+            is_filtered=bool(typed),
+            usual=usual,
+        )
+        self._show_title()
+
+    @on(SessionList.SelectionChanged)
+    def _show_title(self) -> None:
+        self._title.show(len(self.rows.selected), has_new=not self.context.read_only)
+
+    def beside(self, session_id: str, step: int) -> str:
+        """Return the id of the session `step` places below one in the list; empty at its ends.
+        With a new chat, that is the first one. Folded groups and side conversations are skipped.
+        """
+        ids = list(dict.fromkeys(self.rows.own_ids))
+        if session_id not in ids:
+            return ids[0] if ids and step > 0 else ""
+        index = ids.index(session_id) + step
+        return ids[index] if 0 <= index < len(ids) else ""
+
+    # --- filter, grouping, selection -----------------------------------------------------
+
+    def action_find(self, words: str = "") -> None:
+        """Filter the list by words, and focus the filter."""
+        self.host.panes.show_area(self)
+        self.filter.value = words
+        self.call_after_refresh(self.action_filter)
+
+    def action_filter(self) -> None:
+        """Show and focus the filter."""
+        self.filter.display = True
+        self.filter.focus()
+
+    @on(Input.Changed)
+    def _filter_changed(self, event: Input.Changed) -> None:
+        event.stop()
+        self.filter.display = bool(event.value) or self.filter.has_focus
+        self._show()
+        if event.value:
+            self.rows.action_first()
+
+    @on(Input.Submitted)
+    async def _filter_submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        await self.rows.open_session()
+
+    @on(SessionFilter.Left)
+    def _filter_left(self, event: SessionFilter.Left) -> None:
+        event.stop()
+        self.rows.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        if self.filter.has_focus and event.is_printable:
+            event.stop()
+
+    @on(SessionList.GroupingChanged)
+    def _group(self) -> None:
+        self.grouping = GROUPINGS[(GROUPINGS.index(self.grouping) + 1) % len(GROUPINGS)]
+        self._show()
+        self.notify(f"Grouped by {self.grouping}.")
+
+    def action_clear_selection(self) -> None:
+        """Clear the selection, else the filter, else leave Esc to the app."""
+        if self.rows.selected:
+            self.rows.select(set())
+        elif self.filter.value:
+            self.filter.value = ""
+        else:
+            raise SkipAction
+
+    # --- organizing ----------------------------------------------------------------------
+
+    @property
+    def _is_list_in_use(self) -> bool:
+        """True if the list has the focus, or had it when a dialog was opened."""
+        return self.screen.focused is self.rows
+
+    async def _targets(self) -> Sequence[SessionSummary]:
+        """Return the sessions that an action is about, and clear the selection. Raises InputError
+        if there is none.
+        """
+        state = (await self.host.opened_workspace()).state
+        if self._is_list_in_use:
+            targets = self.rows.targets
+            self.rows.select(set())
+            if targets:
+                return targets
+            raise InputError(NO_SESSION_HERE)
+        if state.session is None:
+            raise NotYet(NO_MESSAGE_YET)
+        if state.is_temporary:
+            raise InputError("A temporary session is not stored.")
+        return [each for each in state.sessions if each.session_id == state.session.session_id]
+
+    @work(group="dialog", exclusive=True)
+    async def action_rename(self, title: str = "") -> None:
+        """Give a session another title. Without one, a model suggests it for the active session;
+        the user decides.
+        """
+        workspace = await self.host.opened_workspace()
+        active = workspace.state.session
+        session = self.rows.under_cursor if self._is_list_in_use else active
+        if session is None:
+            raise InputError(NO_SESSION_HERE if self._is_list_in_use else NO_TITLE_YET)
+        is_active = active is not None and session.session_id == active.session_id
+        heading = "Rename session (empty: suggest)" if is_active else "Rename session"
+        old = session.title
+        new = title or await ask_line(self.tui, heading, old, may_be_empty=is_active)
+        if new == "":
+            self.action_suggest_title()
+        elif new:
+            self._store_title(session.session_id, new)
+
+    @work(group="dialog", exclusive=True)
+    async def action_suggest_title(self) -> None:
+        """Let a model suggest a title of the active session; the user decides."""
+        workspace = await self.host.opened_workspace()
+        session_id = workspace.state.session_id
+        suggested = await workspace.titles.suggest()
+        if suggested and (title := await ask_line(self.tui, "Rename session", suggested)):
+            self._store_title(session_id, title)
+
+    @work(group="organize")
+    async def _store_title(self, session_id: str, title: str) -> None:
+        await self.workspace.organization.rename(session_id, title)
+
+    @work(group="organize")
+    async def action_delete(self) -> None:
+        """Delete sessions; this can be undone."""
+        ids = [session.session_id for session in await self._targets()]
+        await self.host.switch_session(
+            lambda workspace: workspace.organization.delete(ids), leaves=False
+        )
+
+    @work(group="organize")
+    async def action_undo(self) -> None:
+        """Take the last change back."""
+        await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
+
+    @work(group="organize", description="mark sessions")
+    async def action_mark(self, mark: Literal["pinned", "archived"]) -> None:
+        """Mark sessions; remove the mark if all have it."""
+        targets = await self._targets()
+        is_marked = not all(getattr(session, mark) for session in targets)
+        ids = [session.session_id for session in targets]
+        if mark == "pinned":
+            await self.workspace.organization.organize(ids, pinned=is_marked)
+        else:
+            await self.workspace.organization.organize(ids, archived=is_marked)
+
+    @work(group="dialog", exclusive=True)
+    async def action_tag(self, typed: str = "") -> None:
+        """Ask for the tags that all of the sessions have; what only some have stays."""
+        sessions = await self._targets()
+        shared = [tag for tag in sessions[0].tags if all(tag in s.tags for s in sessions)]
+        title = "Tags (comma-separated)"
+        answer = typed or await ask_line(self.tui, title, ", ".join(shared), may_be_empty=True)
+        if answer is None:
+            return
+        parts = (part.strip().lstrip("#") for part in re.split(r",|\s+(?=#)", answer))
+        tags = tuple(dict.fromkeys(filter(None, parts)))
+        if tags != tuple(shared):
+            ids = [session.session_id for session in sessions]
+            drop = () if typed else shared
+            await self.workspace.organization.retag(ids, add=tags, drop=drop)
+
+    @work(group="dialog", exclusive=True)
+    async def action_move_to_folder(self, name: str = "") -> None:
+        """Put sessions into a folder, which is asked for unless it is named."""
+        sessions = await self._targets()
+        folder = name or await self._ask_folder(sessions[0].folder)
+        if folder is not None:
+            ids = [session.session_id for session in sessions]
+            await self.workspace.organization.organize(ids, folder=folder)
+
+    async def _ask_folder(self, current: str) -> str | None:
+        folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
+        choices = [(name, name) for name in folders]
+        choices += [("", "No folder"), (_NEW_FOLDER, "+ New folder")]
+        title, new = "Move to folder", "+ New folder"
+        folder = await ask(self.tui, title, choices, current, new_item_label=new)
+        if folder == _NEW_FOLDER:
+            return await ask_line(self.tui, "New folder")
+        if folder in (None, *folders):
+            return folder
+        return folder.removeprefix(_NEW_FOLDER)  # a name that was typed

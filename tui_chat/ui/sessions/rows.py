@@ -1,0 +1,474 @@
+"""The rows of the session list: groups under headings, side conversations below their session.
+
+1. Sessions are grouped by time, folder or tag, the newest first in each group. By tag, a session is
+   under each of its tags.
+2. By time, pinned sessions are the first group; otherwise they come first in their group. Archived
+   sessions are always the last group, folded at first.
+3. Side conversations (titles, subagents) follow the session that they belong to, whatever their own
+   time, folder and tags, folded at first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import inf
+from typing import ClassVar, Literal
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import SessionSummary
+from tui_chat.ui.ago import ago
+from tui_chat.ui.widgets.content_list import LABEL, ContentList, unfolded
+from tui_chat.ui.widgets.pane_key import pane_key
+
+Grouping = Literal["time", "folder", "tag"]
+"""The ways to group sessions."""
+GROUPINGS: tuple[Grouping, ...] = ("time", "folder", "tag")
+ARCHIVED = "archived"
+"""Key of the group of archived sessions."""
+NO_SESSION_HERE = "There is no session under the cursor."
+_YEARS = 40
+"""Years with a group of their own; older sessions are one group."""
+_COUNTED = 100
+"""The newest sessions, whose most frequent role and model are not written on their rows."""
+
+Summaries = Sequence[SessionSummary]
+Group = tuple[str, str, Iterable[SessionSummary]]
+"""Key, title, sessions."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """The heading of a group, or a session."""
+
+    key: str
+    """Names the row while it exists, so that it stays folded or not: a group, or a session's id."""
+    level: int
+    """0 for a heading, 1 for a session, more for the side conversations below it."""
+    title: str = ""
+    session: SessionSummary | None = None
+    """None for a heading."""
+    below: int = 0
+    """The number of rows directly below it: sessions of a group, side conversations."""
+
+
+def session_rows(summaries: Summaries, by: Grouping, now: float) -> list[SessionRow]:
+    """Return all rows, none folded; `now` is in seconds since the epoch."""
+    shown, sides = _without_sides([each for each in summaries if not each.archived])
+    match by:
+        case "time":
+            pinned = [each for each in shown if each.pinned]
+            groups: list[Group] = [("pinned", "Pinned", pinned)]
+            groups += _by_time([each for each in shown if not each.pinned], now)
+        case "folder":
+            groups = _by_name(shown, lambda each: (each.folder,), by, "No folder")
+        case "tag":
+            groups = _by_name(shown, lambda each: each.tags or ("",), by, "No tags")
+    groups.append((ARCHIVED, "Archived", [each for each in summaries if each.archived]))
+    rows: list[SessionRow] = []
+    for key, title, sessions in groups:
+        members = [row for session in sessions for row in _family(session, sides, 1)]
+        if members:
+            rows += (SessionRow(key, 0, title, below=len(members)), *members)
+    return rows
+
+
+_Sides = Mapping[str, list[SessionSummary]]
+"""Side conversations by the id of their session."""
+
+
+def _without_sides(summaries: Summaries) -> tuple[Summaries, _Sides]:
+    """Return the sessions of their own, and the side conversations of sessions in the list."""
+    parents = {summary.session_id: summary.parent_id for summary in summaries}
+    own: list[SessionSummary] = []
+    sides: defaultdict[str, list[SessionSummary]] = defaultdict(list)
+    for summary in summaries:
+        above, seen = summary.parent_id, {summary.session_id}
+        while above not in seen and parents.get(above):
+            seen.add(above)
+            above = parents[above]
+        is_side = summary.parent_id in parents and above not in seen  # no circle
+        (sides[summary.parent_id] if is_side else own).append(summary)
+    return own, sides
+
+
+def _family(summary: SessionSummary, sides: _Sides, level: int) -> Iterator[SessionRow]:
+    """Yield a session, and below it its side conversations, each with its own."""
+    below = sides.get(summary.session_id, ())
+    yield SessionRow(summary.session_id, level, session=summary, below=len(below))
+    for side in below:
+        yield from _family(side, sides, level + 1)
+
+
+def _by_time(summaries: Summaries, now: float) -> Iterator[Group]:
+    groups: dict[str, list[SessionSummary]] = {}
+    spans = _spans(now)
+    start, title = next(spans)
+    for summary in sorted(summaries, key=lambda each: each.updated, reverse=True):
+        while summary.updated < start:
+            start, title = next(spans)
+        groups.setdefault(title, []).append(summary)
+    return ((f"time:{title}", title, sessions) for title, sessions in groups.items())
+
+
+def midnight_of(moment: float) -> datetime:
+    """Return the local midnight at which the day of a moment began."""
+    here = datetime.fromtimestamp(moment, UTC).astimezone()
+    return here.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _spans(now: float) -> Iterator[tuple[float, str]]:
+    """Yield the spans of time with their names, newest first; the last has all that is older."""
+    end = inf
+    for start, title in _calendar(midnight_of(now)):
+        if (beginning := start.timestamp()) < end:  # a month may begin within the last days
+            yield beginning, title
+            end = beginning
+    yield -inf, "Earlier"
+
+
+def _calendar(today: datetime) -> Iterator[tuple[datetime, str]]:
+    """Yield days, months and years with their names, each kind from the newest on."""
+    for days, title in ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days")):
+        # The midnight some days earlier, across changes of the clock too.
+        yield midnight_of((today - timedelta(days=days) + timedelta(hours=6)).timestamp()), title
+    month = today.replace(day=1)
+    for _ in range(12):
+        yield month, f"{month:%B}" if month.year == today.year else f"{month:%B %Y}"
+        month = midnight_of((month - timedelta(days=1)).timestamp()).replace(day=1)
+    for year in range(month.year, month.year - _YEARS, -1):
+        yield datetime(year, 1, 1).astimezone(), str(year)
+
+
+def _by_name(
+    summaries: Summaries,
+    names: Callable[[SessionSummary], Iterable[str]],
+    kind: Grouping,
+    nameless: str,
+) -> list[Group]:
+    by_name: defaultdict[str, list[SessionSummary]] = defaultdict(list)
+    for summary in sorted(summaries, key=lambda each: not each.pinned):
+        for name in names(summary):
+            by_name[name].append(summary)
+    order = sorted(by_name, key=lambda name: (not name, name.casefold(), name))
+    return [(f"{kind}:{name}", name or nameless, by_name[name]) for name in order]
+
+
+def usual_facts(summaries: Summaries) -> tuple[str, str]:
+    """Return the role and model that most of the newest sessions have."""
+    newest = [each for each in summaries[:_COUNTED] if not each.archived]
+    counts = Counter((each.role_name, each.model) for each in newest)
+    return counts.most_common(1)[0][0] if counts else ("", "")
+
+
+def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
+    """Return True if a session has all words (casefolded) in its title, role, model, folder,
+    program or tags; `#word` begins a tag.
+    """
+    facts = (summary.title, summary.role_name, summary.model, summary.folder, summary.client)
+    text = "\n".join((*facts, *(f"#{tag}" for tag in summary.tags))).casefold()
+    return all((f"\n{word}" if word.startswith("#") else word) in text for word in words)
+
+
+STATUS_MARKS = {
+    "streaming": ("● ", "$text-success"),
+    "failed": ("! ", "bold $text-error"),
+    "interrupted": ("~ ", "bold $text-warning"),
+}
+
+
+class SessionList(ContentList):
+    """The sessions in their groups: one is open, one under the cursor, some may be selected."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", tooltip="Open; on a heading: group by time, folder, tag"),
+        pane_key("space", "select", "Select", "Select several, or fold a group", shown=True),
+        pane_key("shift+up", "select_to(-1)", "Select up", "Extend the selection"),
+        Binding("shift+down", "select_to(1)", "Select down", show=False),
+        pane_key("shift+end", "select_to_end", "Select all", "Select all below"),
+        pane_key("left,right", "fold", "Fold", "Fold or unfold side calls, or the group"),
+        pane_key("g", "first", "↑↓", "Top"),
+        pane_key("G", "last", "↑↓", "End"),
+    ]
+
+    class Stayed(Message):
+        """Enter was pressed where no session could be opened; the focus stays."""
+
+    class SelectionChanged(Message):
+        """The selection changed, possibly to none."""
+
+    class GroupingChanged(Message):
+        """The sessions are to be grouped in the next way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.selected: set[str] = set()
+        """Ids of the selected sessions."""
+        self._all_rows: Sequence[SessionRow] = ()
+        self._rows: Sequence[SessionRow] = ()
+        """Those that are not folded away."""
+        self._toggled: set[str] = set()
+        """Keys of the rows that are folded, or of those folded at first that are not."""
+        self._is_filtered: bool = False
+        self._usual = ("", "")
+        self._current: str | None = None
+        self._awaits_current = False
+        """True if the cursor goes to the open session once that is listed: a new one is opened
+        before it is listed."""
+        self._streaming: Collection[str] = ()
+        self._now = 0.0
+        self._anchor: int | None = None
+        """The row from which a range is being selected."""
+
+    @property
+    def row_count(self) -> int:
+        return len(self._rows)
+
+    @property
+    def sessions(self) -> list[SessionSummary]:
+        """The sessions that are not folded away, from top to bottom."""
+        return [row.session for row in self._rows if row.session is not None]
+
+    @property
+    def own_ids(self) -> list[str]:
+        """The ids of the sessions in unfolded groups, without side conversations."""
+        return [row.key for row in self._rows if row.level == 1]
+
+    @property
+    def row(self) -> SessionRow | None:
+        """The row under the cursor; None in an empty list."""
+        return self._rows[self.cursor] if self.cursor < len(self._rows) else None
+
+    @property
+    def under_cursor(self) -> SessionSummary | None:
+        """The session under the cursor; None on a heading."""
+        return self.row.session if self.row is not None else None
+
+    @property
+    def targets(self) -> Sequence[SessionSummary]:
+        """The sessions for keys: selected, else under the cursor, with their folded sides."""
+        under = self.under_cursor
+        wanted = self.selected or ({under.session_id} if under is not None else set[str]())
+        found: dict[str, SessionSummary] = {}
+        folded_level: int | None = None
+        for row in self._all_rows:
+            if folded_level is not None and row.level <= folded_level:
+                folded_level = None
+            session = row.session
+            if session is None or not (session.session_id in wanted or folded_level is not None):
+                continue
+            found[session.session_id] = session
+            if folded_level is None and row.below and self._is_folded(row):
+                folded_level = row.level
+        return tuple(found.values())
+
+    def show(
+        self,
+        rows: Sequence[SessionRow],
+        current: str | None,
+        now: float,
+        *,
+        running: Collection[str] = (),
+        empty: str = "",
+        is_filtered: bool = False,
+        usual: tuple[str, str] = ("", ""),
+    ) -> None:
+        """Show rows; the cursor stays on its session, and in a list that was scrolled at its line
+        of the screen. When another session is opened, the cursor goes there. A filtered list has
+        nothing folded.
+        """
+        before, line = self.row, self.cursor
+        stays = current == self._current and not self._awaits_current and before is not None
+        kept = before.key if before is not None and stays else current
+        top = self.scroll_offset.y
+        was_in_sight = top <= line < top + self.scrollable_content_region.height
+        self._all_rows, self._is_filtered = rows, is_filtered
+        self._current, self._now, self.empty_text = current, now, empty
+        self._streaming, self._usual = running, usual
+        self._rows = [*unfolded(rows, self._is_folded)]
+        self.select(self.selected & {row.key for row in rows})
+        found = self._row_of(kept)
+        self._awaits_current = not stays and kept is not None and found is None
+        if found is None:  # it is gone: the next session, not a heading that has its line now
+            found = self._session_near(max(line, 1))
+        self.cursor = min(found, max(len(self._rows) - 1, 0))
+        self.update_extent()
+        is_same = self.row is not None and before is not None and self.row.key == before.key
+        if stays and is_same and self.scroll_y:
+            self.scroll_to(y=self.scroll_y + self.cursor - line)
+        if not stays or was_in_sight:
+            self.scroll_to_cursor()
+        self.refresh_changed()
+
+    def _row_of(self, key: str | None) -> int | None:
+        """Return the row with a key, the one nearest to the cursor; a folded one's heading."""
+        numbers = [number for number, row in enumerate(self._rows) if row.key == key]
+        if numbers:
+            return min(numbers, key=lambda number: abs(number - self.cursor))
+        heads: list[SessionRow] = []
+        for row in self._all_rows if key is not None else ():
+            heads = [*(head for head in heads if head.level < row.level), row]
+            if row.key == key:
+                shown = [head for head in heads if head in self._rows]
+                return self._rows.index(shown[-1]) if shown else None
+        return None
+
+    def _session_near(self, number: int) -> int:
+        """Return a row if it is a session's, else the nearest such one, those below it first."""
+        for near in (number, number + 1, number - 1):
+            if 0 <= near < len(self._rows) and self._rows[near].session is not None:
+                return near
+        return number
+
+    def _is_folded(self, row: SessionRow) -> bool:
+        is_folded_first = row.level > 0 or row.key == ARCHIVED
+        return not self._is_filtered and is_folded_first is not (row.key in self._toggled)
+
+    def select(self, session_ids: set[str]) -> None:
+        """Select exactly these sessions."""
+        if session_ids != self.selected:
+            self.selected = session_ids
+            self.post_message(self.SelectionChanged())
+            self.refresh_changed()
+
+    def cursor_moved(self) -> None:
+        """Stop waiting for the open session: the user went elsewhere."""
+        self._awaits_current = False
+
+    # Rendering
+
+    def emphasis(self, row: int) -> str:
+        is_selected = self._rows[row].key in self.selected
+        return super().emphasis(row) or ("selected" if is_selected else "")
+
+    def row_content(self, row: int) -> tuple[Content, Content]:
+        shown = self._rows[row]
+        if (session := shown.session) is not None:
+            return self._session_content(session, shown), self._session_fact(session, shown)
+        is_folded = self._is_folded(shown)
+        title = f"{'▸ ' if is_folded else ''}{one_line(shown.title)}"
+        count = f"{shown.below:,}" if is_folded else ""
+        return Content.styled(title, f"bold {LABEL}"), Content.styled(count, LABEL)
+
+    def _session_content(self, session: SessionSummary, row: SessionRow) -> Content:
+        """Return mark, title, tags, and what is not usual: program, source, role, model."""
+        is_side = row.level > 1 or "subagent" in session.tags
+        if session.session_id in self.selected:
+            mark = "✓ ", "bold $text-accent"
+        elif session.unread:
+            mark = "• ", "bold $text-accent"
+        else:
+            mark = "◆ " if session.pinned else "", "$text-primary"
+        branch = f"{'  ' * max(row.level - 2, 0)}└ " if is_side else ""
+        is_open = session.session_id == self._current
+        strong = "bold $text-primary" if is_open else "bold" if session.unread else ""
+        facts = [session.client]
+        if session.fork_of and session.title != f"Fork of {session.fork_of}":
+            facts.append(f"fork of {session.fork_of}")
+        own = (session.role_name, session.model)
+        facts += (fact for fact, usual in zip(own, self._usual, strict=True) if fact != usual)
+        return Content.assemble(
+            (branch, LABEL),
+            mark,
+            (one_line(session.title) or "Untitled", strong),
+            *((f" #{one_line(tag, 40)}", "$text-accent") for tag in session.tags),
+            *((f" · {one_line(fact, 80)}", LABEL) for fact in facts if fact),
+        )
+
+    def _session_fact(self, session: SessionSummary, row: SessionRow) -> Content:
+        status = "streaming" if session.session_id in self._streaming else session.status
+        sides = f"{'▸' if self._is_folded(row) else '▾'}{row.below:,} " if row.below else ""
+        mark = STATUS_MARKS.get(status, ("", ""))
+        return Content.assemble((sides, LABEL), mark, (ago(session.updated, self._now), LABEL))
+
+    # Keys
+
+    def action_move(self, step: int) -> None:
+        """Move the cursor, and end the selection of a range."""
+        self._anchor = None
+        super().action_move(step)
+
+    def action_first(self) -> None:
+        """Go to the first session; its heading is above it."""
+        self.set_cursor(1)
+
+    async def action_open(self) -> None:
+        """Open the session; on a heading, unfold the group or group in another way."""
+        row = self.row
+        await self.open_session()
+        if row is not None and row.session is None:
+            if self._is_folded(row):
+                self.action_fold()
+            elif not self._is_filtered:
+                self.post_message(self.GroupingChanged())
+
+    async def open_session(self) -> None:
+        """Open the session under the cursor; without one, the focus stays."""
+        if self.under_cursor is None:
+            self.post_message(self.Stayed())
+        else:
+            await self.run_action(f"sessions.open({self.under_cursor.session_id!r})")
+
+    def action_select(self) -> None:
+        """Select or deselect the session under the cursor, and go to the next; fold a group."""
+        if self.row is None:
+            self.notify(NO_SESSION_HERE)
+        elif self.under_cursor is None:
+            self.action_fold()
+        else:
+            self.select(self.selected ^ {self.under_cursor.session_id})
+            self.action_move(1)
+
+    def action_select_to(self, step: int) -> None:
+        """Move the cursor, and select the range from where the selection began."""
+        if self._anchor is None:
+            self._anchor = self.cursor
+        target = self.cursor + step
+        if 0 <= target < len(self._rows) and self._rows[target].session is None:
+            target += 1 if step > 0 else -1  # past a heading
+        self.set_cursor(target)
+        first, last = sorted((self._anchor, self.cursor))
+        rows = self._rows[first : last + 1]
+        self.select({row.key for row in rows if row.session is not None})
+
+    def action_select_to_end(self) -> None:
+        self.action_select_to(len(self._rows))
+
+    def action_fold(self) -> None:
+        """Fold or unfold what is below the row, else what it is below of."""
+        numbers = [n for n in range(self.cursor, -1, -1) if n < len(self._rows)]
+        level = self._rows[self.cursor].level if numbers else 0
+        heads = (n for n in numbers if n == self.cursor or self._rows[n].level < level)
+        number = next((n for n in heads if self._rows[n].below), None)
+        if number is None or self._is_filtered:
+            self.notify("Nothing folds here.")
+            return
+        self._toggled ^= {self._rows[number].key}
+        self._rows = [*unfolded(self._all_rows, self._is_folded)]
+        self.update_extent()
+        self._anchor = None
+        self.set_cursor(number)
+
+    # Clicks
+
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Open the clicked session, or select it with Ctrl or Shift; fold a clicked group."""
+        if event.shift:
+            self.action_select_to(row - self.cursor)
+            return
+        self.set_cursor(row)
+        self._anchor = None
+        if self.under_cursor is None:
+            self.action_fold()
+        elif event.ctrl or event.meta:
+            self._anchor = row
+            self.select(self.selected ^ {self.under_cursor.session_id})
+        else:
+            self.call_later(self.action_open)
