@@ -151,9 +151,6 @@ def test_bad_input_prints_one_sentence_and_exits_with_2(
         ("--history", "missing.json"),
         ("--protocol", "smoke-signals"),
         ("--port", "1"),
-        ("--at", "noon"),
-        ("--seed", "x"),
-        ("--lorebook", "missing.json"),
         ("--preset", "no-such-preset"),
     ],
 )
@@ -161,40 +158,6 @@ def test_bad_flags_exit_with_2(words: tuple[str, ...], build: Build):
     done = build(*words)
     assert done.returncode == 2
     assert b"Traceback" not in done.stderr
-
-
-MACROS = [
-    {"type": "chat_history"},
-    {"role": "user", "content": "{{date}} {{time}} {{roll::1d1000}}"},
-]
-
-
-def test_clock_and_seed_are_options(folder: Path, build: Build):
-    (folder / "macros.json").write_text(json.dumps(MACROS))
-    words = ("--preset", "macros.json", "--draft", "Go on", "--model", "m-1")
-    bodies = {
-        at: build(*words, "--at", at, "--seed", seed).stdout
-        for at, seed in [
-            ("2025-06-30T18:05", "1"),
-            ("2025-06-30T18:05:00+00:00", "1"),
-            ("2025-06-30T20:05:00+02:00", "1"),
-            ("2025-06-30 18:05", "2"),
-        ]
-    }
-    naive, offset, later, other_seed = bodies.values()
-    assert b"June 30, 2025 6:05 PM " in naive
-    assert naive == offset
-    assert b"June 30, 2025 8:05 PM " in later
-    assert other_seed not in (naive, b"")
-
-
-def test_variables_are_options(folder: Path, build: Build):
-    (folder / "p.json").write_text(
-        '[{"content": "Be {{getvar::tone}}."}, {"type": "chat_history"}]'
-    )
-    words = ("--preset", "p.json", "--model", "m-1", "--draft", "a")
-    assert b"Be dry=wry." in build(*words, "--variable", "tone=dry=wry").stdout
-    assert build(*words, "--variable", "tone").returncode == 2
 
 
 def test_the_preset_of_a_role_is_used(folder: Path, build: Build):

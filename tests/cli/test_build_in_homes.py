@@ -20,7 +20,7 @@ from tests.support.databases import provide_database
 from tests.support.random_inputs import preset_of, words_of
 from tests.support.tables import each_row
 from tui_chat import paths
-from tui_chat.cli import main
+from tui_chat.cli import app, main
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.compose import compose
@@ -29,7 +29,8 @@ from tui_chat.models.message import Message
 from tui_chat.workspace.workspace import Workspace
 
 AT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-SEED = 7
+SEED = 0
+"""That of the macros in a request of `build`."""
 Expected = list[tuple[tuple[str, ...], bytes]]
 """Arguments of `build`, and the body that the app would send."""
 BuildIn = Callable[..., tuple[int, bytes]]
@@ -47,16 +48,22 @@ ENDPOINTS = {
 }
 
 
+class _Clock(datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return AT
+
+
 @pytest.fixture
 def build_in(
     monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> BuildIn:
     monkeypatch.setattr(random, "getrandbits", lambda _: SEED)  # of the app
+    monkeypatch.setattr(app, "datetime", _Clock)
 
     def call(home: Path, *words: str, before: tuple[str, ...] = ()) -> tuple[int, bytes]:
         folders = ("--config-dir", str(home), "--data-dir", str(home / "data"))
-        fixed = ("--at", AT.isoformat(), "--seed", str(SEED))
-        monkeypatch.setattr(sys, "argv", ["tui-chat", *folders, *before, "build", *fixed, *words])
+        monkeypatch.setattr(sys, "argv", ["tui-chat", *folders, *before, "build", *words])
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         code = 0
         try:

@@ -139,10 +139,11 @@ def test_a_profile_without_a_place_is_named_with_the_cure(home: Home):
         ("note_top", "plain", True, False),
         ("none", "plain", False, False),
     ):
-        path = home.folder / "me.json"
+        path = home.folder / "profiles" / "me.json"
+        path.parent.mkdir(exist_ok=True)
         profile = {"name": "Kim", "content": "MARK-K likes tea.", "placement": placement}
         path.write_text(json.dumps(profile), encoding="utf-8")
-        body, warnings = home.build("--profile", path, "--preset", preset)
+        body, warnings = home.build("--profile", "me", "--preset", preset)
         told = any("“Kim”" in each and "{{persona}}" in each for each in warnings)
         if ("MARK-K" in body) is not is_sent or told is not warns:
             wrong.append((placement, preset, body, warnings))
@@ -150,17 +151,16 @@ def test_a_profile_without_a_place_is_named_with_the_cure(home: Home):
 
 
 def test_lore_without_a_place_is_named(home: Home):
-    path = home.folder / "book.json"
-    entry = {"id": "o", "name": "Shore", "keys": [], "constant": True, "content": "MARK-O"}
-    entry |= {"position": "outlet", "outlet": "sea"}
-    path.write_text(json.dumps({"name": "Book", "entries": [entry]}), encoding="utf-8")
+    entry = {"comment": "Shore", "keys": [], "constant": True, "content": "MARK-O"}
+    entry |= {"enabled": True, "extensions": {"position": 7, "outlet_name": "sea"}}
+    home.take(card("2", character_book={"name": "Book", "entries": [entry]}))
     home.preset(
         "outlet", {"id": "a", "content": "x {{outlet::sea}}"}, policies={"depths": "joined"}
     )
     home.preset("silent", {"id": "a", "content": "x"}, policies={"depths": "joined"})
     wrong: list[object] = []
     for preset in ("plain", "silent", "outlet"):
-        body, warnings = home.build("--lorebook", path, "--preset", preset)
+        body, warnings = home.build("--role", "Mira", "--preset", preset)
         told = any("“Shore”" in each and "not sent" in each for each in warnings)
         if ("MARK-O" in body) is told or told is (preset == "outlet"):
             wrong.append((preset, body, warnings))

@@ -38,7 +38,6 @@ COMMANDS = (
     ("build", "--turn", "{}"),
     ("build", "--role", "{}"),
     ("build", "--profile", "{}"),
-    ("build", "--lorebook", "{}"),
     *([] if is_deleted("maintenance") else [("db", "salvage", "{}", "--to", "x")]),
     ("db", "restore", "{}"),
 )

@@ -13,67 +13,44 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tui_chat.cli.app import synchronous
-from tui_chat.cli.ask_each import ask_each
 from tui_chat.cli.ask_output import (
     ReplyPrinter,
     end_error,
-    first_code_block,
-    reply_json,
     save_files,
     session_words,
-    source_lines,
+    write_code,
+    write_sources,
 )
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find_role
-from tui_chat.cli.options import (
-    FILE,
-    TEXT,
-    RequestCommand,
-    attach_option,
-    bare_option,
-    continue_option,
-    json_option,
-    kind_option,
-    model_option,
-    preset_option,
-    profile_option,
-    request_endpoint,
-    request_session,
-    request_settings,
-    role_option,
-    schema_option,
-    system_option,
-)
-from tui_chat.cli.output import write_json, write_line, write_notes, write_reply
+from tui_chat.cli.options import FILE, TEXT, RequestCommand, json_option, request_options
+from tui_chat.cli.output import write_document, write_line, write_notes
 from tui_chat.cli.question import (
     Question,
+    completed,
     read_message,
     read_part,
-    read_system_message,
-    request_choices,
+    refuse,
     require_consistent,
-    require_message,
 )
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
     STORING_SECONDS,
-    Choices,
     choose,
+    choose_model,
     command_workspace,
     leave_pending_edits,
     load_tools,
-    omit_screen_rules,
     open_session,
-    send_only_conversation,
 )
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import side_kind
 from tui_chat.models.role import ROLE_FAULTS
@@ -94,29 +71,37 @@ _FORCED = ("over-budget", "nothing-to-send", "edited-body-invalid")
 """Codes of the errors in a request that keep it from being sent without `--force`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskOptions(Question):
+    """A question, and how its reply is printed."""
+
+    temporary: bool = False
+    """True to write nothing to disk."""
+    as_json: bool = False
+    raw: bool = False
+    extract: bool = False
+    """True to print only the first code block of the reply."""
+    save_to: Path | None = None
+    """The folder for pictures and files of the reply; None for the current one."""
+    allowed_tools: tuple[str, ...] = ()
+    """Tools whose calls run without asking."""
+    force: bool = False
+    """True to send a request that has errors."""
+
+    @property
+    def asks_several(self) -> bool:
+        """True if several models are asked."""
+        return len(self.models) > 1
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder for the files of the reply; None if they are not to be saved."""
+        return self.save_to or (None if self.temporary else Path())
+
+
 @click.command(cls=RequestCommand)
-@click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT)
-@continue_option
-@request_session
-@attach_option
-@system_option
-@role_option('The role of a new session; "" for none, also in a session that lost its own.')
-@preset_option('A preset; "" for none.', "-t")
-@profile_option('A profile; "" for none.')
-@bare_option
-@model_option(
-    "The model, or ENDPOINT/MODEL; repeatable: each one replies. Without an endpoint at one that "
-    "lists it.",
-    "-m",
-    "models",
-    multiple=True,
-)
-@request_endpoint
-@request_settings
-@kind_option("What to generate. TEXT is the instruction of a kind that takes one.")
-@schema_option
+@request_options(with_files=False)
 @click.option("-n", "--temporary", is_flag=True, help="Write nothing of it to disk.")
-@click.option("--no-stream", "stream", flag_value=False, default=True, help="Don't stream.")
 @click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
 @click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
 @json_option("Print the reply and its facts as JSON.")
@@ -127,20 +112,17 @@ _FORCED = ("over-budget", "nothing-to-send", "edited-body-invalid")
     help="Where pictures and files of the reply are saved; default: the current folder.",
 )
 @click.option(
-    "--allow-tool",
-    "allowed_tools",
+    *("--allow-tool", "allowed_tools"),
     multiple=True,
     metavar="NAME",
     type=TEXT,
     help="Run this tool without asking; repeatable.",
 )
 @click.option(
-    "--force",
-    is_flag=True,
-    help="Send despite errors, such as a request that is too large.",
+    "--force", is_flag=True, help="Send despite errors, such as a request that is too large."
 )
 @click.pass_obj
-def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> None:
+def ask(common: CommonOptions, **options: Any) -> None:
     """Send a message and print the reply.
 
     TEXT is the message. The standard input is added if it is a pipe, or for -. Endpoint, model,
@@ -173,34 +155,49 @@ def ask(common: CommonOptions, parameters: tuple[str, ...], **options: Any) -> N
     Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
     6 incomplete reply, 7 database, 8 a tool call needs you, 130 Ctrl+C, 141 output closed.
     """
-    names = ("endpoint", "role", "preset", "profile")
-    model = options["models"][0] if len(options["models"]) == 1 else ""
-    chosen = {name: options.pop(name) for name in names}
-    choices = Choices(model=model, settings=parameters, **chosen)
-    question = Question(choices=choices, **options)
+    question = AskOptions(**options)
     text = read_message(question)
     parts = tuple(map(read_part, question.attachments))
     has_message = bool(text.strip() or parts)
-    require_message(question, has_message=has_message)
+    side = side_kind(question.kind)
+    refuse(
+        (
+            not has_message and (question.kind == "normal" or (side and side.takes_prompt)),
+            "There is no message to send.",
+            "Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
+        ),
+        (
+            question.extract and (question.as_json or question.raw),
+            "--extract prints a code block.",
+            "Omit --json and --raw.",
+        ),
+        (
+            question.asks_several and (question.kind != "normal" or question.extract),
+            "Several models can only reply to a message, and their replies are printed whole.",
+            "Omit --kind and --extract, or name one --model.",
+        ),
+        (
+            question.temporary and question.has_session,
+            "A stored session cannot be temporary.",
+            "Omit --temporary.",
+        ),
+    )
     require_consistent(question, has_message=has_message)
-    question = replace(question, choices=request_choices(question))
-    _ask(common.config(), question, text, parts)
+    _ask(common.config(), completed(question), text, parts)
 
 
 @synchronous
-async def _ask(config: Config, question: Question, text: str, parts: tuple[Part, ...]) -> None:
+async def _ask(config: Config, question: AskOptions, text: str, parts: tuple[Part, ...]) -> None:
     async with command_workspace(config, create=not question.temporary) as (workspace, failures):
-        exchange = _AskedExchange(workspace, failures, question)
-        await exchange.open_session()
-        await exchange.run(text, parts)
-        if side_kind(question.kind) is None and not question.asks_several:
-            exchange.print_reply()
+        asked = _Asked(workspace, failures, question)
+        await asked.open_session()
+        await asked.run(text, parts)
 
 
-class _AskedExchange:
+class _Asked:
     """A message to a session, and its reply."""
 
-    def __init__(self, workspace: Workspace, failures: Failures, question: Question) -> None:
+    def __init__(self, workspace: Workspace, failures: Failures, question: AskOptions) -> None:
         self._workspace = workspace
         self._failures = failures
         self._question = question
@@ -211,75 +208,38 @@ class _AskedExchange:
 
     async def open_session(self) -> None:
         """Open the question's session with the line's choices. Raises InputError and StoreError."""
-        workspace, failures, question = self._workspace, self._failures, self._question
-        if question.session or question.last:
-            await open_session(workspace, failures, question.session)
-        choices = question.choices
+        workspace, question = self._workspace, self._question
+        await open_session(workspace, self._failures, question)
+        role = question.role
         if question.temporary:
-            role = choices.role
             role_id = find_role(workspace.state.roles, role).role_id if role else role
             await workspace.sessions.new_temporary(role_id)
-            failures.raise_first()
-            choices = replace(choices, role=None)
+            self._failures.raise_first()
+            role = None
         leave_pending_edits(workspace)
-        await self._apply(choices)
+        await choose(workspace, question, role)
         workspace.update(is_streamed=question.stream)
         workspace.subscribe(self._printer.follow)
         self._is_new = workspace.state.session is None
 
-    async def _find_model(self) -> None:
-        """Use the only model that the server has if none is chosen. Raises InputError if it has
-        several, and says which; a server that lists none may still answer.
-        """
-        workspace = self._workspace
-        state, endpoint = workspace.state, workspace.state.endpoint
-        if state.effective_model or self._question.asks_several:
-            return
-        models: tuple[str, ...] = ()
-        with suppress(TuiChatError):  # sending says what is wrong
-            models = await list_models(endpoint, workspace.client)
-        if len(models) > 1:
-            some = ", ".join(map(one_line, models[:20]))
-            raise InputError(
-                f"No model is chosen, and {endpoint.name} has several.",
-                advice=f"Choose one with --model: {some}{', …' if len(models) > 20 else ''}.",
-            )
-        if models:
-            await choose(workspace, Choices(endpoint=endpoint.name, model=models[0]))
-
-    async def _apply(self, choices: Choices) -> None:
-        """Use what the command line chooses, for the requests of this process."""
-        await choose(self._workspace, choices)
-        omit_screen_rules(self._workspace, self._question.choices)
-        if self._question.bare:
-            send_only_conversation(self._workspace)
-
     async def run(self, text: str, parts: tuple[Part, ...]) -> None:
         """Send the message, run called tools, print the reply. Raises the error that ended it."""
-        workspace, printer = self._workspace, self._printer
+        workspace, printer, question = self._workspace, self._printer, self._question
+        side = side_kind(question.kind)
         try:
-            if (side := side_kind(self._question.kind)) is not None:
-                await self._find_model()
-                await self._print_side_reply(side, text)
-                return
-            if not self._question.bare:
+            if side is None and not question.bare:
                 await self._load_tools()
             await self._find_model()
-            if self._question.asks_several:
+            if side is not None:
+                await self._print_side_reply(side, text)
+            elif question.asks_several:
+                from tui_chat.cli.ask_each import ask_each
+
                 await self._add_system_message(text)
-                await ask_each(workspace, self._question, text, parts, _check, check_json)
-                return
-            if self._question.kind == "normal":
-                await self._send(text, parts)
+                await ask_each(workspace, question, text, parts)
             else:
-                await self._generate()
-            await self._until_ended()
-            while calls := workspace.state.pending_calls:
-                if workspace.state.entries[-1].unsaved:
-                    break  # nobody could answer them later
-                await answer_call(workspace, calls[0], self._question.allowed_tools)
-                self._failures.raise_first()
-                await self._until_ended()
+                await self._send(text, parts)
+                await self._answer_calls()
         except TuiChatError:
             if self._is_new and not printer.may_have_been_taken:
                 await self._forget_session()
@@ -287,12 +247,13 @@ class _AskedExchange:
         except asyncio.CancelledError:  # Ctrl+C
             await workspace.replies.stop_all(for_good=True)
             printer.end()
-            is_stored = not self._question.temporary
-            where = f" What arrived is in {session_words(workspace)}." if is_stored else ""
-            write_line(f"Stopped.{where}", err=True)
+            where = f" What arrived is in {session_words(workspace)}."
+            write_line(f"Stopped.{'' if question.temporary else where}", err=True)
             raise
         finally:
             printer.end()
+        if side is None and not question.asks_several:
+            self._print_reply()
 
     async def _load_tools(self) -> None:
         """Ask the sources of tools for theirs. Raises InputError if an allowed one is not there."""
@@ -304,42 +265,65 @@ class _AskedExchange:
                 there = f"Offered are {', '.join(names)}." if names else "This session offers none."
                 raise InputError(f"--allow-tool: there is no tool “{allowed}”.", advice=there)
 
-    async def _send(self, text: str, parts: tuple[Part, ...]) -> None:
-        workspace = self._workspace
-        _check(workspace.requests.compose(text, parts=parts), self._question)
-        await self._add_system_message(text)
-        if not await workspace.replies.submit(text, parts):
-            self._failures.raise_first()
-            raise InputError("The message could not be sent.", advice="Try again.")
-
-    async def _add_system_message(self, text: str) -> None:
-        """Add the system message of `--system`; the session begins with it for the message."""
-        workspace, question = self._workspace, self._question
-        system = read_system_message(question)
-        if system:
-            await workspace.branches.add_system_message(system, title=text)
-            self._failures.raise_first()
-            # The session was read again, and with it what it has stored.
-            role = "" if workspace.state.role_fault else None
-            await self._apply(replace(question.choices, role=role))
-
-    async def _generate(self) -> None:
-        """Continue the last reply, or generate it again. Raises InputError if there is none."""
-        workspace, kind = self._workspace, self._question.kind
-        composed = workspace.requests.compose_kind(kind)
-        _check(composed, self._question)
-        entries = workspace.state.entries
-        if kind == "continue":
-            is_sent = await workspace.replies.continue_reply(entries[-1].message.id)
-            write_line(continuation_in_words(composed), err=True)
-        else:
-            messages = [e.message for e in entries if e.message.semantics.summary is None]
-            is_sent = await workspace.replies.regenerate(
-                messages[-1].id, "swipe" if kind == "swipe" else "regenerate"
+    async def _find_model(self) -> None:
+        """Use the only model that the server has if none is chosen. Raises InputError if it has
+        several, and says which; a server that lists none may still answer.
+        """
+        state, endpoint = self._workspace.state, self._workspace.state.endpoint
+        if state.effective_model or self._question.asks_several:
+            return
+        models: tuple[str, ...] = ()
+        with suppress(TuiChatError):  # sending says what is wrong
+            models = await list_models(endpoint, self._workspace.client)
+        if len(models) > 1:
+            some = ", ".join(map(one_line, models[:20]))
+            raise InputError(
+                f"No model is chosen, and {endpoint.name} has several.",
+                advice=f"Choose one with --model: {some}{', …' if len(models) > 20 else ''}.",
             )
+        if models:
+            choose_model(self._workspace, endpoint.name, models[0])
+
+    async def _send(self, text: str, parts: tuple[Part, ...]) -> None:
+        """Send the message; or continue the last reply, or generate it again."""
+        workspace, kind = self._workspace, self._question.kind
+        requests, replies, entries = workspace.requests, workspace.replies, workspace.state.entries
+        if kind == "normal":
+            check_request(requests.compose(text, parts=parts), self._question)
+            await self._add_system_message(text)
+            is_sent = await replies.submit(text, parts)
+        else:
+            composed = requests.compose_kind(kind)
+            check_request(composed, self._question)
+            if kind == "continue":
+                is_sent = await replies.continue_reply(entries[-1].message.id)
+                write_line(continuation_in_words(composed), err=True)
+            else:
+                messages = [e.message for e in entries if e.message.semantics.summary is None]
+                how = "swipe" if kind == "swipe" else "regenerate"
+                is_sent = await replies.regenerate(messages[-1].id, how)
         if not is_sent:
             self._failures.raise_first()
             raise InputError("The request could not be sent.", advice="Try again.")
+
+    async def _add_system_message(self, text: str) -> None:
+        """Add the message of `--system`, with which the session begins."""
+        workspace, question = self._workspace, self._question
+        if question.system:
+            await workspace.branches.add_system_message(question.system, title=text)
+            self._failures.raise_first()
+            # The session was read again, and with it what it has stored.
+            await choose(workspace, question, "" if workspace.state.role_fault else None)
+
+    async def _answer_calls(self) -> None:
+        """Run the tools that are called until the reply has ended."""
+        await self._until_ended()
+        state = self._workspace.state
+        while (calls := state.pending_calls) and not state.entries[-1].unsaved:
+            await answer_call(self._workspace, calls[0], self._question.allowed_tools)
+            self._failures.raise_first()
+            await self._until_ended()
+            state = self._workspace.state
 
     async def _until_ended(self) -> None:
         """Wait for the replies' end. Raises the last one's error, OutputClosed and OSError."""
@@ -367,31 +351,34 @@ class _AskedExchange:
         """Print a text that is no message of the session. Raises the error that ended it."""
         question, workspace = self._question, self._workspace
         composed = workspace.requests.compose_kind(kind.name, prompt)
-        _check(composed, question)
+        check_request(composed, question)
         text = await workspace.side_requests.generate(
             kind.name, composed, lambda text: None, for_user=kind.writes_for_user
         )
         self._failures.raise_first()
         if question.as_json:
-            write_json({"kind": kind.name, "model": composed.model, "content": text})
+            from tui_chat.cli.documents import SideReplyDocument
+
+            write_document(SideReplyDocument(kind.name, composed.model, text))
         elif question.extract:
-            _print_code(text)
+            write_code(text)
         else:
             self._printer.write(text)
 
-    def print_reply(self) -> None:
+    def _print_reply(self) -> None:
         """Save the files of the reply, and print what was not printed while it arrived. Raises
         ReplyCut if it is empty or ended early, InputError if it is not the JSON that was asked for.
         """
         question, entry = self._question, self._workspace.state.entries[-1]
-        message = entry.message
-        files = save_files(message, question.save_to or (None if question.temporary else Path()))
+        files = save_files(entry.message, question.folder)
         if question.as_json:
-            write_json(reply_json(self._workspace, entry, files))
+            from tui_chat.cli.documents import reply_document
+
+            documents = [file.document() for file in files]
+            write_document(reply_document(self._workspace, entry, documents))
         elif question.extract:
-            _print_code(message.content)
-        for line in (*source_lines(message.semantics.references), *(f.sentence for f in files)):
-            write_line(line, err=True)
+            write_code(entry.message.content)
+        write_sources(entry.message, files)
         self._printer.summarize()
         if (error := end_error(entry)) is not None:
             raise error
@@ -399,26 +386,15 @@ class _AskedExchange:
             check_json(entry)
 
 
-def _check(composed: Composed, question: Question) -> None:
+def check_request(composed: Composed, question: AskOptions) -> None:
     """Print the warnings of a request. Raises InputError for an error that prevents sending it."""
     for note in composed.notes:
         if note.code in ROLE_FAULTS:
-            advice = (
-                'Nothing was sent. `--role ""` continues without it, /roles in the app enables it.'
-            )
-            raise InputError(note.sentence, advice=advice)
+            advice = '`--role ""` continues without it, /roles in the app enables it.'
+            raise InputError(note.sentence, advice=f"Nothing was sent. {advice}")
         if note.level is Level.ERROR and note.code in _FORCED and not question.force:
             raise InputError(note.sentence, advice="Nothing was sent; --force sends it.")
     write_notes(note for note in composed.notes if note.level is not Level.INFO)
-
-
-def _print_code(text: str) -> None:
-    """Print the first code block of a reply; the whole reply if it has none."""
-    code = first_code_block(text)
-    if code is None:
-        write_line("warning: The reply has no code block.", err=True)
-    code = text if code is None else code
-    write_reply(code if code.endswith("\n") else f"{code}\n")
 
 
 def check_json(entry: Entry) -> None:

@@ -6,11 +6,10 @@ Besides its text a reply has sources, pictures and other files, and blocks of co
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from tui_chat.cli import output
 from tui_chat.cli.names import shortened
@@ -18,20 +17,15 @@ from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_
 from tui_chat.errors import InputError, Refused, ReplyCut, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.boundary import pack, plain
-from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.media import describe, file_of
 from tui_chat.models.message import Message, Part
-from tui_chat.models.reply_end import end_sentence, ended_early, reply_reason
+from tui_chat.models.reply_end import end_sentence, ended_early
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.token_probabilities import unpack_tokens
-from tui_chat.models.usage import usage_json
 from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
 
 if TYPE_CHECKING:
-    from tui_chat.cli.markdown_output import MarkdownOutput
+    from tui_chat.cli.documents import FileDocument
     from tui_chat.errors import TuiChatError
-    from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
     from tui_chat.send import PartialReply
     from tui_chat.workspace.events import WorkspaceEvent
@@ -48,10 +42,9 @@ class ReplyPrinter:
         """False as long as no request can have left, or each was answered with an error status."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
-        self._target = reply_target(raw=raw) if shown else _Nothing()
-        self._entry_id = ""
-        """The id of the reply that is being printed."""
-        self._restarts = 0
+        self._target = reply_target(raw=raw) if shown else Target(lambda text: None, lambda: None)
+        self._reply = ("", 0)
+        """The id of the reply that is being printed, and how often it began again."""
         self._length = 0
         """Characters of it that are printed."""
         self._error: TuiChatError | None = None
@@ -86,29 +79,24 @@ class ReplyPrinter:
                 is_taken = status < HTTPStatus.BAD_REQUEST
             case _:
                 is_taken = not isinstance(error, InputError)
-        self.may_have_been_taken = self.may_have_been_taken or is_taken
+        self.may_have_been_taken |= is_taken
 
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply
         self._begin(grown.entry_id, reply.restarts)
-        if not len(reply.content):
-            self._show_waiting(reply)
-        elif len(reply.content) > self._length:
+        if len(reply.content) > self._length:
             self.write(reply.text)
-
-    def _begin(self, entry_id: str, restarts: int) -> None:
-        if (entry_id, restarts) == (self._entry_id, self._restarts):
-            return
-        if self._length:
-            self._target.end()
-            if entry_id == self._entry_id:
-                write_line("The provider began the reply again.", err=True)
-        self._entry_id, self._restarts, self._length = entry_id, restarts, 0
-
-    def _show_waiting(self, reply: Reply) -> None:
-        if not self._is_waiting and reply.reasoning:
+        elif reply.reasoning and not len(reply.content) and not self._is_waiting:
             self._is_waiting = True
             write_progress("Thinking …")
+
+    def _begin(self, entry_id: str, restarts: int) -> None:
+        if (entry_id, restarts) != self._reply:
+            if self._length:
+                self._target.end()
+                if entry_id == self._reply[0]:
+                    write_line("The provider began the reply again.", err=True)
+            self._reply, self._length = (entry_id, restarts), 0
 
     def write(self, text: str) -> None:
         """Print what is new at the end of a text. Raises OutputClosed, OSError."""
@@ -123,7 +111,7 @@ class ReplyPrinter:
 
     def _end_reply(self, event: ReplyEnded) -> None:
         message = event.entry.message
-        self._begin(message.id, self._restarts)
+        self._begin(message.id, self._reply[1])
         if len(message.content) > self._length:
             self.write(message.content)
         self._stop_waiting()
@@ -135,98 +123,37 @@ class ReplyPrinter:
     def raise_error(self) -> None:
         """Raise the error of the last reply, if it failed."""
         if self._error is not None:
-            if self._length:
-                self._target.end()
-                self._length = 0
+            self.end()
             raise self._error
 
     def end(self) -> None:
         """Finish the output."""
-        if self.failed.done():
-            return
-        self._stop_waiting()
-        if self._length:
-            self._length = 0
-            self._target.end()
+        if not self.failed.done():
+            self._stop_waiting()
+            if self._length:
+                self._length = 0
+                self._target.end()
 
     def summarize(self) -> None:
         """Print model, duration, tokens and session, if somebody sees it."""
         if not output.is_terminal(err=True):
             return
         entry = self._workspace.state.entries[-1]
-        timing = self._workspace.replies.timing(entry)
-        words = [f"{entry.model} at {entry.endpoint}"]
-        words += [f"{entry.seconds:.1f} s"] if entry.seconds is not None else []
-        words += [f"{entry.usage.input:,} tokens in"] if entry.usage.input is not None else []
-        words += [f"{entry.usage.output:,} out"] if entry.usage.output is not None else []
-        words += [f"${timing.cost:.4f}"] if timing.cost else []
-        words += [session_words(self._workspace)]
-        write_line(" · ".join(map(one_line, words)), err=True)
+        usage, cost = entry.usage, self._workspace.replies.timing(entry).cost
+        words = (
+            f"{entry.model} at {entry.endpoint}",
+            "" if entry.seconds is None else f"{entry.seconds:.1f} s",
+            "" if usage.input is None else f"{usage.input:,} tokens in",
+            "" if usage.output is None else f"{usage.output:,} out",
+            f"${cost:.4f}" if cost else "",
+            session_words(self._workspace),
+        )
+        write_line(" · ".join(map(one_line, filter(None, words))), err=True)
 
 
 def end_error(entry: Entry) -> ReplyCut | None:
     """Return the error for a complete reply that is empty or ended early; None for any other."""
     return ReplyCut(end_sentence(entry)) if ended_early(entry) else None
-
-
-class _Target(Protocol):
-    def write(self, text: str) -> None:
-        """Write more of the reply. Raises OutputClosed, OSError."""
-
-    def end(self) -> None:
-        """Finish a reply."""
-
-
-class _Nothing:
-    """The output of a reply that is printed when it has ended."""
-
-    def write(self, text: str) -> None:
-        """Write nothing."""
-
-    def end(self) -> None:
-        """Write nothing."""
-
-
-class _PlainOutput:
-    """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
-
-    def __init__(self, *, exact_end: bool) -> None:
-        self._exact_end = exact_end
-        """True to add no line break at the end."""
-        self._last = ""
-
-    def write(self, text: str) -> None:
-        """Write more text."""
-        self._last = text[-1:] or self._last
-        write_reply(text)
-
-    def end(self) -> None:
-        """End the last line."""
-        if self._last not in ("", "\n") and not (self._exact_end and not output.is_terminal()):
-            self.write("\n")
-        self._last = ""
-
-
-class _Rendered:
-    """Markdown on a terminal."""
-
-    def __init__(self, target: MarkdownOutput) -> None:
-        self._target = target
-
-    def write(self, text: str) -> None:
-        """Draw more text."""
-        write_text(self._target.feed(text))
-
-    def end(self) -> None:
-        """Draw the end."""
-        write_text(self._target.end())
-
-
-def reply_target(*, raw: bool) -> _Target:
-    """Return the output of replies that are printed."""
-    if raw or (target := output.markdown_target()) is None:
-        return _PlainOutput(exact_end=raw)
-    return _Rendered(target)
 
 
 def session_words(workspace: Workspace) -> str:
@@ -238,35 +165,45 @@ def session_words(workspace: Workspace) -> str:
     return f"session {shortened(ids)[state.session_id]}"
 
 
-def reply_json(workspace: Workspace, entry: Entry, files: Sequence[SavedFile]) -> dict[str, Any]:
-    """Return a reply, with its pictures and files, as `--json` prints it."""
-    message, timing = entry.message, workspace.replies.timing(entry)
-    return {
-        "session_id": None if workspace.state.is_temporary else workspace.state.session_id,
-        "message_id": message.id,
-        "endpoint": entry.endpoint,
-        "model": entry.model,
-        "content": message.content,
-        "refusal": message.semantics.refusal or None,
-        "reasoning": "\n\n".join(block.text for block in message.semantics.reasoning if block.text),
-        "tool_calls": [
-            {"id": call.id, "name": call.name, "arguments": call.arguments}
-            for call in message.tool_calls
-        ],
-        "references": references_json(message.semantics.references),
-        "tokens": tokens_json(message.semantics.tokens),
-        "files": [file.json() for file in files],
-        "status": entry.status,
-        "finish_reason": reply_reason(entry) if entry.status == "complete" else None,
-        "provider_finish_reason": entry.finish or None,
-        "usage": usage_json(entry.usage),
-        "seconds": entry.seconds,
-        "cost": None if timing.cost is None else float(timing.cost),
-        "error": entry.error or end_sentence(entry) or None,
-    }
+# Targets
 
 
-# --- sources, files and code ---------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a reply is printed."""
+
+    write: Callable[[str], None]
+    """Writes more of it. Raises OutputClosed, OSError."""
+    end: Callable[[], None]
+
+
+class _PlainText:
+    """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
+
+    def __init__(self, *, exact_end: bool) -> None:
+        self._exact_end = exact_end
+        """True to add no line break at the end."""
+        self._last = ""
+
+    def write(self, text: str) -> None:
+        self._last = text[-1:] or self._last
+        write_reply(text)
+
+    def end(self) -> None:
+        if self._last not in ("", "\n") and not (self._exact_end and not output.is_terminal()):
+            write_reply("\n")
+        self._last = ""
+
+
+def reply_target(*, raw: bool) -> Target:
+    """Return where replies are printed: as Markdown on a terminal, else as they are."""
+    if raw or (markdown := output.markdown_target()) is None:
+        plain = _PlainText(exact_end=raw)
+        return Target(plain.write, plain.end)
+    return Target(lambda text: write_text(markdown.feed(text)), lambda: write_text(markdown.end()))
+
+
+# Sources, files and code
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,14 +226,12 @@ class SavedFile:
             return f"The {what} is at {one_line(self.part.url, 2000)}."
         return f"The {what} was not saved: {self.why}"
 
-    def json(self) -> dict[str, Any]:
+    def document(self) -> FileDocument:
         """Return it as `ask --json` prints it."""
-        return {
-            "kind": self.part.kind,
-            "mime": self.part.mime or None,
-            "path": None if self.path is None else str(self.path),
-            "url": self.part.url or None,
-        }
+        from tui_chat.cli.documents import FileDocument
+
+        path = None if self.path is None else str(self.path)
+        return FileDocument(self.part.kind, self.part.mime or None, path, self.part.url or None)
 
 
 def save_files(message: Message, folder: Path | None) -> list[SavedFile]:
@@ -306,8 +241,7 @@ def save_files(message: Message, folder: Path | None) -> list[SavedFile]:
 
 def _save(message: Message, number: int, folder: Path | None) -> SavedFile:
     part = message.parts[number - 1]
-    file = file_of(part, number)
-    if file is None:
+    if (file := file_of(part, number)) is None:
         return SavedFile(part, None, "the reply has no content of it.")
     if folder is None:
         return SavedFile(part, None, "of a temporary session nothing is, without --save-to.")
@@ -318,28 +252,26 @@ def _save(message: Message, number: int, folder: Path | None) -> SavedFile:
         return SavedFile(part, None, str(error))
 
 
-def source_lines(references: References) -> Iterator[str]:
-    """Yield the sources of a reply, numbered as its citations are, and what was searched for."""
+def write_sources(message: Message, files: Sequence[SavedFile]) -> None:
+    """Print the sources of a reply, numbered as its citations are, what was searched for in vain,
+    and where its files are.
+    """
+    references = message.semantics.references
     for number, source in enumerate(references.sources, 1):
         place = source.url or (source.file if source.title else "")
-        yield one_line(f"[{number}] {source.label}{f' · {place}' if place else ''}", 5000)
-    for failure in references.failures:
-        yield one_line(failure, 5000)
+        line = f"[{number}] {source.label}{f' · {place}' if place else ''}"
+        write_line(one_line(line, 5000), err=True)
+    for sentence in (*references.failures, *(file.sentence for file in files)):
+        write_line(one_line(sentence, 5000), err=True)
 
 
-def references_json(references: References) -> Any:
-    """Return the references of a reply as `read` prints them; None if it has none."""
-    return json.loads(pack(references)) if references != NO_REFERENCES else None
-
-
-def tokens_json(packed: str) -> Any:
-    """Return the tokens of a reply with their probabilities; None if it has none."""
-    return plain(unpack_tokens(packed)) if packed else None
-
-
-def first_code_block(markdown: str) -> str | None:
-    """Return the content of the first fenced code block of a text; None if it has none."""
+def write_code(markdown: str) -> None:
+    """Print the first fenced code block of a reply; the whole reply if it has none."""
     from markdown_it import MarkdownIt  # only needed here
 
     tokens = MarkdownIt("commonmark").parse(markdown)
-    return next((token.content for token in tokens if token.type == "fence"), None)
+    code = next((token.content for token in tokens if token.type == "fence"), None)
+    if code is None:
+        write_line("warning: The reply has no code block.", err=True)
+        code = markdown
+    write_reply(code if code.endswith("\n") else f"{code}\n")

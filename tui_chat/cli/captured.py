@@ -1,17 +1,19 @@
-"""Captured requests: `tui-chat inspect` and `convert`.
+"""Captured requests and replies: `tui-chat inspect`, `convert` and `read`.
 
 1. `inspect` opens the app on a captured request or an exported turn. Of a file with several calls,
    such as a HAR file, it lists them, and opens or explains one.
 2. `convert` encodes a request body of one protocol in another.
+3. `read` prints a reply as JSON: server-sent events, one JSON text, or several lines of JSON.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,8 +30,7 @@ from tui_chat.cli.options import (
     json_option,
     model_option,
 )
-from tui_chat.cli.output import write_body, write_json, write_notes
-from tui_chat.cli.request_json import note_json
+from tui_chat.cli.output import write_body, write_document, write_notes
 from tui_chat.compose import encode
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
@@ -39,7 +40,53 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.registry import protocol_of
+from tui_chat.providers.response_recorder import read_recorded, recorded_events
 from tui_chat.turn_file import holds_turn, read_turn
+
+PLACEHOLDER = "MODEL"
+"""The model of a converted request if the protocol requires one and none is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingReader:
+    """A kind of file with several recorded calls, of which `inspect` opens one."""
+
+    detect: Callable[[str], bool]
+    """Detects a file by its content."""
+    choose: Callable[..., str | None]
+    """Called with the content, the number of a call or None, and `as_json`: returns the request of
+    that call, or prints what is asked for and returns None."""
+
+
+@contextmanager
+def named_in_errors(name: str) -> Generator[None]:
+    """Put the name of a file before the errors of the block."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{name}: {error}", advice=error.advice) from error
+
+
+def _read_body(file: Path, expected: str) -> bytes:
+    """Return the content of a file that must not be conversations. Raises InputError."""
+    content = read_content(file, LARGEST_REQUEST)
+    with named_in_errors(input_name(file)):
+        _require_no_transcript(content, expected)
+    return content
+
+
+def _require_no_transcript(content: bytes, expected: str) -> None:
+    from tui_chat.interop.reader import transcript_format
+
+    if not (label := transcript_format(content)):
+        return
+    advice = "`tui-chat view FILE` shows it, and `tui-chat import FILE` imports it."
+    if _chooser_of_calls(content.decode("utf-8", "replace")):
+        advice = "`tui-chat inspect FILE` lists its calls, and `--call N` explains one."
+    raise InputError(f"This holds conversations ({label}), not a {expected}.", advice=advice)
+
+
+# Requests
 
 
 @click.command()
@@ -64,68 +111,34 @@ def inspect(common: CommonOptions, file: Path, call: int | None, as_json: bool) 
     content = read_content(file, LARGEST_REQUEST)
     with named_in_errors(input_name(file)):
         text = _request_text(content, call, as_json=as_json)
-    if text is None:
-        return
-    if file == STANDARD_INPUT:
-        _take_terminal()
-    run_app(common, captured=text)
+    if text is not None:
+        if file == STANDARD_INPUT:
+            _take_terminal()
+        run_app(common, captured=text)
 
 
 def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | None:
     """Return a request's or turn's text; None after printing a file's calls. Raises InputError."""
     text = content.decode("utf-8", "replace")
     if choose := _chooser_of_calls(text):
-        request = choose(text, call, as_json=as_json)
-        if request is None:
+        if (request := choose(text, call, as_json=as_json)) is None:
             return None
         text = request
     elif call is not None or as_json:
         raise InputError("--call and --json are for HAR files.")
-    elif not holds_turn(text):
-        require_no_transcript(content, "request")
     if holds_turn(text):
         read_turn(text, "the turn")
-    else:
-        read_captured(text)
+        return text
+    if choose is None:
+        _require_no_transcript(content, "request")
+    read_captured(text)
     return text
-
-
-@dataclass(frozen=True, slots=True)
-class RecordingReader:
-    """A kind of file with several recorded calls, of which `inspect` opens one."""
-
-    detect: Callable[[str], bool]
-    """Detects a file by its content."""
-    choose: Callable[..., str | None]
-    """Called with the content, the number of a call or None, and `as_json`: returns the request of
-    that call, or prints what is asked for and returns None."""
 
 
 def _chooser_of_calls(text: str) -> Callable[..., str | None] | None:
     """Return what chooses among the calls of a file that holds several; None for other texts."""
     readers: Iterator[RecordingReader] = hooks.load_all("recording reader", RecordingReader)
     return next((reader.choose for reader in readers if reader.detect(text)), None)
-
-
-def require_no_transcript(content: bytes, expected: str) -> None:
-    """Raise InputError if the content of a file is the conversations of a program."""
-    from tui_chat.interop.reader import transcript_format
-
-    if not (label := transcript_format(content)):
-        return
-    advice = "`tui-chat view FILE` shows it, and `tui-chat import FILE` imports it."
-    if _chooser_of_calls(content.decode("utf-8", "replace")):
-        advice = "`tui-chat inspect FILE` lists its calls, and `--call N` explains one."
-    raise InputError(f"This holds conversations ({label}), not a {expected}.", advice=advice)
-
-
-@contextmanager
-def named_in_errors(name: str) -> Generator[None]:
-    """Put the name of a file before the errors of the block."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(f"{name}: {error}", advice=error.advice) from error
 
 
 def _take_terminal() -> None:
@@ -139,21 +152,15 @@ def _take_terminal() -> None:
     os.close(terminal)
 
 
-PLACEHOLDER = "MODEL"
-"""The model of a converted request if the protocol requires one and none is known."""
-
-
 @click.command("convert")
 @file_argument
 @click.option(
-    "--from",
-    "source",
+    *("--from", "source"),
     type=click.Choice(PROTOCOLS),
     help="The protocol of FILE; default: detected.",
 )
 @click.option(
-    "--to",
-    "target",
+    *("--to", "target"),
     type=click.Choice(PROTOCOLS),
     required=True,
     help="The protocol to convert to.",
@@ -183,19 +190,19 @@ def convert_command(
       pbpaste | tui-chat convert - --to anthropic --model claude-sonnet-4-5
     """
     to = _endpoint(common, endpoint, Protocol(target))
-    name = input_name(file)
-    request = read_content(file, LARGEST_REQUEST)
-    with named_in_errors(name):
-        require_no_transcript(request, "request")
+    name, request = input_name(file), _read_body(file, "request")
     protocol = Protocol(source) if source else None
     if protocol is None:
         protocol, request = _find_request(request, name)
     body, notes = convert(request, protocol, to, model=model, name=name)
     if report:
-        write_json({"body": json.loads(body), "notes": [note_json(note) for note in notes]})
-        return
-    write_body(body)
-    write_notes(notes)
+        from tui_chat.cli.documents import ConvertedDocument, NoteDocument, document
+
+        documents = tuple(document(NoteDocument, note) for note in notes)
+        write_document(ConvertedDocument(json.loads(body), documents))
+    else:
+        write_body(body)
+        write_notes(notes)
 
 
 def _find_request(text: bytes, name: str) -> tuple[Protocol, bytes]:
@@ -227,17 +234,13 @@ def convert(
 
 
 def _repair_notes(before: Any, after: Any, place: str = "") -> Iterator[Note]:
-    """Yield a note for each difference that encoding in the request's own protocol made.
-
-    These are places where the request was invalid: a call without arguments, a result that names
-    no call.
+    """Yield a note for each difference that encoding in the request's own protocol made: places
+    where the request was invalid, such as a call without arguments.
     """
     if isinstance(before, dict) and isinstance(after, dict):
-        pairs = cast("tuple[dict[str, Any], dict[str, Any]]", (before, after))
-        for key in dict.fromkeys([*pairs[0], *pairs[1]]):
-            yield from _repair_notes(
-                pairs[0].get(key, _NONE), pairs[1].get(key, _NONE), f"{place}/{key}"
-            )
+        old, new = cast("tuple[dict[str, Any], dict[str, Any]]", (before, after))
+        for key in dict.fromkeys([*old, *new]):
+            yield from _repair_notes(old.get(key, _NONE), new.get(key, _NONE), f"{place}/{key}")
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):  # type: ignore[arg-type]
         for index, pair in enumerate(zip(before, after, strict=True)):  # type: ignore[arg-type]
             yield from _repair_notes(*pair, f"{place}/{index}")
@@ -277,3 +280,76 @@ def _endpoint(common: CommonOptions, name: str, target: Protocol) -> Endpoint:
     if endpoint.protocol is not target:
         raise InputError(f"The endpoint “{endpoint.name}” uses {endpoint.protocol}, not {target}.")
     return endpoint
+
+
+# Replies
+
+
+@click.command()
+@file_argument
+@click.option(
+    *("--protocol", "--from"),
+    type=click.Choice(PROTOCOLS),
+    help="The protocol of the reply; default: detected.",
+)
+def read(file: Path, protocol: str | None) -> None:
+    """Parse a recorded reply and print it as JSON.
+
+    FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
+    "content", "reasoning", "tool_calls", "finish_reason", "provider_finish_reason", "usage" (its
+    input includes cached tokens, its output reasoning) and "error". A reply that was cut or refused
+    is parsed as far as it goes.
+
+    \b
+    Example:
+      tui-chat read reply.sse
+    """
+    content = _read_body(file, "reply")
+    source = Protocol(protocol) if protocol else _detect_reply(content)
+    if source is None:
+        raise InputError(
+            f"{input_name(file)}: The protocol of the reply cannot be told from its keys.",
+            advice="Name it with --protocol.",
+        )
+    from tui_chat.cli.documents import recorded_reply_document
+
+    write_document(recorded_reply_document(*read_recorded(content, source)))
+
+
+def _type(data: Mapping[str, Any]) -> str:
+    return str(data.get("type", ""))
+
+
+_SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
+    (Protocol.OPENAI_CHAT, lambda data: "choices" in data),
+    (Protocol.GEMINI, lambda data: "candidates" in data or "promptFeedback" in data),
+    (
+        Protocol.OPENAI_RESPONSES,
+        lambda data: data.get("object") == "response" or _type(data).startswith("response."),
+    ),
+    (
+        Protocol.ANTHROPIC,
+        lambda data: (
+            _type(data).startswith(("message", "content_block"))
+            or (_type(data) == "error" and "error" in data)
+        ),
+    ),
+    (Protocol.OLLAMA, lambda data: "done" in data and ("message" in data or "response" in data)),
+)
+"""Tests of what only a protocol's replies have, at the top of a body or of an event."""
+
+
+def _detect_reply(body: bytes) -> Protocol | None:
+    """Return the protocol of a recorded reply; None if nothing in it tells."""
+    body = body.removeprefix(b"\xef\xbb\xbf").strip()
+    texts: Iterable[str | bytes] = chain((body,), (data for _, data in recorded_events(body)))
+    for text in islice(texts, 101):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        for data in cast("list[Any]", value)[:1] if isinstance(value, list) else [value]:
+            for protocol, is_sign in _SIGNS if isinstance(data, dict) else ():
+                if is_sign(cast("dict[str, Any]", data)):
+                    return protocol
+    return None

@@ -29,7 +29,7 @@ _COMMANDS = {
         ("convert", "captured:convert_command", "Convert a request body to another protocol."),
         ("inspect", "captured:inspect", "Open a captured request in the inspector."),
         ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
-        ("read", "read:read", "Parse a recorded reply and print it as JSON."),
+        ("read", "captured:read", "Parse a recorded reply and print it as JSON."),
     ),
     "Data": (
         ("export", "export:export_command", "Write a session to a file or the standard output."),

@@ -72,42 +72,6 @@ profile_option = _completed("--profile", completion.complete_profile)
 model_option = _completed("--model", completion.complete_model)
 endpoint_option = _completed("--endpoint", completion.complete_endpoint)
 
-request_model = model_option(
-    "The model, or ENDPOINT/MODEL; without an endpoint at one that lists it.", "-m", default=""
-)
-request_endpoint = endpoint_option("A configured endpoint.", default="")
-request_settings = click.option(
-    "-o",
-    "--set",
-    "parameters",
-    shell_complete=completion.complete_setting,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A setting, such as temperature=0.7 or effort=high; repeatable.",
-)
-continue_option = click.option(
-    "-c", "--continue", "last", is_flag=True, help="Continue the last session."
-)
-request_session = session_option(
-    "Continue a session: its id, start of it, or title.", "-s", default=""
-)
-attach_option = click.option(
-    "-a", "-f", "--attach", "attachments", type=INPUT, multiple=True, help="A file; repeatable."
-)
-system_option = click.option(
-    "--system",
-    default="",
-    metavar="TEXT",
-    type=TEXT,
-    help="A system message before it, instead of a role.",
-)
-bare_option = click.option(
-    "--bare", is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
-)
-schema_option = click.option(
-    "--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply."
-)
-
 
 class RequestCommand(click.Command):
     """A command with the options of a request."""
@@ -167,10 +131,78 @@ class PluginChoice(click.Choice[str]):
         self.choices = (*self._names(),)
 
 
-def kind_option(text: str) -> Declaration[Any]:
-    """Declare `--kind`."""
-    kinds = PluginChoice(generation_kinds)
-    return click.option("--kind", type=kinds, default="normal", help=text)
+def request_options(*, with_files: bool) -> Declaration[Any]:
+    """Declare what `ask` and `build` have in common, by the names of `question.Question`;
+    `with_files`: role, preset and profile may be files.
+    """
+    role = completion.complete_role_or_file if with_files else completion.complete_role
+    preset = completion.complete_preset_or_file if with_files else completion.complete_preset
+    metavar = "FILE|NAME" if with_files else "NAME"
+    declarations: tuple[Declaration[Any], ...] = (
+        click.argument("words", metavar="[TEXT]...", nargs=-1, type=TEXT),
+        click.option("-c", "--continue", "last", is_flag=True, help="Continue the last session."),
+        session_option("Continue a session: its id, start of it, or title.", "-s", default=""),
+        click.option(
+            *("-a", "-f", "--attach", "attachments"),
+            type=INPUT,
+            multiple=True,
+            help="A file; repeatable.",
+        ),
+        click.option(
+            "--system",
+            default="",
+            metavar="TEXT",
+            type=TEXT,
+            help="A system message before it, instead of a role.",
+        ),
+        click.option(
+            "--role",
+            shell_complete=role,
+            metavar=metavar,
+            help='The role of a new session; "" for none, also in a session that lost its own.',
+        ),
+        click.option(
+            *("-t", "--preset"),
+            shell_complete=preset,
+            metavar=metavar,
+            help='A preset; "" for none.',
+        ),
+        profile_option('A profile; "" for none.', metavar=metavar),
+        click.option(
+            "--bare",
+            is_flag=True,
+            help="Send only the conversation: no role, preset, profile or tools.",
+        ),
+        model_option(
+            "The model, or ENDPOINT/MODEL; without an endpoint at one that lists it. With `ask` "
+            "repeatable: each one replies.",
+            *("-m", "models"),
+            multiple=True,
+        ),
+        endpoint_option("A configured endpoint.", default=""),
+        click.option(
+            *("-o", "--set", "settings"),
+            shell_complete=completion.complete_setting,
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="A setting, such as temperature=0.7 or effort=high; repeatable.",
+        ),
+        click.option(
+            "--kind",
+            type=PluginChoice(generation_kinds),
+            default="normal",
+            help="What to generate. TEXT is the instruction of a kind that takes one.",
+        ),
+        click.option("--schema", type=INPUT, metavar="FILE", help="The JSON Schema of the reply."),
+        click.option("--no-stream", "stream", flag_value=False, default=True, help="Don't stream."),
+    )
+
+    def declare(function: _Declared) -> _Declared:
+        for declaration in reversed(declarations):
+            function = declaration(function)
+        return function
+
+    return declare
 
 
 endpoint_argument = click.argument(

@@ -107,6 +107,13 @@ def write_compact(value: object) -> None:
     write_json(value, None)
 
 
+def write_document(value: object) -> None:
+    """Print a document of `documents`, or a list of them, as JSON. Raises OutputClosed, OSError."""
+    from tui_chat.cli.documents import dump
+
+    write_json(dump(value))
+
+
 def write_body(body: bytes) -> None:
     """Print the body of a request: its exact bytes, or on a terminal equal, harmless JSON.
 

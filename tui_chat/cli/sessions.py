@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,21 +21,17 @@ from tui_chat.cli.options import (
     model_option,
     role_option,
 )
-from tui_chat.cli.output import write_json, write_line, write_list, write_markdown
+from tui_chat.cli.output import write_document, write_line, write_list, write_markdown
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.boundary import plain
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import settings_json
 from tui_chat.workspace.exporter import exported_texts
 from tui_chat.workspace.mutes import muted_messages
 
 if TYPE_CHECKING:
-    from tui_chat.analysis.cache_loss import CacheCause
     from tui_chat.cli.workspace import Failures
-    from tui_chat.models.request import RequestRecord
-    from tui_chat.models.session import Entry, SessionSummary
+    from tui_chat.models.session import SessionSummary
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
@@ -217,11 +213,13 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
     async with _workspace(common) as (workspace, failures):
         summary = await named_session(workspace.store, name)
         if as_json:
+            from tui_chat.cli.documents import whole_session_document
+
             await workspace.sessions.activate(summary.session_id)
             failures.warn()
             sent = await workspace.store.requests.list(summary.session_id)
             recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
-            write_json(_session_json(workspace, summary, recorded))
+            write_document(whole_session_document(workspace, summary, recorded))
             return
         zone = datetime.now().astimezone().tzinfo
         assert zone is not None  # astimezone sets it
@@ -251,7 +249,9 @@ async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
         summary = await named_session(workspace.store, name)
         causes = await workspace.cache_losses.causes(summary.session_id)
     if as_json:
-        write_json([_cause_json(cause) for cause in causes])
+        from tui_chat.cli.documents import CacheDocument, document
+
+        write_document([document(CacheDocument, cause) for cause in causes])
         return
     if not causes:
         write_line("No request of this session lost the cache, as far as is known.", err=True)
@@ -261,76 +261,6 @@ async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
         cost = "" if cause.cost is None else f"${cause.cost:.4f}"
         words = one_line(f"{cause.sentence} {cause.advice}".strip(), 400)
         write_line(f"{cause.times:>5,}  {cause.tokens:>9,}  {cost:>9}  {words}")
-
-
-def _cause_json(cause: CacheCause) -> dict[str, Any]:
-    from tui_chat.cli.request_json import origin_json
-
-    return {
-        "cause": cause.sentence,
-        "advice": cause.advice or None,
-        "times": cause.times,
-        "tokens": cause.tokens,
-        "cost": None if cause.cost is None else f"{cause.cost.normalize():f}",
-        "origin": None if cause.origin is None else origin_json(cause.origin),
-        "last_reply": cause.entry_id,
-    }
-
-
-def _session_json(
-    workspace: Workspace, summary: SessionSummary, recorded: Mapping[str, RequestRecord]
-) -> dict[str, Any]:
-    state = workspace.state
-    return {
-        **summary._asdict(),
-        "preset": state.preset_name,
-        "profile": state.profile_name,
-        "lorebooks": list(state.lorebook_names),
-        "settings": settings_json(state.settings),
-        "messages": [_entry_json(entry, recorded.get(entry.message.id)) for entry in state.entries],
-    }
-
-
-def _request_json(record: RequestRecord) -> dict[str, Any]:
-    """Return what was recorded of a request, without its body, which `export` has."""
-    headers = record.recipe.get("headers")
-    return {
-        "protocol": record.protocol.value,
-        "method": record.method,
-        "url": record.url or None,
-        "headers": headers,
-        "sha256": record.sha256,
-        "is_masked": record.recipe.get("masked") is True,
-    }
-
-
-def _entry_json(entry: Entry, request: RequestRecord | None) -> dict[str, Any]:
-    from tui_chat.cli.ask_output import tokens_json
-
-    message = entry.message
-    return {
-        "id": message.id,
-        "role": message.role,
-        "content": message.content,
-        "timestamp": message.timestamp,
-        "status": entry.status,
-        **({"muted": plain(message.muted)} if message.muted else {}),
-        **({"model": entry.model, "endpoint": entry.endpoint} if entry.model else {}),
-        **({"error": entry.error} if entry.error else {}),
-        **({"request": _request_json(request)} if request is not None else {}),
-        **({"tool_call_id": message.tool_call_id} if message.tool_call_id else {}),
-        **(
-            {
-                "tool_calls": [
-                    {"id": call.id, "name": call.name, "arguments": call.arguments}
-                    for call in message.tool_calls
-                ]
-            }
-            if message.tool_calls
-            else {}
-        ),
-        **({"tokens": tokens_json(tokens)} if (tokens := message.semantics.tokens) else {}),
-    }
 
 
 @sessions.command()

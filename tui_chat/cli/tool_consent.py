@@ -39,42 +39,37 @@ async def answer_call(
     """Run a tool call if the user consents or has allowed the tool, else tell the model that they
     declined it. Raises NeedsUser if there is nobody to ask, or the question is too long.
     """
-    name = one_line(call.call.name)
+    name, tools = one_line(call.call.name), workspace.tools
     where = f"It waits in {session_words(workspace)}; answer it in the app."
     if workspace.state.is_temporary:
         where = "Without --temporary it would wait in a session for the app."
     if not call.can_run:
         raise NeedsUser(f"The model calls “{name}”, which has no command.", advice=where)
     if call.call.name in allowed:
-        await workspace.tools.run(call.entry_id, call.index)
+        await tools.run(call.entry_id, call.index)
         return
-    terminal = _open_terminal()
-    if terminal is None:
+    if (terminal := _open_terminal()) is None:
         advice = f"{where} Or --allow-tool {name} lets it run"
-        is_command = call.tool is not None and not call.tool.server
-        advice += f', and so does `consent = "always"` in [tools.{name}].' if is_command else "."
-        raise NeedsUser(
-            f"The model calls the tool “{name}”, and there is no terminal to ask for consent on.",
-            advice=advice,
+        if call.tool is not None and not call.tool.server:
+            advice += f', and so does `consent = "always"` in [tools.{name}]'
+        sentence = (
+            f"The model calls the tool “{name}”, and there is no terminal to ask for consent on."
         )
+        raise NeedsUser(sentence, advice=f"{advice}.")
     try:
-        question = "".join(text for text, _ in question_text(call.call, call.tool))
-        question = f"The model calls a tool. {question}\n"
+        text = "".join(text for text, _ in question_text(call.call, call.tool))
+        question = f"The model calls a tool. {text}\n"
         if not _fits(terminal, question + _PROMPT):
-            count = len(call.call.arguments)
-            raise NeedsUser(
-                f"The call of the tool “{name}” is too long to ask about here: its arguments have "
-                f"{count:,} characters.",
-                advice=where,
-            )
+            size = f"its arguments have {len(call.call.arguments):,} characters."
+            sentence = f"The call of the tool “{name}” is too long to ask about here: {size}"
+            raise NeedsUser(sentence, advice=where)
         answer = (await _ask(terminal, question)).strip().lower()
     finally:
         os.close(terminal)
     if answer in ("y", "yes", "t"):
-        scope = "tool" if answer == "t" else "call"
-        await workspace.tools.run(call.entry_id, call.index, scope=scope)
+        await tools.run(call.entry_id, call.index, scope="tool" if answer == "t" else "call")
     else:
-        await workspace.tools.answer(call.entry_id, call.index, DECLINED)
+        await tools.answer(call.entry_id, call.index, DECLINED)
 
 
 def _open_terminal() -> int | None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from tui_chat import paths
 from tui_chat.cli.app import open_workspace, say_update
 from tui_chat.cli.names import find, find_role, named_session
-from tui_chat.cli.output import write_line
+from tui_chat.cli.output import write_line, write_warning
 from tui_chat.config import Config
 from tui_chat.errors import InputError, StoredLater, StoreError, TuiChatError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
@@ -21,9 +20,13 @@ from tui_chat.workspace.roles import FIRST_ROLE
 from tui_chat.workspace.state import DEFAULT_PRESET, NO_PRESET
 
 if TYPE_CHECKING:
+    from tui_chat.cli.question import Question
     from tui_chat.models.role import Role
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
+
+STORING_SECONDS = 2.0
+"""Seconds to wait at the end of a command for what could not be stored at once."""
 
 
 class Failures:
@@ -48,32 +51,7 @@ class Failures:
         """Print the errors since the last call as warnings on the standard error stream."""
         errors, self._errors = self._errors, []
         for error in errors:
-            write_line(f"warning: {error} {error.advice}".rstrip(), err=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """The choices of a command line for a request; what is None, and an empty endpoint or model,
-    is left to the session.
-    """
-
-    endpoint: str = ""
-    model: str = ""
-    role: str | None = None
-    """The name of a role; empty for none."""
-    preset: str | None = None
-    """The name of a preset; empty for none."""
-    profile: str | None = None
-    """The name of a profile; empty for none."""
-    settings: tuple[str, ...] = ()
-    """`NAME=VALUE` each."""
-
-
-NO_CHOICES = Choices()
-
-
-STORING_SECONDS = 2.0
-"""Seconds to wait at the end of a command for what could not be stored at once."""
+            write_warning(error)
 
 
 @asynccontextmanager
@@ -98,7 +76,7 @@ async def command_workspace(
         yield workspace, failures
     except BaseException:
         if lost := await _close(workspace):
-            write_line(f"warning: {lost} {lost.advice}".rstrip(), err=True)
+            write_warning(lost)
         raise
     if lost := await _close(workspace):
         raise lost
@@ -108,17 +86,17 @@ async def _close(workspace: Workspace) -> StoreError | None:
     """Close a workspace; return the error of what could not be stored until then."""
     await workspace.unsaved_writes.written(STORING_SECONDS)
     await workspace.close()
-    reason = workspace.unsaved_writes.reason
-    if not reason:
+    if not (reason := workspace.unsaved_writes.reason):
         return None
     sentence = f"What arrived was not stored, or not all of it. {reason}"
     return StoreError(sentence, advice="What was printed is all there is of it.")
 
 
-async def open_session(workspace: Workspace, failures: Failures, name: str) -> None:
-    """Make the session active that has this id, start of an id, or title; empty for the last one.
-    Raises InputError.
-    """
+async def open_session(workspace: Workspace, failures: Failures, question: Question) -> None:
+    """Make the session active that a question continues, if it does. Raises InputError."""
+    if not question.has_session:
+        return
+    name = question.session
     if not name and not await workspace.store.sessions.list(1):
         raise InputError("There is no session to continue.", advice="Omit -c.")
     try:
@@ -131,36 +109,44 @@ async def open_session(workspace: Workspace, failures: Failures, name: str) -> N
     failures.warn()
 
 
-async def choose(workspace: Workspace, choices: Choices) -> None:
+async def choose(workspace: Workspace, question: Question, role: str | None) -> None:
     """Use what a command line chooses, for the requests of this process: nothing is stored.
 
     Raises InputError for an unknown name and a value that is not accepted, and StoreError.
     """
-    if choices.role is not None:
-        await _choose_role(workspace, choices.role)
+    if role is not None:
+        await _choose_role_named(workspace, role)
     changes: dict[str, Any] = {}
-    if choices.preset is not None:
-        name = choices.preset or NO_PRESET
+    if question.preset is not None:
+        name = question.preset or NO_PRESET
         preset = find("preset", name, workspace.library.names("presets"))
         workspace.core.report_doubts("presets", preset)
         changes |= {"preset": workspace.presets.read(preset), "preset_name": preset}
-    if choices.profile is not None:
-        name = choices.profile
+    if question.profile is not None:
+        name = question.profile
         name = name and find("profile", name, workspace.library.names("profiles"))
         workspace.core.report_doubts("profiles", name)
         changes["profile"] = workspace.library.profile(name) if name else None
         changes["profile_name"] = name
-    if choices.endpoint or choices.model:
-        config, model = workspace.state.config, choices.model
-        if choices.endpoint:
-            endpoint = config.endpoint_named(choices.endpoint)
-        else:
-            endpoint, model = config.endpoint_and_model(model, workspace.state.endpoint)
-        changes |= {"endpoint": endpoint, "model": model}
-    if choices.settings:
-        changes["settings"] = replace(workspace.state.settings, **read_settings(choices.settings))
+    if question.settings:
+        settings = read_settings(question.settings)
+        changes["settings"] = replace(workspace.state.settings, **settings)
     if changes:
         workspace.update(**changes)
+    choose_model(workspace, question.endpoint, question.model)
+    _omit_screen_rules(workspace, question)
+    if question.bare:
+        _send_only_conversation(workspace)
+
+
+def choose_model(workspace: Workspace, endpoint_name: str, model: str) -> None:
+    """Use an endpoint and a model; an empty name is left as it is. Raises InputError."""
+    config = workspace.state.config
+    if endpoint_name:
+        workspace.update(endpoint=config.endpoint_named(endpoint_name), model=model)
+    elif model:
+        endpoint, model = config.endpoint_and_model(model, workspace.state.endpoint)
+        workspace.update(endpoint=endpoint, model=model)
 
 
 async def load_tools(workspace: Workspace) -> None:
@@ -175,7 +161,7 @@ async def load_tools(workspace: Workspace) -> None:
         write_line(f"warning: {sentence} {advice}", err=True)
 
 
-async def _choose_role(workspace: Workspace, name: str) -> None:
+async def _choose_role_named(workspace: Workspace, name: str) -> None:
     """Use the role of a name; empty for none, also instead of one that a session has lost."""
     if workspace.state.session is not None:
         if name or not workspace.state.role_fault:
@@ -191,7 +177,16 @@ async def _choose_role(workspace: Workspace, name: str) -> None:
     await choose_role(workspace, role)
 
 
-def send_only_conversation(workspace: Workspace) -> None:
+async def choose_role(workspace: Workspace, role: Role | None) -> None:
+    """Give the new chat a role; None for none. Raises InputError if it is disabled."""
+    if role is not None and role.status == "disabled":
+        sentence = f"The role “{role.name}” is disabled."
+        raise InputError(sentence, advice="Enable it in the app (/roles), or choose another role.")
+    await workspace.settings.apply_new_chat(role)
+    workspace.active.show_opening()
+
+
+def _send_only_conversation(workspace: Workspace) -> None:
     """Add nothing to the messages of the conversation: no role, preset, profile, lorebook, tool."""
     workspace.update(
         role=None,
@@ -213,33 +208,22 @@ def leave_pending_edits(workspace: Workspace) -> None:
     """
     edits = workspace.state.edits
     if edits:
-        kept = tuple(edit for edit in edits if edit.kept or edit.answered)
-        workspace.update(edits=kept)
+        workspace.update(edits=tuple(edit for edit in edits if edit.kept or edit.answered))
 
 
-def omit_screen_rules(workspace: Workspace, choices: Choices) -> None:
+def _omit_screen_rules(workspace: Workspace, question: Question) -> None:
     """Omit what comes with the program and is about its screen, which a command does not have: the
     messages of the default preset and the prompt of the first role. What was chosen or written by
     the user stays, and a session that has them keeps both.
     """
     state = workspace.state
-    is_default = choices.preset is None and state.preset_name == DEFAULT_PRESET
+    is_default = question.preset is None and state.preset_name == DEFAULT_PRESET
     if is_default and workspace.library.is_ours(DEFAULT_PRESET):
         workspace.update(preset=workspace.presets.read(NO_PRESET))
-    role = state.role
-    if role is None or choices.role is not None or role.role_id != FIRST_ROLE.role_id:
+    if (role := state.role) is None or question.role is not None:
         return
-    if role.system_prompt == FIRST_ROLE.system_prompt:
+    if (role.role_id, role.system_prompt) == (FIRST_ROLE.role_id, FIRST_ROLE.system_prompt):
         workspace.update(role=replace(role, system_prompt=""))
-
-
-async def choose_role(workspace: Workspace, role: Role | None) -> None:
-    """Give the new chat a role; None for none. Raises InputError if it is disabled."""
-    if role is not None and role.status == "disabled":
-        sentence = f"The role “{role.name}” is disabled."
-        raise InputError(sentence, advice="Enable it in the app (/roles), or choose another role.")
-    await workspace.settings.apply_new_chat(role)
-    workspace.active.show_opening()
 
 
 def read_settings(assignments: Sequence[str]) -> dict[str, Any]:

@@ -19,7 +19,6 @@ COMMANDS = (
     ("presets", "show", "--json"),
     ("build", "--draft", "x", "--preset"),
     ("build", "--draft", "x", "--role"),
-    ("build", "--draft", "x", "--lorebook"),
     ("build", "--draft", "x", "--profile"),
     ("build", "--draft", "x", "--history"),
     ("build", "--turn"),

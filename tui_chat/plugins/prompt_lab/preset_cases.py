@@ -16,10 +16,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from tui_chat.cli.build import parse_time
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import EPOCH
 from tui_chat.errors import InputError
@@ -50,6 +50,20 @@ T = TypeVar("T")
 
 MODEL = "gpt-4o"
 """The model of cases that name none; its vocabulary is bundled."""
+
+
+def _parse_time(text: str, source: str) -> datetime:
+    """Parse an ISO 8601 time, in UTC if it has no offset: the same text gives the same request on
+    every machine. Raises InputError.
+    """
+    try:
+        time = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InputError(
+            f"{source}: “{text}” is not a time; write it as 2025-06-30T18:05 or "
+            "2025-06-30T18:05:00+02:00"
+        ) from error
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +255,7 @@ def _inputs(parts: _Parts, content: _CaseFile) -> Inputs:
         settings=SessionSettings(model=content.model),
         context_limit=content.limit,
         reply_reserve=content.reserve,
-        now=parse_time(content.at, parts.name_of("at")) if content.at else EPOCH,
+        now=_parse_time(content.at, parts.name_of("at")) if content.at else EPOCH,
         seed=content.seed,
         session_seed=content.seed,
         lorebooks=tuple(parts.each("lorebooks", parse_lorebook)),

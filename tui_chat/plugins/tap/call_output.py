@@ -14,8 +14,13 @@ from rich.cells import set_cell_size
 
 from tui_chat.analysis.diff import Difference
 from tui_chat.cli.captured import convert
-from tui_chat.cli.read import reply_json
-from tui_chat.cli.request_json import envelope_json, note_json
+from tui_chat.cli.documents import (
+    NoteDocument,
+    document,
+    dump,
+    envelope_document,
+    recorded_reply_document,
+)
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.sanitize import one_line
@@ -135,7 +140,7 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
             "body": _text(response),
             "failure": recorded.failure or None,
         },
-        "reply": reply_json(recorded.reply, recorded.error),
+        "reply": dump(recorded_reply_document(recorded.reply, recorded.error)),
         "lost": _loss(recorded.loss),
         "cost": str(recorded.cost) if recorded.cost is not None else None,
         "priced": recorded.priced or None,
@@ -179,7 +184,7 @@ def explained_json(call: Call) -> Any:
     """Return a request's turns, parameters, tokens and notes; None if it cannot be read."""
     if call.composed is None or call.captured is None:
         return None
-    envelope = envelope_json(call.composed)
+    envelope = dump(envelope_document(call.composed))
     tools = call.captured.tools
     return {
         **envelope,
@@ -195,7 +200,8 @@ def _converted(call: Call, target: Protocol) -> Any:
         body, notes = convert(call.body, call.protocol, endpoint, model=name)
     except InputError as error:
         return {"body": None, "notes": [], "error": str(error)}
-    return {"body": json.loads(body), "notes": [note_json(note) for note in notes]}
+    written = dump([document(NoteDocument, note) for note in notes])
+    return {"body": json.loads(body), "notes": written}
 
 
 def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None) -> Any:
