@@ -1,16 +1,13 @@
 """Refresh `models/prices.json` from the data of genai-prices (MIT, Pydantic Services Inc.).
 
     python docs/dev/refresh_prices.py --date 2026-11-23
-    python docs/dev/refresh_prices.py --date 2026-11-23 --source NAME data_slim.json
 
-Without a source it reads the installed package `genai-prices`, which the development group has.
-Nothing calls this but whoever maintains the program; it needs no network. `models.prices` says what
-is taken; `tui-chat prices update` writes the same form.
+It reads the installed package `genai-prices`, which the development group has. Nothing calls this
+but whoever maintains the program; it needs no network. `models.price_table` says what is taken.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from importlib import import_module
@@ -21,11 +18,10 @@ from typing import Any, cast
 import click
 
 from tui_chat.cli.output import write_line
-from tui_chat.errors import TuiChatError
-from tui_chat.files import read_file, write_text
+from tui_chat.files import write_text
 from tui_chat.models import prices
-from tui_chat.models.price_table import MOST_BYTES, price_table_text
-from tui_chat.models.sanitize import one_line
+from tui_chat.models.price_table import PriceTable
+from tui_chat.models.prices import PROVIDERS
 
 OUTPUT = Path(prices.__file__).with_name("prices.json")
 MOST_OUTPUT = 160_000
@@ -53,26 +49,26 @@ def _plain(value: object) -> Any:
     return value.isoformat() if isinstance(value, date | time) else value
 
 
+def table_text(data: list[dict[str, Any]], day: str, source: str) -> str:
+    """Return the file of a table, without what is not read, one model a line."""
+    known = [each for each in data if each["id"] in PROVIDERS]
+    table = PriceTable.model_validate({"date": day, "source": source, "providers": known})
+    text = table.model_dump_json(exclude_none=True, exclude_defaults=True)
+    return text.replace('{"id":', '\n{"id":') + "\n"
+
+
 @click.command()
-@click.option("--source", nargs=2, metavar="NAME FILE", help="Data of genai-prices, and its name.")
 @click.option("--date", "day", required=True, metavar="YYYY-MM-DD", help="The day of the data.")
 @click.option("--output", type=click.Path(path_type=Path), default=OUTPUT, show_default=True)
-def main(source: tuple[str, str] | None, day: str, output: Path) -> None:
+def main(day: str, output: Path) -> None:
     """Write the prices that ship with the program."""
     try:
-        if source is None:
-            name, data = f"genai-prices {version('genai-prices')}", cast("object", package_data())
-        else:
-            name, place = source
-            data = json.loads(read_file(Path(place), MOST_BYTES))
-        text = price_table_text(data, day, name)
-        if len(text) > MOST_OUTPUT:
-            raise click.ClickException(f"{len(text):,} bytes; at most {MOST_OUTPUT:,} are kept.")
-        write_text(text, output, "shared")
+        text = table_text(package_data(), day, f"genai-prices {version('genai-prices')}")
     except ImportError as error:
         raise click.ClickException("The package genai-prices is not installed.") from error
-    except TuiChatError as error:
-        raise click.ClickException(one_line(str(error))) from error
+    if len(text) > MOST_OUTPUT:
+        raise click.ClickException(f"{len(text):,} bytes; at most {MOST_OUTPUT:,} are kept.")
+    write_text(text, output, "shared")
     write_line(f"{output}: {len(text):,} bytes.")
 
 

@@ -59,7 +59,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     listed = {endpoint.name: endpoint.models for endpoint in endpoints}
     if online:
         listed, failures = await _ask_servers(endpoints)
-    tables, now = load_prices(config.data_dir), datetime.now(UTC)
+    tables, now = load_prices(), datetime.now(UTC)
     listed_models: list[_Model] = []
     repeating = () if name else tuple(filter(repeats_offline_models, endpoints))
     for endpoint in endpoints:

@@ -58,7 +58,7 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
 
 async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, UsageSum], UsageSum]:
     """Return each group's sum by name, sorted, and the total. Raises StoreError, ConfigError."""
-    config, tables = common.config(), load_prices(common.data_folder)
+    config, tables = common.config(), load_prices()
     sums: dict[str, UsageSum] = {}
     total = UsageSum()
     async with open_store(common, only_reads=True) as store:

@@ -1,10 +1,7 @@
-"""The prices of models that are in use: the user's own, a refreshed table, and ours.
+"""The prices of models: the user's own, else those that ship with the program.
 
-1. Prices of `config.toml` go before all tables. They are for the standard service tier.
-2. `prices.json` in the data folder, which `tui-chat prices update` writes, goes before the table
-   that ships with the program unless it is older.
-3. The first table that knows the model counts, also where it has no price for the service tier.
-4. Behind a host that is not known, such as a gateway's or a recording proxy's, a model that only
+1. Prices of `config.toml` go first. They are for the standard service tier.
+2. Behind a host that is not known, such as a gateway's or a recording proxy's, a model that only
    its maker serves has the maker's prices; `source` says so. A model with open weights has none
    there: it may run on this machine.
 """
@@ -15,13 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
-from pkgutil import get_data
 from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
-from tui_chat.errors import InputError
-from tui_chat.files import read_file
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.json_tree import Str
@@ -31,17 +24,12 @@ from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, provider_a
 if TYPE_CHECKING:
     from tui_chat.models.price_table import PriceTable
 
-FILE = "prices.json"
-"""The name of the refreshed table in the data folder."""
-
 
 @dataclass(frozen=True, slots=True)
 class KnownPrices:
-    """All tables, the first to count first."""
+    """The user's prices, and the table that ships with the program."""
 
-    tables: tuple[PriceTable, ...]
-    fault: str = ""
-    """The sentence why the refreshed table is not used; empty if there is none, or it is."""
+    table: PriceTable
 
     def prices_of(
         self,
@@ -61,24 +49,18 @@ class KnownPrices:
         provider = provider_at(endpoint.base_url)
         if provider is None:
             return self._makers_prices(model, moment, context)
-        for table in self.tables:
-            if table.model_of(provider, model) is not None:
-                return table.prices_of(endpoint.base_url, model, moment, context)
-        return None
+        return self.table.prices_of(endpoint.base_url, model, moment, context)
 
     def _makers_prices(
         self, model: str, moment: datetime, context: Mapping[str, str] | None
     ) -> Prices | None:
         """Return what a model's maker asks for it; None if anybody can serve the model."""
         maker = maker_of(model)
-        for table in self.tables if maker else ():
-            for name in spellings(model)[1:]:
-                if table.model_of(maker, name) is not None:
-                    url = f"https://{PROVIDERS[maker][0]}"
-                    prices = table.prices_of(url, name, moment, context)
-                    return prices and replace(
-                        prices, source=f"{prices.source}, by the model's name"
-                    )
+        for name in spellings(model)[1:] if maker else ():
+            if self.table.model_of(maker, name) is not None:
+                url = f"https://{PROVIDERS[maker][0]}"
+                prices = self.table.prices_of(url, name, moment, context)
+                return prices and replace(prices, source=f"{prices.source}, by the model's name")
         return None
 
     def prices_of_request(self, composed: Composed, at: datetime) -> Callable[[str], Prices | None]:
@@ -106,26 +88,8 @@ _ASKED = {
 """Keys of a request that change its price."""
 
 
-def load_prices(data_dir: Path) -> KnownPrices:
-    """Return the tables that are in use. To be called at the first question: it takes 20 ms."""
-    from tui_chat.models.price_table import MOST_BYTES, read_price_table
+def load_prices() -> KnownPrices:
+    """Return the prices that are in use. To be called at the first question: it takes 20 ms."""
+    from tui_chat.models.price_table import shipped_prices
 
-    ours, path = shipped_prices(), data_dir / FILE
-    if not path.exists():
-        return KnownPrices((ours,))
-    try:
-        refreshed = read_price_table(read_file(path, MOST_BYTES), str(path))
-    except InputError as error:
-        return KnownPrices((ours,), str(error))
-    if refreshed.date < ours.date:
-        fault = f"{path} is older ({refreshed.date}) than the prices of the program."
-        return KnownPrices((ours,), fault)
-    return KnownPrices((refreshed, ours))
-
-
-@cache
-def shipped_prices() -> PriceTable:
-    """Return the table that ships with the program."""
-    from tui_chat.models.price_table import read_price_table
-
-    return read_price_table(get_data("tui_chat.models", FILE) or b"", FILE)
+    return KnownPrices(shipped_prices())

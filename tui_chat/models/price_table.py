@@ -1,9 +1,8 @@
-"""Tables of prices in the form of genai-prices (https://github.com/pydantic/genai-prices, MIT).
+"""Prices of models in the form of genai-prices (https://github.com/pydantic/genai-prices, MIT).
 
-The package itself brings a second HTTP library (5 MB, and 0.2 s to import), so its data file is
-read instead: providers, their models with the clauses that names are matched by, and prices by day
-or hour and by service tier. It is a stranger's file: it has limits, and a fault is an InputError
-that names the place.
+The package itself brings a second HTTP library (5 MB, and 0.2 s to import), so its data is kept in
+`prices.json`, which `docs/dev/refresh_prices.py` writes: providers, their models with the clauses
+that names are matched by, and prices by day or hour and by service tier.
 
 1. A provider is known by the host of the base URL, and only by those in `PROVIDERS`.
 2. The first model of a provider whose clause fits a name counts, so that `gpt-5-nano` is not
@@ -17,35 +16,19 @@ Loaded when a price is first needed, since it imports pydantic.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from functools import cache
+from pkgutil import get_data
 from typing import Annotated, Any, cast
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PlainSerializer,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, PlainSerializer, model_validator
 
-from tui_chat.errors import InputError
-from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, PriceTier, provider_at
+from tui_chat.models.prices import STANDARD_TIERS, Prices, PriceTier, provider_at
 
-MOST_BYTES = 4 * 2**20
-"""Maximum bytes of a table; the whole data of genai-prices has 0.4 MB."""
 _MOST_NAME = 200
-_MOST_LISTED = 200
-"""Alternatives of a clause, prices of a model, tiers of a price."""
-_REGEX = re.compile(
-    r"\^(?:[\w/@:-]|\\[d.-]|\[[\w@-]+\]|(?<!\))\{\d{1,2}\}|\(\?[:!=]|\)|\||\.\*|\$){1,120}"
-)
-"""The syntax that patterns may use: no repeated group, and nothing of any length but `.*`."""
 _BY_USE = re.compile(r"\w+_searches_kcount|input_\w*document_kpages")
 """Prices of tools and services that a request need not use."""
 _OF_MEDIA = re.compile(r"cache_(?:audio|image|video)_\w+")
@@ -66,54 +49,23 @@ _MEDIA = {
 }
 
 
-def _number(value: object) -> object:
-    if type(value) in (int, float, Decimal):
-        return value
-    raise ValueError("must be a number")
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("must be printable")
-    return text
-
-
-def _clause(value: Any, depth: int = 0) -> Any:
-    """Return a clause that matches names. Raises ValueError for any that may take long."""
-    if isinstance(value, dict) and len(cast("Any", value)) == 1 and depth < 5:
-        ((kind, operand),) = cast("dict[str, Any]", value).items()
-        is_list = isinstance(operand, list) and len(cast("Any", operand)) <= _MOST_LISTED
-        if kind in ("or", "and") and is_list:
-            return {kind: [_clause(each, depth + 1) for each in cast("list[Any]", operand)]}
-        if isinstance(operand, str) and 0 < len(operand) <= _MOST_NAME:
-            is_bounded = operand.count(".*") <= 1 and operand.count("|") <= 8
-            if kind in ("equals", "starts_with", "ends_with", "contains") or (
-                kind == "regex" and is_bounded and _REGEX.fullmatch(operand)
-            ):
-                return cast("Any", value)
-    raise ValueError("cannot be read as the names that it matches")
-
-
-_Dollars = Annotated[
-    Decimal, BeforeValidator(_number), Field(ge=0, le=10**6), PlainSerializer(float)
-]
-_Name = Annotated[str, Field(min_length=1, max_length=_MOST_NAME), AfterValidator(_printable)]
+_Dollars = Annotated[Decimal, PlainSerializer(float)]
 
 
 class _Data(BaseModel):
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True)
 
 
 class _Tier(_Data):
     """A price of a whole request with more than `start` tokens of input."""
 
-    start: Annotated[int, Field(strict=True, ge=0, le=10**12)]
+    start: int
     price: _Dollars
 
 
 class _TieredPrice(_Data):
     base: _Dollars
-    tiers: Annotated[tuple[_Tier, ...], Field(max_length=_MOST_LISTED)]
+    tiers: tuple[_Tier, ...]
 
 
 _Values = dict[str, _Dollars | _TieredPrice | None]
@@ -122,19 +74,9 @@ _Values = dict[str, _Dollars | _TieredPrice | None]
 class _Constraint(_Data):
     """When prices hold: from a day on, or at hours of the day."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     start_date: date | None = None
     start_time: time | None = None
     end_time: time | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_known_keys(cls, value: Any) -> Any:
-        if set(value) not in ({"start_date"}, {"start_time", "end_time"}):
-            raise ValueError("must be a day or hours")
-        if not all(isinstance(each, str) for each in value.values()):
-            raise ValueError("must be texts")
-        return value
 
     def holds(self, moment: datetime) -> bool:
         """Return True if the prices hold at a time in UTC."""
@@ -165,16 +107,16 @@ class _Period(_Data):
 class _Variant(_Period):
     """Prices of a request that asks for something, besides those of the model."""
 
-    when: Annotated[dict[str, str], Field(min_length=1)]
+    when: dict[str, str]
 
 
 class PricedModel(_Data):
     """A model of a table."""
 
-    id: _Name
-    match: Annotated[dict[str, Any], AfterValidator(_clause)]
-    prices: Annotated[tuple[_Period, ...], Field(max_length=_MOST_LISTED)] = ()
-    price_variants: Annotated[tuple[_Variant, ...], Field(max_length=_MOST_LISTED)] | None = None
+    id: str
+    match: dict[str, Any]
+    prices: tuple[_Period, ...] = ()
+    price_variants: tuple[_Variant, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -209,16 +151,16 @@ class PricedModel(_Data):
 
 class _Provider(_Data):
     id: str
-    models: Annotated[tuple[PricedModel, ...], Field(max_length=5_000)]
-    fallback_model_providers: Annotated[tuple[str, ...], Field(max_length=20)] | None = None
+    models: tuple[PricedModel, ...]
+    fallback_model_providers: tuple[str, ...] | None = None
 
 
 class PriceTable(_Data):
     """Prices of providers, of one day."""
 
-    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
-    source: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_printable)]
-    providers: Annotated[tuple[_Provider, ...], Field(min_length=1)]
+    date: str
+    source: str
+    providers: tuple[_Provider, ...]
 
     @property
     def label(self) -> str:
@@ -253,35 +195,10 @@ class PriceTable(_Data):
         return prices and replace(prices, source=self.label)
 
 
-def read_price_table(raw: bytes, name: str) -> PriceTable:
-    """Return the table of a file, or of data of genai-prices. Raises InputError with the place."""
-    if len(raw) > MOST_BYTES:
-        raise InputError(f"{name} is larger than {MOST_BYTES:,} bytes.")
-    return _table(lambda: PriceTable.model_validate_json(raw), name)
-
-
-def _table(read: Callable[[], PriceTable], name: str) -> PriceTable:
-    try:
-        return read()
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(str(step) for step in fault["loc"] if "[" not in str(step))
-        raise InputError(f"{name}: {place or 'it'} cannot be read: {fault['msg']}.") from None
-
-
-def price_table_text(data: Any, day: str, source: str, place: str = "") -> str:
-    """Return the file of a table: the data of genai-prices, a list of providers, without what is
-    not read here, one model a line. Raises InputError, naming `place`, if it cannot be read.
-    """
-    known: list[Any] = [
-        each
-        for each in (cast("list[Any]", data) if isinstance(data, list) else ())
-        if isinstance(each, dict) and cast("Any", each).get("id") in PROVIDERS
-    ]
-    body = {"date": day, "source": source, "providers": known}
-    table = _table(lambda: PriceTable.model_validate(body), place or source)
-    text = table.model_dump_json(exclude_none=True, exclude_defaults=True)
-    return text.replace('{"id":', '\n{"id":') + "\n"
+@cache
+def shipped_prices() -> PriceTable:
+    """Return the table that ships with the program."""
+    return PriceTable.model_validate_json(get_data("tui_chat.models", "prices.json") or b"")
 
 
 def _prices(values: _Values, starts: date | None) -> Prices | None:
@@ -335,10 +252,7 @@ def _fits(name: str, clause: Mapping[str, Any]) -> bool:
         case "contains":
             return value.lower() in name
         case "regex":
-            try:
-                return re.search(value, name) is not None
-            except re.error:  # not compiled on reading, which would take most of its time
-                return False
+            return re.search(value, name) is not None
         case "or":
             return any(_fits(name, inner) for inner in value)
         case _:

@@ -85,8 +85,7 @@ class UsageReports:
     async def prices(self) -> KnownPrices:
         """Return all prices; they are read at the first question."""
         if self._prices is None:
-            data_dir = self.core.state.config.data_dir
-            self._prices = await asyncio.to_thread(load_prices, data_dir)
+            self._prices = await asyncio.to_thread(load_prices)
         return self._prices
 
     def prices_of(self, entry: Entry) -> Prices | None:
@@ -99,7 +98,7 @@ class UsageReports:
         stamp = entry.message.timestamp
         time = self.core.now() if stamp is None else datetime.fromtimestamp(stamp, UTC)
         if self._prices is None:
-            self._prices = load_prices(config.data_dir)
+            self._prices = load_prices()
         return self._prices.prices_of(endpoint, entry.model, time)
 
     async def report(self) -> UsageSummary:

@@ -58,7 +58,7 @@ async def test_statements_of_a_cell_are_constant(tmp_path: Path) -> None:
             run,
             config=Config(endpoints=(LOOPBACK,)),
             client=client,
-            prices=load_prices(tmp_path),
+            prices=load_prices(),
             budget=RunBudget(None),
             on_cell=on_cell,
         )

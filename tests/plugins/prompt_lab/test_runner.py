@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,7 +52,7 @@ def runner_of(
 ) -> Runner:
     more.setdefault("budget", RunBudget(None))
     config = config_with(endpoint)
-    prices = load_prices(Path("none"))
+    prices = load_prices()
     return Runner(lab, run, config=config, client=client, prices=prices, **more)
 
 

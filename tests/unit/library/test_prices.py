@@ -1,20 +1,19 @@
-"""Which prices count: the user's, a refreshed table's or ours; for what a request asks."""
+"""Which prices count: the user's or ours; for what a request asks."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from pathlib import Path
 
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.library.prices import FILE, load_prices, shipped_prices
+from tui_chat.library.prices import load_prices
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.preset import Preset
+from tui_chat.models.price_table import shipped_prices
 from tui_chat.models.prices import Prices
 from tui_chat.models.settings import Settings
 
@@ -23,42 +22,8 @@ OPENAI = next(each for each in BUILT_IN_ENDPOINTS if each.name == "openai")
 ONE, TWO = Decimal(1), Decimal(2)
 
 
-def write(folder: Path, day: str) -> None:
-    model = {"id": "m", "match": {"equals": "gpt-5"}, "prices": {"input_mtok": 9, "output_mtok": 9}}
-    providers = [{"id": "openai", "models": [model]}]
-    body = {"date": day, "source": "genai-prices", "providers": providers}
-    (folder / FILE).write_text(json.dumps(body))
-
-
-def test_a_refreshed_table_goes_before_ours_unless_it_is_older(tmp_path: Path):
-    ours = load_prices(tmp_path).prices_of(OPENAI, "gpt-5", DAY)
-    assert ours is not None
-    assert ours.source == shipped_prices().label == "genai-prices 0.2.3, 2026-11-23"
-    write(tmp_path, "2026-12-24")
-    known = load_prices(tmp_path)
-    newer = known.prices_of(OPENAI, "gpt-5", DAY)
-    assert newer is not None
-    assert (newer.input, newer.source) == (9, "genai-prices, 2026-12-24")
-    other = known.prices_of(OPENAI, "gpt-5-nano", DAY)
-    assert other is not None
-    assert other.source == ours.source
-    assert known.prices_of(OPENAI, "gpt-5", DAY, {"service_tier": "flex"}) is None
-    write(tmp_path, "2026-11-22")
-    known = load_prices(tmp_path)
-    assert known.prices_of(OPENAI, "gpt-5", DAY) == ours
-    assert "is older (2026-11-22)" in known.fault
-
-
-@each_row("text", ["", "[]", "{", "\0"])
-def test_a_damaged_refreshed_table_is_not_used_and_named(tmp_path: Path, text: str):
-    (tmp_path / FILE).write_text(text)
-    known = load_prices(tmp_path)
-    assert known.tables == (shipped_prices(),)
-    assert str(tmp_path / FILE) in known.fault
-
-
-def test_the_users_prices_go_first_on_their_days_and_at_the_standard_tier(tmp_path: Path):
-    known = load_prices(tmp_path)
+def test_the_users_prices_go_first_on_their_days_and_at_the_standard_tier():
+    known = load_prices()
     own = Prices(ONE, TWO, starts=date(2026, 11, 23), until=date(2026, 11, 24))
     endpoint = replace(OPENAI, facts=(("gpt-5", ModelFacts(prices=own)),))
     assert known.prices_of(endpoint, "gpt-5", DAY) == replace(own, source="config.toml")
@@ -77,10 +42,8 @@ def test_the_users_prices_go_first_on_their_days_and_at_the_standard_tier(tmp_pa
     ],
 )
 @each_row("url", ["http://127.0.0.1:9911", "https://gateway.example/v1"])
-def test_a_model_of_one_maker_has_its_prices_behind_any_gateway(
-    tmp_path: Path, model: str, url: str
-):
-    found = load_prices(tmp_path).prices_of(replace(OPENAI, base_url=url), model, DAY)
+def test_a_model_of_one_maker_has_its_prices_behind_any_gateway(model: str, url: str):
+    found = load_prices().prices_of(replace(OPENAI, base_url=url), model, DAY)
     assert found is not None
     assert found.source == f"{shipped_prices().label}, by the model's name"
 
@@ -88,9 +51,9 @@ def test_a_model_of_one_maker_has_its_prices_behind_any_gateway(
 @each_row(
     "model", ["gpt-oss-120b", "deepseek-r1:8b", "llama-3.1-8b", "mistral", "mirror", "", "gpt"]
 )
-def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(tmp_path: Path, model: str):
+def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(model: str):
     local = replace(OPENAI, base_url="http://127.0.0.1:11434")
-    assert load_prices(tmp_path).prices_of(local, model, DAY) is None
+    assert load_prices().prices_of(local, model, DAY) is None
 
 
 @each_row(
@@ -106,11 +69,11 @@ def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(tmp_path: P
     ],
 )
 def test_the_tier_that_the_reply_names_goes_before_the_one_asked_for(
-    tmp_path: Path, asked: str | None, said: str, dollars: str | None
+    asked: str | None, said: str, dollars: str | None
 ):
     endpoint = replace(OPENAI, settings=Settings(service_tier=asked))
     composed = compose(
         Inputs(endpoint, Preset("p"), draft="Hi", settings=SessionSettings(model="gpt-5"))
     )
-    prices = load_prices(tmp_path).prices_of_request(composed, DAY)(said)
+    prices = load_prices().prices_of_request(composed, DAY)(said)
     assert (prices and prices.input) == (None if dollars is None else Decimal(dollars))

@@ -199,7 +199,7 @@ async def _send(
             if cell.status != "streaming":
                 write_result(json_line(run, cell))
 
-        prices: KnownPrices = load_prices(config.data_dir)
+        prices: KnownPrices = load_prices()
         async with open_http_client() as client:
             runner = Runner(
                 lab,

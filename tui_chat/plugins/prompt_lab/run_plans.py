@@ -139,7 +139,7 @@ def _plan_suite(
 
 
 def _estimate(config: Config, planned: Plan) -> Estimate:
-    known = load_prices(config.data_dir)
+    known = load_prices()
     return estimate(planned, planned.cells, config, known, datetime.now(UTC))
 
 

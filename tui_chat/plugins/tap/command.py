@@ -227,7 +227,7 @@ class _Tap:
         self._common = common
         self._config = config
         self._options = options
-        self._prices = load_prices(config.data_dir)
+        self._prices = load_prices()
         self._clock = time.time() - time.monotonic()
         self._output: TextIO | None = None
         self._is_output_closed = False
