@@ -26,7 +26,6 @@ def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui_chat.ui.lifecycle.CHECK_AFTER", 0.1)
     monkeypatch.setattr("tui_chat.workspace.external_changes.CHECK_INTERVAL", 0.1)
     monkeypatch.setattr("tui_chat.workspace.external_changes.FOLLOW_INTERVAL", 0.1)
-    monkeypatch.setattr("tui_chat.workspace.external_changes._LIST_PAUSE_FACTOR", 0)
 
 
 async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path, eager: None):

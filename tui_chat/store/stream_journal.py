@@ -80,60 +80,23 @@ async def append_changes(tx: Transaction, entry_id: str, changes: list[Change]) 
         )
 
 
-@dataclass(frozen=True, slots=True)
-class JournalSnapshot:
-    """The received part of a reply, as read by a program that does not receive it."""
-
-    texts: Mapping[Field, str]
-    last: int
-    """The `seq` of the newest change in it; 0 if there is none."""
-
-    @property
-    def message(self) -> Message:
-        """The reply so far: its text, parts, tool calls and semantics."""
-        return message_of(self.texts)
-
-
-_NOTHING = JournalSnapshot({}, 0)
-
-
 async def is_streaming(tx: Transaction, entry_id: str) -> bool:
     """Return True if an entry exists and is still streaming."""
     sql = "SELECT 1 FROM messages WHERE message_id = ? AND status = 'streaming'"
     return await tx.row(sql, entry_id) is not None
 
 
-async def read_journal(
-    tx: Transaction, entry_id: str, known: JournalSnapshot | None = None
-) -> JournalSnapshot | None:
-    """Return what has arrived of a reply that another program receives; None if it has ended or is
-    gone.
-
-    Reads what came after `known`, and returns that very object if nothing did.
-    """
+async def read_journal(tx: Transaction, entry_id: str) -> Message | None:
+    """Return what has arrived of a reply; None if it has ended or is gone."""
     if not await is_streaming(tx, entry_id):
         return None
-    known = known or _NOTHING
-    # A reply's changes stay until it has ended, so a later one has a higher `seq`.
-    rows = await tx.rows(
-        "SELECT seq, field, keep, text FROM reply_changes WHERE message_id = ? AND seq > ? "
-        "ORDER BY seq",
-        *(entry_id, known.last),
-    )
-    if not rows:
-        return known
-    return JournalSnapshot(_apply(known.texts, [row[1:] for row in rows]), rows[-1][0])
+    return message_of(await read_streamed_fields(tx, entry_id))
 
 
 async def read_streamed_fields(tx: Transaction, entry_id: str) -> dict[Field, str]:
     """Return the fields of a streaming reply as they are so far."""
-    return _apply(
-        {},
-        await tx.rows(
-            "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq",
-            entry_id,
-        ),
-    )
+    sql = "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq"
+    return _apply(await tx.rows(sql, entry_id))
 
 
 async def drop_changes(tx: Transaction, entry_id: str) -> None:
@@ -141,10 +104,10 @@ async def drop_changes(tx: Transaction, entry_id: str) -> None:
     await tx.run("DELETE FROM reply_changes WHERE message_id = ?", entry_id)
 
 
-def _apply(texts: Mapping[Field, str], changes: list[Row]) -> dict[Field, str]:
+def _apply(changes: list[Row]) -> dict[Field, str]:
     """Return the fields after changes: rows of field, keep and text."""
     fields: dict[Field, tuple[list[str], int]] = {
-        name: ([text := texts.get(name, "")], len(text)) for name in ("content", *_JSON_FIELDS)
+        name: ([], 0) for name in ("content", *_JSON_FIELDS)
     }
     for name, keep, text in changes:
         parts, length = fields[name]

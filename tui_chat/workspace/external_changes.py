@@ -1,15 +1,14 @@
 """Changes by other programs to the same conversations: another window, or a command.
 
 1. SQLite counts the commits of other connections. While the count stays, nothing else is read.
-2. A reply at the end of the active branch that another program receives is followed as it grows:
-   what came since the last check is read, and published as a reply of our own is.
-3. If nothing more comes, the store checks whether that program still runs. If it does not, its
+2. What another window sets in the active session (model, preset, profile, lorebooks, settings)
+   holds here too. If it changed the branch, the branch is read again, and so are the roles and the
+   list of sessions, which are published if they are others.
+3. What has arrived of a reply that another program receives at the end of the active branch is read
+   a few times a second, and published as a reply of our own is.
+4. If nothing more comes, the store checks whether that program still runs. If it does not, its
    replies are marked as interrupted.
-4. What another window sets in the active session (model, preset, profile, lorebooks, settings)
-   holds here too.
-5. The roles and the list of sessions are read again if they may have changed; less often in a store
-   so large that reading them takes long.
-6. Role files, and the files of the profile and the lorebooks in use, are read again when they
+5. Role files, and the files of the profile and the lorebooks in use, are read again when they
    change.
 """
 
@@ -17,14 +16,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
 
 from tui_chat.errors import StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.session import Entry, Session, SessionSummary
+from tui_chat.models.session import Entry, Session
 from tui_chat.models.stream_events import (
     ReasoningDelta,
     StreamEvent,
@@ -42,22 +40,17 @@ from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
 
-if TYPE_CHECKING:
-    from tui_chat.store.stream_journal import JournalSnapshot
-
 CHECK_INTERVAL = 1.0
 """Seconds between two checks."""
 IDLE_INTERVAL = 3.0
 """Seconds between two checks when no other program has written for `IDLE_AFTER` seconds."""
 IDLE_AFTER = 10.0
 FOLLOW_INTERVAL = 0.25
-"""Seconds between two checks while a reply is followed. Its receiver writes about as often."""
+"""Seconds between two checks while a reply arrives elsewhere; its receiver writes as often."""
 QUIET = 2.0
 """Seconds without a commit after which a program that receives a reply may have ended."""
 _ERROR_PAUSE = 5.0
 """Seconds until the next check if the store could not be read."""
-_LIST_PAUSE_FACTOR = 20
-"""The list is read again at the earliest after so many times the seconds that reading it took."""
 
 
 @dataclass(eq=False)
@@ -72,27 +65,14 @@ class ExternalChanges:
     _settings: SessionSetup
 
     def __post_init__(self) -> None:
-        self._commits: int = -1
-        """The number of commits by others at the last check."""
+        self._commits: int | None = None
+        """The number of commits by others that the state has; None: not known."""
         self._changed_at = -inf
         """The clock's time when a commit was last noticed."""
-        self._is_session_checked = True
-        """True if the active session was checked since then; not while its branch is loading."""
-        self._list_from = -inf
-        """The clock's time from which the list may be read again."""
-        self._is_list_checked = True
-        self._listed: tuple[SessionSummary, ...] = ()
-        """The list that `_streaming` was made of."""
-        self._streaming: frozenset[str] = frozenset()
-        """Ids of the listed sessions in which any program receives a reply."""
-        self._checked_session = ("", 0.0)
-        """The id of the active session, and when it was last updated."""
         self._missing = ""
         """The id of the active session if it was not found at the last check."""
-        self._arrived: JournalSnapshot | None = None
-        """The published part of the followed reply."""
-        self._weight = 0
-        """The bytes of text that it has."""
+        self._updated = ("", 0.0)
+        """The id of the active session, and its last activity when it was checked."""
 
     async def check(self) -> float:
         """Update the state to what other programs did since the last check; return the seconds
@@ -102,6 +82,7 @@ class ExternalChanges:
         try:
             await self._check()
         except StoreError:
+            self._commits = None
             return _ERROR_PAUSE
         if self.core.state.followed is not None:
             return FOLLOW_INTERVAL
@@ -109,56 +90,47 @@ class ExternalChanges:
         return IDLE_INTERVAL if is_idle else CHECK_INTERVAL
 
     async def _check(self) -> None:
-        core, store, clock = self.core, self.core.store, self.core.clock
+        core, store, now = self.core, self.core.store, self.core.clock()
         if core.session_files is not None:
             await core.session_files.check()
         self._settings.check_files()
         if await self._roles.import_changed_files():
             await self._roles.check()
-        commits, now = await store.database.data_version(), clock()
-        if commits != self._commits:
-            self._commits, self._changed_at = commits, now
-            self._is_session_checked = self._is_list_checked = False
-        if not self._is_session_checked or self._missing or self._is_reply_new():
-            self._is_session_checked = await self._check_session()
+        commits = await store.database.data_version()
+        is_changed = commits != self._commits
+        if is_changed:
+            self._changed_at = now
         elif now - self._changed_at >= QUIET and self._awaits_others():
             self._changed_at = now
-            if await store.replies.interrupt_orphans():
-                self._is_list_checked = False
-                self._is_session_checked = await self._check_session()
-        if not self._is_list_checked and now >= self._list_from:
-            began = clock()
-            await self._roles.check()
-            await self._catalog.refresh_if_changed()
-            self._is_list_checked = True
-            ended = clock()
-            self._list_from = ended + _LIST_PAUSE_FACTOR * (ended - began)
+            is_changed = await store.replies.interrupt_orphans()
+        if is_changed or self._missing or self._foreign_end() is not core.state.followed:
+            is_checked = await self._check_session()
+            if is_changed:
+                await self._roles.check()
+                await self._catalog.refresh_if_changed()
+            self._commits = commits if is_checked else None
 
     def _awaits_others(self) -> bool:
         """Return True if another program receives a reply."""
         state = self.core.state
-        if state.sessions is not self._listed:
-            self._listed = state.sessions
-            streaming = (session for session in state.sessions if session.status == "streaming")
-            self._streaming = frozenset(session.session_id for session in streaming)
-        return state.followed is not None or not self._streaming <= state.streaming_sessions
+        streaming = {each.session_id for each in state.sessions if each.status == "streaming"}
+        return state.followed is not None or not streaming <= state.streaming_sessions
 
     # --- the active session --------------------------------------------------------------
 
-    def _is_reply_new(self) -> bool:
-        """Return True if the active branch ends with another reply than the followed one."""
-        followed, last = self.core.state.followed, self._followable()
-        if followed is None or last is None:
-            return followed is not last
-        return followed.entry_id != last.message.id
-
-    def _followable(self) -> Entry | None:
-        """Return the reply at the end of the active branch if another program receives it."""
+    def _foreign_end(self) -> Entry | PartialReply | None:
+        """Return the reply at the end of the active branch if another program receives it: its
+        progress if that is in the state.
+        """
         state = self.core.state
         last = state.entries[-1] if state.entries else None
         if last is None or last.status != "streaming":
             return None
-        return None if state.session_id in state.streaming_sessions else last
+        if state.session_id in state.streaming_sessions:
+            return None
+        followed = state.followed
+        is_known = followed is not None and followed.entry_id == last.message.id
+        return followed if is_known else last
 
     async def _check_session(self) -> bool:
         """Update the state to changes of the active session; False if it cannot be checked now."""
@@ -201,86 +173,56 @@ class ExternalChanges:
             core.update(session=stored)
             await self._settings.apply_session(stored, core.state.role)
             core.publish(BranchChanged())
-        checked_id, updated = self._checked_session
+        checked_id, updated = self._updated
         updated = updated if checked_id == session_id else session.updated
-        self._checked_session = session_id, stored.updated
+        self._updated = session_id, stored.updated
         if stored.head_id != head_id or stored.updated != updated:
             await self._active.reload_branch()
 
-    # --- a reply that another program receives ---------------------------------------------
-
     async def _follow(self) -> None:
-        """Publish what arrived of the reply that ends the branch; read the branch when it ends."""
+        """Publish what arrived of a reply that another program receives at the end of the branch;
+        read the branch when it ends.
+        """
         core = self.core
-        last = self._followable()
-        if last is None:
-            self._stop_following()
+        foreign, last = self._foreign_end(), core.state.entries[-1:]
+        if foreign is None:
+            if core.state.followed is not None:
+                core.update(followed=None)
             return
-        grown = core.state.followed
-        if grown is None or grown.entry_id != last.message.id:
-            grown, self._arrived, self._weight = PartialReply(last.message.id, Reply()), None, 0
-        arrived = await core.store.replies.read_journal(last.message.id, self._arrived)
-        entries = core.state.entries
-        if not entries or entries[-1] is not last:
+        arrived = await core.store.replies.read_journal(last[0].message.id)
+        if core.state.entries[-1:] != last:
             return  # another branch is active now
         if arrived is None:
-            self._stop_following()
+            core.update(followed=None)
             await self._active.reload_branch()
-        elif arrived is not self._arrived:
-            grown = self._later(grown, last, arrived)
-            self._arrived = arrived
+            return
+        grown = self._grown(last[0], arrived)
+        if core.state.followed is None or core.state.followed.reply != grown.reply:
             core.update(ReplyGrew(grown), followed=grown)
 
-    def _stop_following(self) -> None:
-        self._arrived = None
-        if self.core.state.followed is not None:
-            self.core.update(followed=None)
-
-    def _later(self, grown: PartialReply, entry: Entry, arrived: JournalSnapshot) -> PartialReply:
-        """Return the progress of a reply of which more has arrived."""
-        earlier = self._arrived.message if self._arrived is not None else Message("assistant")
-        events = _between(earlier, arrived.message)
-        reply = grown.reply
-        if events is None:  # it was replaced, not continued
-            events = _between(Message("assistant"), arrived.message) or []
-            replaced = arrived.message.semantics.replaced
-            reply = Reply(replaced=replaced, restarts=reply.restarts + 1)
-            self._weight = 0
-        for event in events:
-            reply = advance(reply, event)
-            self._weight += text_bytes(event)
-        tokens = self._weight // BYTES_PER_TOKEN
+    def _grown(self, entry: Entry, arrived: Message) -> PartialReply:
+        """Return the progress of a reply of which this message has arrived."""
+        reply, size = Reply(), 0
+        for event in _events(arrived):
+            reply, size = advance(reply, event), size + text_bytes(event)
         begun = entry.message.timestamp
-        now = self.core.now().timestamp()
-        elapsed = None if begun is None else max(0.0, now - begun)
-        return PartialReply(grown.entry_id, reply, Timing(elapsed, tokens=tokens or None))
+        elapsed = None if begun is None else max(0.0, self.core.now().timestamp() - begun)
+        tokens = size // BYTES_PER_TOKEN or None
+        return PartialReply(entry.message.id, reply, Timing(elapsed, tokens=tokens))
 
 
-def _between(old: Message, new: Message) -> list[StreamEvent] | None:
-    """Return the events between two states of a reply; None if one does not continue the other."""
-    events: list[StreamEvent] = []
-    blocks, calls = new.semantics.reasoning, new.tool_calls
-    thoughts = [block.text for block in old.semantics.reasoning]
-    arguments = [call.arguments for call in old.tool_calls]
-    if len(thoughts) > len(blocks) or len(arguments) > len(calls):
-        return None
-    for index, block in enumerate(blocks):
-        before = thoughts[index] if index < len(thoughts) else ""
-        if not block.text.startswith(before):
-            return None
-        if index >= len(thoughts) or block.text != before:
-            events.append(ReasoningDelta(index, block.text[len(before) :], kind=block.kind))
-    if not new.content.startswith(old.content):
-        return None
-    if new.content != old.content:
-        events.append(TextDelta(new.content[len(old.content) :]))
-    for index, call in enumerate(calls):
-        before = arguments[index] if index < len(arguments) else ""
-        if not call.arguments.startswith(before):
-            return None
-        if index >= len(arguments) or call.arguments != before:
-            more = call.arguments[len(before) :]
-            events.append(ToolCallDelta(index, call.id, call.name, more))
+def _events(message: Message) -> list[StreamEvent]:
+    """Return the events that make a reply of what has arrived of one."""
+    events: list[StreamEvent] = [
+        ReasoningDelta(index, block.text, kind=block.kind)
+        for index, block in enumerate(message.semantics.reasoning)
+    ]
+    if message.content:
+        events.append(TextDelta(message.content))
+    events += [
+        ToolCallDelta(index, call.id, call.name, call.arguments)
+        for index, call in enumerate(message.tool_calls)
+    ]
     return events
 
 

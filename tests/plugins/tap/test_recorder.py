@@ -398,7 +398,7 @@ async def test_a_running_reply_is_stored_while_it_grows_and_stopped_when_the_cli
                     entries = (await tap.store.transcripts.get(sessions[0].session_id)).entries
                     if entries[-1].status == "streaming":
                         journal = await tap.store.replies.read_journal(entries[-1].message.id)
-                        if journal and "I was going" in journal.message.content:
+                        if journal and "I was going" in journal.content:
                             break
                 await asyncio.sleep(0.02)
         await stream.close()

@@ -19,7 +19,6 @@ from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.store.database import Database
-from tui_chat.store.sessions import SessionStore
 from tui_chat.workspace.events import BranchChanged, Done, Failed, ReplyGrew, SessionsChanged
 from tui_chat.workspace.external_changes import (
     CHECK_INTERVAL,
@@ -240,27 +239,6 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace,
     assert workspace.state.session is None
     assert workspace.state.entries == ()
     assert [told.sentence for told in heard.of(Done)] == ["“Ours” was deleted by another program."]
-
-
-async def test_a_slow_list_is_read_less_often(make_workspace, other_program, monkeypatch):
-    clock = Clock()
-    workspace, _ = await make_workspace(clock=clock)
-    other, store = await other_program(), workspace.store
-    read = store.sessions.list
-
-    async def slowly(limit: int | None = None):
-        clock.time += 0.5
-        return await read(limit)
-
-    monkeypatch.setattr(SessionStore, "list", lambda _, limit=None: slowly(limit))
-    await workspace.external_changes.check()
-    await other.sessions.create(title="Made")
-    listed: list[int] = []
-    for _ in range(12):
-        clock.time += CHECK_INTERVAL
-        await workspace.external_changes.check()
-        listed.append(len(workspace.state.sessions))
-    assert listed == [0] * 9 + [1] * 3
 
 
 async def test_a_failed_check_is_repeated_later(make_workspace, other_program, monkeypatch):
