@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.protocols.test_mutated_requests import changed, requests
-from tests.support.requests import ANTHROPIC, CHAT, RESPONSES
+from tests.support.requests import ANTHROPIC, CHAT, GEMINI, RESPONSES
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.blocks import Extras, same_json
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import reader as anthropic
 from tui_chat.protocols.common.reading import WireRequest
+from tui_chat.protocols.gemini import reader as gemini
 from tui_chat.protocols.openai_chat import reader as openai_chat
 from tui_chat.protocols.openai_responses import reader as openai_responses
 
@@ -27,6 +28,7 @@ READERS: list[tuple[Protocol, Read, Write]] = [
     (CHAT, openai_chat.read_request, openai_chat.write_request),
     (ANTHROPIC, anthropic.read_request, anthropic.write_request),
     (RESPONSES, openai_responses.read_request, openai_responses.write_request),
+    (GEMINI, gemini.read_request, gemini.write_request),
 ]
 MUTANTS = 2_000
 LONGEST_CHANGE = 100

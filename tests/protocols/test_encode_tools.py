@@ -9,8 +9,10 @@ from typing import Any
 
 from tests.support.requests import (
     ANTHROPIC,
+    GEMINI,
     OLLAMA,
     assistant,
+    body_of,
     call,
     calls,
     chat,
@@ -27,6 +29,7 @@ from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.semantics import NO_SEMANTICS
 from tui_chat.protocols.common.tools import restore_names
 
 Story = list[tuple[str, ...]]
@@ -116,18 +119,48 @@ def test_forbidden_names_are_aliased_apart_and_restored(target: Protocol) -> Non
     assert ("call", "1", "a_b_3") in story(body, target)
 
 
-def test_results_of_a_session_in_another_order_are_in_messages_of_the_user() -> None:
+USE = [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in "ab"]
+FOUND = [{"type": "tool_result", "tool_use_id": each} for each in "ba"]
+CALLED = [{"functionCall": {"id": each, "name": "f", "args": {}}} for each in "ab"]
+RESPONSES = [
+    {"functionResponse": {"id": each, "name": "f", "response": {"output": each}}} for each in "ba"
+]
+
+
+@each_row(
+    ("protocol", "messages", "key"),
+    [
+        (ANTHROPIC, [user(), assistant(USE), user(FOUND)], "messages"),
+        (
+            GEMINI,
+            [
+                {"role": "user", "parts": [{"text": "hi"}]},
+                {"role": "model", "parts": CALLED},
+                {"role": "user", "parts": RESPONSES},
+            ],
+            "contents",
+        ),
+    ],
+)
+def test_results_of_a_session_in_another_order_are_in_messages_of_the_user(
+    protocol: Protocol, messages: list[Any], key: str
+) -> None:
     """They are where their calls want them, whatever message they came in."""
-    use = [{"type": "tool_use", "id": each, "name": "f", "input": {}} for each in "ab"]
-    results = [{"type": "tool_result", "tool_use_id": each} for each in "ba"]
-    talk = [user(), assistant(use), user(results)]
-    body = json.dumps({"model": "m", "max_tokens": 9, "messages": talk})
-    to = replace(endpoint(ANTHROPIC), models=("m",))
-    inputs = read_captured(body, ANTHROPIC).inputs(to, "m", datetime(2026, 1, 1, tzinfo=UTC))
-    sent = json.loads(compose(inputs).payload.body)["messages"]
-    assert sent[1] == talk[1]
-    assert {message["role"] for message in sent[2:]} == {"user"}
-    assert [each["tool_use_id"] for message in sent[2:] for each in message["content"]] == [
-        "a",
-        "b",
-    ]
+    body = json.dumps({"model": "m", "max_tokens": 9, key: messages})
+    to = replace(endpoint(protocol), models=("m",))
+    inputs = read_captured(body, protocol).inputs(to, "m", datetime(2026, 1, 1, tzinfo=UTC))
+    sent = json.loads(compose(inputs).payload.body)
+    assert sent[key][1] == messages[1]
+    assert {message["role"] for message in sent[key][2:]} == {"user"}
+    told = [line[1] for line in story(sent, protocol) if line[0] == "result"]
+    assert told == ["a", "b"]
+
+
+def test_what_is_left_of_a_captured_content_is_no_content_of_the_model() -> None:
+    """The results that it began with are muted."""
+    parts = [*RESPONSES, {"text": "go on"}]
+    contents = [{"role": "model", "parts": [{"text": "hi"}]}, {"role": "user", "parts": parts}]
+    envelope = decoded({"contents": contents}, GEMINI, "m")
+    left = tuple(turn for turn in envelope.turns if turn.role != "tool")
+    sent = body_of(encoded(replace(envelope, turns=left, semantics=NO_SEMANTICS), GEMINI))
+    assert sent["contents"] == [contents[0], {"role": "user", "parts": [{"text": "go on"}]}]

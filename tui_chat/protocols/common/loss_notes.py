@@ -161,24 +161,6 @@ def failure_note(turn: Turn) -> Note:
     return Note(Level.WARNING, "failure-left-out", sentence, turn.origin)
 
 
-def blank_message_note(turn: Turn) -> Note:
-    """Return the note for a turn without any content."""
-    sentence = "A message that is empty or white space alone is refused, so it is left out."
-    return Note(Level.WARNING, "blank-left-out", sentence, turn.origin)
-
-
-def blank_text_note(turn: Turn) -> Note:
-    """Return the note for blank text beside other content of a turn, such as a picture."""
-    sentence = "Text of white space alone is refused, so it is left out."
-    return Note(Level.INFO, "blank-text-left-out", sentence, turn.origin)
-
-
-def system_moved_note(turn: Turn, what: str, why: str) -> Note:
-    """Return the note for a later system turn that may not stay where it is."""
-    sentence = f"A later system message is {what}: {why}."
-    return Note(Level.WARNING, "system-moved", sentence, turn.origin)
-
-
 def setting_note(sourced: Sourced[Any], name: str, why: str, level: Level = Level.WARNING) -> Note:
     """Return the note for a unified setting that is not sent."""
     sentence = f"{with_key(name, sourced.origin)} is not sent: {why}."

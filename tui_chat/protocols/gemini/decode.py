@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, cast
@@ -24,7 +23,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
 from tui_chat.models.json_text import to_json
-from tui_chat.models.message import MessageRole, Part, PartKind, ToolCall
+from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import UNSET, NativeTool, ReasoningBlock
 from tui_chat.protocols.common.decoding import (
     TurnBuilder,
@@ -36,8 +35,9 @@ from tui_chat.protocols.common.decoding import (
     turns_with_results,
 )
 from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
-from tui_chat.protocols.common.settings import read_scalars
-from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings
+from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar, read_scalars
+from tui_chat.protocols.gemini.contents import KEPT, kind_of_mime
+from tui_chat.protocols.gemini.settings import GeminiSettings
 from tui_chat.protocols.gemini.spelling import camel_fields, camel_inner
 from tui_chat.protocols.gemini.tools import (
     read_choice,
@@ -55,6 +55,17 @@ _ROLES: dict[str, MessageRole] = {
     "absent": "user",
 }
 
+_SCALARS = (
+    Scalar("temperature", "temperature", NUMBER),
+    Scalar("top_p", "topP", NUMBER),
+    Scalar("top_k", "topK", INTEGER),
+    Scalar("presence_penalty", "presencePenalty", NUMBER),
+    Scalar("frequency_penalty", "frequencyPenalty", NUMBER),
+    Scalar("seed", "seed", INTEGER),
+    Scalar("max_tokens", "maxOutputTokens", INTEGER),
+    Scalar("stop", "stopSequences", TEXTS),
+)
+"""Keys of `generationConfig`."""
 _KNOWN = frozenset(
     (
         *("executableCode", "executable_code", "codeExecutionResult", "code_execution_result"),
@@ -176,7 +187,7 @@ def _parameters(request: Fields, spelled: set[str]) -> Parameters:
         stream=False,
         response_format=sourced(form_name, form),
         tool_choice=sourced("functionCallingConfig", _choice(request, spelled)),
-        **read_scalars(config, SCALARS),
+        **read_scalars(config, _SCALARS),
     )
     request.put_back("generationConfig", config)
     return parameters
@@ -195,19 +206,6 @@ def _choice(request: Fields, spelled: set[str]) -> Any:
     config.remaining |= holder.remaining
     request.put_back("toolConfig", config)
     return choice
-
-
-def kind_of_mime(mime: str) -> PartKind:
-    """Return the kind of part of a MIME type."""
-    match mime.partition("/")[0]:
-        case "image":
-            return "image"
-        case "audio":
-            return "audio"
-        case "video":
-            return "video"
-        case _:
-            return "file"
 
 
 def is_response(part: Fields) -> bool:
@@ -250,9 +248,6 @@ def read_part(part: Fields, builder: TurnBuilder) -> None:
         builder.add_other(next((key for key in whole if key not in _ASIDE), "part"), whole)
 
 
-_KEPT = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
-"""Files that Google keeps, which nobody else can fetch."""
-
 _ASIDE = ("thought", "thoughtSignature", "thought_signature", "videoMetadata", "video_metadata")
 
 
@@ -271,7 +266,7 @@ def read_media(fields: Fields, spelled: set[str]) -> Part | None:
     if (inner := camel_inner(fields, "fileData", spelled)) is not None:
         mime = inner.take_text("mimeType")
         uri = inner.take_text("fileUri")
-        owner = _GEMINI if _KEPT.match(uri) else None
+        owner = _GEMINI if KEPT.match(uri) else None
         name = inner.take_text("displayName")
         part = Part(kind_of_mime(mime), mime, url=uri, protocol=owner, name=name)
         fields.put_back("fileData", inner)

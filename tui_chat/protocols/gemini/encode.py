@@ -10,30 +10,41 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import replace
 from urllib.parse import quote as url_quote
 
+from tui_chat.models.blocks import Extras, Json, JsonObject, patched
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, Obj, Tree, tree_of
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    Note,
+    Parameters,
+    Sourced,
+    ToolDefinition,
+)
+from tui_chat.models.json_tree import Obj, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import (
-    Items,
-    captured_origin,
-    merge_extras,
-    setting_value,
-    tool_origin,
-)
-from tui_chat.protocols.common.request_encoder import RequestEncoder, merged_items, with_hosted
+from tui_chat.protocols.common.encoding import captured_origin, tool_origin
+from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import schema_only_format
+from tui_chat.protocols.common.setting_rows import write_settings
 from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_GEMINI, strict_notes
-from tui_chat.protocols.gemini.messages import encode_messages
-from tui_chat.protocols.gemini.settings import SCALARS, GeminiSettings, write_thinking_config
-from tui_chat.protocols.gemini.spelling import as_spelled
-from tui_chat.protocols.gemini.tools import write_choice, write_format, write_hosted
+from tui_chat.protocols.common.trees import Named, dictionary, labelled, object_of
+from tui_chat.protocols.gemini.conversation import conversation
+from tui_chat.protocols.gemini.settings import (
+    BODY,
+    CONFIG,
+    THINKING,
+    GeminiSettings,
+    fitted_thinking,
+)
+from tui_chat.protocols.gemini.spelling import NOWHERE, spelled
+from tui_chat.protocols.gemini.tools import write_function, write_hosted
 
 VERSION = "v1beta"
 """The API version in the path, unless the endpoint names another."""
@@ -50,28 +61,21 @@ _MAX_STOPS = 5
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     request = RequestEncoder(envelope, endpoint)
-    captured = request.captured
-    turns = request.paired_turns(_CAPTURED_RULES if captured else _RULES)
-    instruction, contents, message_notes = encode_messages(envelope, turns)
-    request.notes += message_notes
-    body: Items = [("systemInstruction", instruction)] if instruction is not None else []
-    body.append(("contents", Arr(contents)))
-    body += _tools(request)
-    body += request.tier_items("serviceTier", _TIERS)
-    if not captured:
-        request.note_missing("verbosity", "user_id", "parallel_tool_calls")
-        store = request.parameters.store
-        body += [("store", setting_value(store))] if store is not None else []
-    config = _config(request)
-    if config is not None:
-        body.append(("generationConfig", config))
-    spelled: tuple[str, ...] = ()
-    if captured:
-        body = request.with_namespace(body, ("generation_config", "tool_config"))
-        spelled = envelope.semantics.namespace(GeminiSettings).spelled
-    tree = as_spelled(Obj(tuple(request.with_extras(body))), spelled)
+    turns = request.block_turns(_CAPTURED_RULES if request.captured else _RULES)
+    body = conversation(request, turns)
+    functions = request.functions()
+    body |= _tools(request, functions)
+    body |= _settings(request, functions)
+    body |= request.captured_keys(("generation_config", "tool_config"))
+    tree = object_of(spelled(body, _captured(request).spelled))
     path = _path(request, endpoint.api_version or VERSION)
     return request.encoded(path, tree, key_header=KEY_HEADER)
+
+
+def _captured(request: RequestEncoder) -> GeminiSettings:
+    """Return the settings of a request that was captured from this protocol."""
+    settings = request.envelope.semantics.namespace(GeminiSettings)
+    return settings if request.captured else GeminiSettings()
 
 
 def _path(request: RequestEncoder, version: str) -> str:
@@ -81,13 +85,46 @@ def _path(request: RequestEncoder, version: str) -> str:
     return f"/{version}/models/{name}:{verb}"
 
 
-_TIERS = {
-    "auto": "",
-    "default": "standard",
-    "flex": "flex",
-    "priority": "priority",
-    "fast": "priority",
-}
+# --- tools -------------------------------------------------------------------------------
+
+
+def _tools(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> JsonObject:
+    envelope, settings = request.envelope, _captured(request)
+    if not request.captured:
+        request.notes += strict_notes(functions, _GEMINI)
+    declared = [_declaration(tool, request.captured, settings.spelled) for tool in functions]
+    if request.captured and sum(count for count, _ in settings.tool_groups) == len(declared):
+        return {} if envelope.tools is None else {"tools": _grouped(declared, settings)}
+    groups: list[Tree] = []
+    if declared or (envelope.tools is not None and envelope.semantics.source is None):
+        groups.append(object_of({"functionDeclarations": declared}))
+    hosted = _hosted(request, beside_functions=bool(declared))
+    if hosted and not declared:
+        groups.clear()
+    tools = with_hosted(groups, hosted)
+    return {"tools": tools} if tools else {}
+
+
+@Memo
+def _declaration(tool: ToolDefinition, captured: bool, words: tuple[str, ...]) -> Obj:
+    written = write_function(tool)
+    if captured and tool.extras:
+        keys = labelled(json.loads(tool.extras), "what only its provider understands")
+        written = patched(written, Extras(_GEMINI, keys=keys))
+    return object_of(spelled(written, words), tool_origin(tool.name))
+
+
+def _grouped(declared: Sequence[Obj], settings: GeminiSettings) -> Json:
+    """Return the tools in the groups they were captured in."""
+    groups: list[JsonObject] = []
+    left = iter(declared)
+    for count, extras in settings.tool_groups:
+        functions = [next(left) for _ in range(count)]
+        group: JsonObject = {"functionDeclarations": functions} if functions else {}
+        rest: JsonObject = json.loads(extras) if extras else {}
+        group |= {key: Named(value, origin=tool_origin(key)) for key, value in rest.items()}
+        groups.append(spelled(group, settings.spelled))
+    return groups[0] if settings.tools_shape == "object" and groups else groups
 
 
 def _hosted(
@@ -103,122 +140,79 @@ def _hosted(
     return [(tool, tree_of(write_hosted(tool.value), tool.origin)) for tool in hosted]
 
 
-def _tools(request: RequestEncoder) -> Items:
-    envelope, captured = request.envelope, request.captured
-    namespace = envelope.semantics.namespace(GeminiSettings)
-    functions = request.functions()
-    encoded = [
-        _declaration(tool, captured, namespace.spelled if captured else ()) for tool in functions
-    ]
-    items: Items = []
-    if captured and sum(count for count, _ in namespace.tool_groups) == len(encoded):
-        if envelope.tools is not None:
-            items.append(("tools", _grouped(encoded, namespace)))
-    else:
-        groups: list[Tree] = []
-        if encoded or (envelope.tools is not None and envelope.semantics.source is None):
-            groups.append(Obj((("functionDeclarations", Arr(tuple(encoded))),)))
-        hosted = _hosted(request, beside_functions=bool(encoded))
-        if hosted and not encoded:
-            groups.clear()
-        if tools := with_hosted(groups, hosted):
-            items.append(("tools", Arr(tuple(tools))))
-    if not captured:
-        request.notes += strict_notes(functions, _GEMINI)
-    calling: Items = []
-    if (choice := request.tool_choice(functions)) is not None:
-        written = tree_of(write_choice(choice.value), choice.origin)
-        calling.append(("functionCallingConfig", written))
-    if captured:
-        calling = _over_config(calling, namespace.tool_config)
-    config: Any = namespace.tool_config if captured else UNSET
-    if config is not UNSET and not calling and not isinstance(config, dict):
-        items.append(("toolConfig", tree_of(config, captured_origin("toolConfig"))))
-    elif calling or config is not UNSET:
-        tool_config = _respelled(Obj(tuple(calling)), namespace if captured else None)
-        items.append(("toolConfig", tool_config))
-    return items
+# --- settings ----------------------------------------------------------------------------
+
+_TIERS = {
+    "auto": "",
+    "default": "standard",
+    "flex": "flex",
+    "priority": "priority",
+    "fast": "priority",
+}
 
 
-def _grouped(encoded: list[Obj], namespace: GeminiSettings) -> Tree:
-    """Return the tools in the groups they were captured in."""
-    groups: list[Tree] = []
-    rest = iter(encoded)
-    for count, extras in namespace.tool_groups:
-        declared = tuple(next(rest) for _ in range(count))
-        items: Items = [("functionDeclarations", Arr(declared))] if declared else []
-        own: dict[str, Any] = json.loads(extras) if extras else {}
-        items += ((key, tree_of(value, tool_origin(key))) for key, value in own.items())
-        group = Obj(tuple(items))
-        groups.append(as_spelled(group, namespace.spelled))
-    return groups[0] if namespace.tools_shape == "object" and groups else Arr(tuple(groups))
-
-
-@Memo
-def _declaration(tool: ToolDefinition, captured: bool, spelled: tuple[str, ...]) -> Obj:
-    origin = tool_origin(tool.name)
-    items: Items = [("name", tree_of(tool.name, origin))]
-    if tool.description:
-        items.append(("description", tree_of(tool.description, origin)))
-    if tool.parameters:
-        key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
-        items.append((key, tree_of(tool.parameters, origin)))
-    if captured:
-        items = merge_extras(items, tool.extras, origin)
-    return as_spelled(Obj(tuple(items), origin), spelled)
-
-
-def _config(request: RequestEncoder) -> Tree | None:
-    """Return `generationConfig`, or None if it would be empty."""
-    parameters, captured = request.parameters, request.captured
-    limit, stop = request.reply_limit(), request.stop_sequences(_MAX_STOPS)
-    items = request.scalars(SCALARS, max_tokens=limit, stop=stop)
-    if (form := schema_only_format(request)) is not None:
-        items += cast("Obj", tree_of(write_format(form.value), form.origin)).items
-    thinking, mapped = None, not captured
-    if not request.unchanged:
-        thinking_notes: list[Note] = []
-        thinking = write_thinking_config(
-            parameters, request.facts, thinking_notes, by_budget=captured
-        )
-        # In its own protocol a request stays as it is where the model accepts that.
-        mapped = mapped or any(note.level is not Level.INFO for note in thinking_notes)
-        request.notes += thinking_notes if mapped else []
-    if mapped and thinking is not None:
-        items.append(("thinkingConfig", thinking))
-    if not captured:
-        if parameters.replies is not None:
-            items.append(("candidateCount", setting_value(parameters.replies)))
-        items += request.logprob_items("responseLogprobs", "logprobs")
-        return Obj(tuple(items)) if items else None
-    namespace = request.envelope.semantics.namespace(GeminiSettings)
-    rest = namespace.generation_config
-    if mapped and isinstance(rest, dict):
-        kept = cast("dict[str, Any]", rest)
-        rest = {key: value for key, value in kept.items() if key != "thinkingConfig"}
-    if rest is not UNSET:
-        more = tree_of(rest, captured_origin("generationConfig"))
-        if not isinstance(more, Obj):
-            return more
-        items += more.items
-    elif not items:
-        return None
-    return _respelled(Obj(tuple(items)), namespace)
-
-
-def _over_config(calling: Items, rest: Any) -> Items:
+def _settings(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> JsonObject:
+    """Return the keys of all settings. What only the captured request says is added to them."""
+    captured = _captured(request)
+    parameters = _fitted_parameters(request, functions)
+    parameters, is_mapped = _fitted_config(request, parameters)
+    settings, config = write_settings(parameters, BODY), write_settings(parameters, CONFIG)
+    choice = dictionary(settings.pop("toolConfig", None))
+    choice = _with_rest(choice, captured.tool_config, "toolConfig", captured)
+    rest = captured.generation_config
     if isinstance(rest, dict):
-        more = cast("Obj", tree_of(cast("dict[str, Any]", rest), captured_origin("toolConfig")))
-        return merged_items(calling, list(more.items))
-    return calling
+        left_out = {*config, THINKING} if is_mapped else config
+        rest = {key: value for key, value in dictionary(rest).items() if key not in left_out}
+    if THINKING in config:
+        config[THINKING] = _group(config[THINKING])
+    config = _with_rest(config, rest, "generationConfig", captured)
+    tools = {} if choice is None else {"toolConfig": _group(choice)}
+    configs = {} if config is None else {"generationConfig": _group(config)}
+    return {**tools, **settings, **configs}
 
 
-def _respelled(tree: Obj, namespace: GeminiSettings | None) -> Obj:
-    """Return an object and those in it with the keys as they were captured."""
-    if namespace is None or not namespace.spelled:
-        return tree
-    inner = tuple(
-        (key, as_spelled(value, namespace.spelled) if isinstance(value, Obj) else value)
-        for key, value in tree.items
-    )
-    return as_spelled(Obj(inner, tree.origin), namespace.spelled)
+def _group(settings: Json) -> Json:
+    """Return an object that holds settings; it is the protocol's, also if it holds one alone."""
+    return Obj(object_of(settings).items) if isinstance(settings, dict) else settings
+
+
+def _with_rest(written: JsonObject, rest: Json, key: str, captured: GeminiSettings) -> Json:
+    """Return the object of settings with what is left of the captured one; None if it has neither.
+    A value of the captured one counts.
+    """
+    more: Json = None if rest is UNSET else labelled(rest, origin=captured_origin(key))
+    merged = {**written, **dictionary(more)}
+    if not merged:
+        return more
+    return spelled(merged, captured.spelled, dict.fromkeys(merged, NOWHERE))
+
+
+def _fitted_parameters(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> Parameters:
+    """Return the parameters with those beside `generationConfig` as they are sent."""
+    choice = request.tool_choice(functions)
+    if request.captured:
+        return replace(request.parameters, tool_choice=choice, service_tier=None, store=None)
+    tier = request.service_tier(_TIERS)
+    request.note_missing("verbosity", "user_id", "parallel_tool_calls")
+    return replace(request.parameters, tool_choice=choice, service_tier=tier)
+
+
+def _fitted_config(request: RequestEncoder, parameters: Parameters) -> tuple[Parameters, bool]:
+    """Return the parameters with those in `generationConfig` as they are sent, and True if they
+    say how much the model reasons, instead of the captured request.
+    """
+    limit, stop = request.reply_limit(), request.stop_sequences(_MAX_STOPS)
+    fitted = request.accepted(replace(parameters, max_tokens=limit, stop=stop), CONFIG)
+    fitted = replace(fitted, response_format=schema_only_format(request))
+    thinking, is_mapped = fitted, not request.captured
+    if not request.unchanged:
+        notes: list[Note] = []
+        thinking = fitted_thinking(fitted, request.facts, notes, by_budget=request.captured)
+        # In its own protocol a request stays as it is where the model accepts that.
+        is_mapped = is_mapped or any(note.level is not Level.INFO for note in notes)
+        request.notes += notes if is_mapped else []
+    if not is_mapped:
+        thinking = replace(fitted, effort=None, reasoning_budget=None, reasoning_summary=None)
+    if request.captured:
+        thinking = replace(thinking, replies=None, logprobs=None)
+    return thinking, is_mapped

@@ -7,19 +7,19 @@ behind this protocol gets levels, and a budget of 0 for no reasoning.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import Json
 from tui_chat.models.boundary import camel_case
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, Parameters
+from tui_chat.models.envelope import Level, Note, Parameters, Sourced
 from tui_chat.models.json_text import as_object, as_string
-from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.model_facts import ModelFacts, maker_of
 from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import EFFORTS
 from tui_chat.protocols.common.decoding import Meanings
-from tui_chat.protocols.common.encoding import Items
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,
@@ -30,51 +30,141 @@ from tui_chat.protocols.common.reasoning_effort import (
     with_default_effort,
 )
 from tui_chat.protocols.common.request_fields import Fields, is_count
-from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
-
-SCALARS = (
-    Scalar("temperature", "temperature", NUMBER, 0, 2, is_sampling=True),
-    Scalar("top_p", "topP", NUMBER, 0, 1, is_sampling=True),
-    Scalar("top_k", "topK", INTEGER, 1, is_sampling=True),
-    Scalar("presence_penalty", "presencePenalty", NUMBER, -2, 2, is_sampling=True),
-    Scalar("frequency_penalty", "frequencyPenalty", NUMBER, -2, 2, is_sampling=True),
-    Scalar("seed", "seed", INTEGER, -(2**31), 2**31 - 1),
-    Scalar("max_tokens", "maxOutputTokens", INTEGER),
-    Scalar("stop", "stopSequences", TEXTS),
+from tui_chat.protocols.common.setting_rows import (
+    Row,
+    Table,
+    boolean,
+    count,
+    integer,
+    never,
+    number,
+    text,
+    texts,
+    unread,
 )
-"""Keys of `generationConfig`."""
+from tui_chat.protocols.gemini.tools import (
+    read_choice,
+    read_mime,
+    read_own_schema,
+    read_schema,
+    write_choice,
+    write_mime,
+    write_own_schema,
+    write_schema,
+)
+
 _LEVELS = ("minimal", "low", "medium", "high")
 """Levels that the newest known models accept."""
+TIERS = {"standard": "default", "flex": "flex", "priority": "priority", "unspecified": "auto"}
+"""Gemini's service tiers in OpenAI's words."""
+_TIER_WORDS = {word: tier for tier, word in TIERS.items()}
+THINKING = "thinkingConfig"
 
 
-def write_thinking_config(
+def _read_tier(value: Json) -> str | None:
+    return TIERS.get(value.lower()) if isinstance(value, str) else None
+
+
+def _write_tier(tier: str) -> str:
+    return _TIER_WORDS.get(tier, tier)
+
+
+def _read_level(value: Json) -> str | None:
+    word = value.lower() if isinstance(value, str) else ""
+    return word if word in EFFORTS and word != "none" else None
+
+
+def _write_level(effort: str) -> str | None:
+    return effort.upper() if effort not in (AUTO, "none") else None
+
+
+CONFIG: Table = (
+    Row("temperature", ("temperature",), number, low=0, high=2, is_sampling=True),
+    Row("top_p", ("topP",), number, low=0, high=1, is_sampling=True),
+    Row("top_k", ("topK",), integer, low=1, is_sampling=True),
+    Row("presence_penalty", ("presencePenalty",), number, low=-2, high=2, is_sampling=True),
+    Row("frequency_penalty", ("frequencyPenalty",), number, low=-2, high=2, is_sampling=True),
+    Row("seed", ("seed",), integer, low=-(2**31), high=2**31 - 1),
+    Row("max_tokens", ("maxOutputTokens",), integer),
+    Row("stop", ("stopSequences",), texts),
+    Row("response_format", ("responseJsonSchema",), read_schema, never),
+    Row("response_format", ("responseSchema",), read_own_schema, never),
+    Row("response_format", ("responseMimeType",), read_mime, write_mime),
+    Row("response_format", ("responseSchema",), unread, write_own_schema),
+    Row("response_format", ("responseJsonSchema",), unread, write_schema),
+    Row("effort", (THINKING, "thinkingLevel"), _read_level, _write_level),
+    Row(
+        "effort",
+        (THINKING, "thinkingBudget"),
+        lambda budget: AUTO if budget == -1 else None,
+        lambda effort: -1 if effort == AUTO else None,
+    ),
+    Row("reasoning_budget", (THINKING, "thinkingBudget"), count),
+    Row(
+        "reasoning_summary",
+        (THINKING, "includeThoughts"),
+        lambda shown: {True: "auto", False: "none"}[shown] if isinstance(shown, bool) else None,
+        lambda summary: summary != "none",
+    ),
+    Row("replies", ("candidateCount",), count),
+    Row("logprobs", ("responseLogprobs",), unread, lambda _: True),
+    Row("logprobs", ("logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("responseLogprobs",), lambda on: 0 if on is True else None, never),
+)
+"""The settings in `generationConfig`, in the order in which they are sent."""
+BODY: Table = (
+    Row("tool_choice", ("toolConfig", "functionCallingConfig"), read_choice, write_choice),
+    Row("service_tier", ("serviceTier",), _read_tier, _write_tier),
+    Row("store", ("store",), boolean),
+)
+"""Those beside it."""
+TABLE: Table = (
+    Row("model", ("model",), text),
+    *BODY,
+    *(replace(row, path=("generationConfig", *row.path)) for row in CONFIG),
+)
+
+
+def fitted_thinking(
     parameters: Parameters, facts: ModelFacts, notes: list[Note], *, by_budget: bool = False
-) -> Obj | None:
-    """Return `thinkingConfig` or None. `by_budget`: a budget stays, also where levels are usual."""
-    summary = parameters.reasoning_summary
+) -> Parameters:
+    """Return the parameters with reasoning in the form that the model accepts. `by_budget`: a
+    budget stays, also where levels are usual.
+    """
     if facts.budgets or (by_budget and parameters.effort is None and facts.efforts != ()):
         reasoning = reasoning_by_budget(parameters, facts, notes)
-        amount = {AUTO: -1, "none": 0}.get(reasoning.effort, reasoning.budget)
-        key, value = "thinkingBudget", amount
     else:
         reasoning = _level(parameters, facts, notes)
-        key, value = "thinkingLevel", reasoning.effort.upper() or None
+    effort = budget = None
+    if reasoning.source is not None:
+        origin = reasoning.source.origin
         if reasoning.effort == "none":  # which is no level
-            key, value = "thinkingBudget", 0
-    items: Items = []
-    if value is not None and reasoning.source is not None:
-        items.append((key, tree_of(value, reasoning.source.origin)))
-    refuses = facts.efforts == () and not facts.budgets
-    if summary is not None and refuses:
+            budget = Sourced(0, origin)
+        elif reasoning.effort:
+            effort = Sourced(reasoning.effort, origin)
+        elif reasoning.budget is not None:
+            budget = Sourced(reasoning.budget, origin)
+    return replace(
+        parameters,
+        effort=effort,
+        reasoning_budget=budget,
+        reasoning_summary=_summary(parameters, facts, notes),
+    )
+
+
+def _summary(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> Sourced[str] | None:
+    summary = parameters.reasoning_summary
+    if summary is None:
+        return None
+    if facts.efforts == () and not facts.budgets:
         why = f"{parameters.model.value} does not reason"
         level = Level.INFO if summary.value == "none" else Level.WARNING
         name = f"the reasoning summary “{summary.value}”"
         notes.append(setting_note(summary, name, why, level))
-    elif summary is not None:
-        if summary.value not in ("none", "auto"):
-            notes.append(summary_note(summary, "includeThoughts: true"))
-        items.append(("includeThoughts", tree_of(summary.value != "none", summary.origin)))
-    return Obj(tuple(items)) if items else None
+        return None
+    if summary.value not in ("none", "auto"):
+        notes.append(summary_note(summary, "includeThoughts: true"))
+    return summary
 
 
 def _level(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> Reasoning:
@@ -150,7 +240,3 @@ class GeminiSettings(Namespace):
         if isinstance(self.store, bool):
             meanings.add("store", self.store, "store")
         return meanings
-
-
-TIERS = {"standard": "default", "flex": "flex", "priority": "priority", "unspecified": "auto"}
-"""Gemini's service tiers in OpenAI's words."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
 from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.tools import take_domains
+from tui_chat.protocols.common.trees import dictionary
 
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
 _WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
@@ -32,6 +34,17 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
         dialect="gemini" if own else "json",
         extras=entry.remaining_json(),
     )
+
+
+def write_function(tool: ToolDefinition) -> JsonObject:
+    """Return a function's declaration, without what only its protocol knows of it."""
+    written: JsonObject = {"name": tool.name}
+    if tool.description:
+        written["description"] = tool.description
+    if tool.parameters:
+        key = "parameters" if tool.dialect == "gemini" else "parametersJsonSchema"
+        written[key] = tool.parameters
+    return written
 
 
 _HOSTED: dict[str, HostedToolKind] = {
@@ -92,12 +105,31 @@ def read_format(config: Fields) -> ResponseFormat | None:
     return ResponseFormat("json")
 
 
-def write_format(form: ResponseFormat) -> dict[str, Any]:
-    """Return the keys of `generationConfig` that ask for this form."""
-    if form.kind == "text":
-        return {"responseMimeType": "text/plain"}
-    fields: dict[str, Any] = {"responseMimeType": JSON_MIME}
-    if form.kind == "schema" and form.schema:
-        key = "responseSchema" if form.dialect == "gemini" else "responseJsonSchema"
-        fields[key] = form.schema
-    return fields
+def read_schema(value: Json) -> ResponseFormat | None:
+    """Read `responseJsonSchema`."""
+    return ResponseFormat("schema", value) if dictionary(value) else None
+
+
+def read_own_schema(value: Json) -> ResponseFormat | None:
+    """Read `responseSchema`, which is in Gemini's form."""
+    return ResponseFormat("schema", value, "gemini") if dictionary(value) else None
+
+
+def write_schema(form: ResponseFormat) -> Json:
+    """Return `responseJsonSchema`; None for a form that has none."""
+    return form.schema or None if form.dialect == "json" else None
+
+
+def write_own_schema(form: ResponseFormat) -> Json:
+    """Return `responseSchema`; None for a form that has none."""
+    return form.schema or None if form.dialect == "gemini" else None
+
+
+def read_mime(value: Json) -> ResponseFormat | None:
+    """Read `responseMimeType`."""
+    return ResponseFormat("json") if value == JSON_MIME else None
+
+
+def write_mime(form: ResponseFormat) -> Json:
+    """Return `responseMimeType`."""
+    return "text/plain" if form.kind == "text" else JSON_MIME
