@@ -28,7 +28,6 @@ from tui_chat.models.json_tree import Arr, Lit, Tree, tree_of
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.semantics import HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
-from tui_chat.models.text import GLUE
 from tui_chat.protocols.anthropic.conversation import (
     conversation_of,
     system_of,
@@ -216,27 +215,9 @@ def _settings(request: RequestEncoder, choice: Parameters, limit: int, begun: st
         rest["output_config"] = settings.pop("output_config", {}) | kept
         if not rest["output_config"]:
             del rest["output_config"]
-    settings = _with_holders(settings, fitted)
     if parameters.stream:
         settings["stream"] = Lit(True, _STREAM)
     return settings | rest
-
-
-def _with_holders(settings: JsonObject, fitted: Parameters) -> JsonObject:
-    """Return settings whose objects have the origin of the setting that they are; some hold
-    settings and are none.
-    """
-    owners = {
-        "tool_choice": fitted.tool_choice,
-        "thinking": fitted.reasoning_budget or fitted.effort,
-        "output_config": None,
-        "metadata": None,
-    }
-    return settings | {
-        key: replace(object_of(settings[key]), origin=owner.origin if owner is not None else GLUE)
-        for key, owner in owners.items()
-        if key in settings
-    }
 
 
 def _with_reasoning(

@@ -90,9 +90,9 @@ SETTINGS: Table = (
     ),
     Row(
         "effort",
-        ("thinking", "type"),
-        lambda word: "none" if word == "disabled" else None,
-        lambda effort: "disabled" if effort == "none" else "adaptive",
+        ("thinking",),
+        lambda thinking: "none" if as_object(thinking).get("type") == "disabled" else None,
+        lambda effort: {"type": "disabled" if effort == "none" else "adaptive"},
     ),
     Row(
         "reasoning_summary",

@@ -35,15 +35,27 @@ class Named:
     origin: Origin | None = None
 
 
+class Labelled(dict[str, Any]):
+    """An object with an origin of its own; see `Named`."""
+
+    __slots__ = ("name", "origin")
+
+    def __init__(self, fields: JsonObject, name: str, origin: Origin | None) -> None:
+        super().__init__(fields)
+        self.name = name
+        self.origin = origin
+
+
 NULL = Lit(None, GLUE)
 """A null that the protocol requires."""
 
 
 def labelled(value: Json, name: str = "", origin: Origin | None = None) -> Json:
-    """Return a value with an origin on all that is no object."""
+    """Return a value with an origin on it and all that is in it. An object stays a `dict`."""
     if isinstance(value, Mapping):
-        fields = cast("Mapping[str, Json]", value)
-        return {key: labelled(inner, name, origin) for key, inner in fields.items()}
+        items = cast("Mapping[str, Json]", value).items()
+        fields = {key: labelled(inner, name, origin) for key, inner in items}
+        return Labelled(fields, name, origin)
     return Named(value, name, origin)
 
 
@@ -77,32 +89,22 @@ def tree(value: Json, origin: Origin = GLUE) -> Tree:
         return Str(Text.of(clean(value), origin))
     if kind is Text:
         return Str(value)
-    if kind is dict:
+    if kind is dict or kind is Labelled:
         items = cast("JsonObject", value).items()
-        around = _shared_origin(value) or origin
+        around = _inside(value, origin) if kind is Labelled else origin
         return Obj(tuple([(clean(key), tree(inner, origin)) for key, inner in items]), around)
     if kind is list or kind is tuple:
         return Arr(tuple([tree(inner, origin) for inner in cast("list[Json]", value)]), origin)
     if kind is Named:
-        inside = value.origin or (field_origin(origin, value.name) if value.name else origin)
-        return tree(value.value, inside)
+        return tree(value.value, _inside(value, origin))
     if isinstance(value, Obj | Arr | Str | Lit):
         return value
     return json_tree.tree_of(value, origin)
 
 
-def _shared_origin(value: Json) -> Origin | None:
-    """Return the origin that all values of an object have for their own; None if there is none."""
-    if isinstance(value, Named):
-        return value.origin
-    if isinstance(value, Lit):
-        return None if value.origin is GLUE else value.origin
-    if not isinstance(value, dict) or not value:
-        return None
-    first, *others = cast("JsonObject", value).values()
-    shared = _shared_origin(first)
-    is_shared = shared is not None and all(_shared_origin(other) == shared for other in others)
-    return shared if is_shared else None
+def _inside(value: Named | Labelled, origin: Origin) -> Origin:
+    """Return the origin of a value within something of an origin."""
+    return value.origin or (field_origin(origin, value.name) if value.name else origin)
 
 
 @lru_cache(maxsize=256)
