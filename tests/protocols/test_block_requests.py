@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tests.protocols.test_mutated_requests import changed, requests
-from tests.support.requests import ANTHROPIC, CHAT, GEMINI, RESPONSES
+from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.blocks import Extras, same_json
@@ -19,15 +19,17 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import reader as anthropic
 from tui_chat.protocols.common.reading import WireRequest
 from tui_chat.protocols.gemini import reader as gemini
+from tui_chat.protocols.ollama import reader as ollama
 from tui_chat.protocols.openai_chat import reader as openai_chat
 from tui_chat.protocols.openai_responses import reader as openai_responses
 
 Read = Callable[[dict[str, Any]], WireRequest]
 Write = Callable[[WireRequest], dict[str, Any]]
 READERS: list[tuple[Protocol, Read, Write]] = [
-    (CHAT, openai_chat.read_request, openai_chat.write_request),
-    (ANTHROPIC, anthropic.read_request, anthropic.write_request),
-    (RESPONSES, openai_responses.read_request, openai_responses.write_request),
+    (CHAT, openai_chat.READER.read, openai_chat.READER.write),
+    (ANTHROPIC, anthropic.READER.read, anthropic.READER.write),
+    (RESPONSES, openai_responses.READER.read, openai_responses.READER.write),
+    (OLLAMA, ollama.READER.read, ollama.READER.write),
     (GEMINI, gemini.read_request, gemini.write_request),
 ]
 MUTANTS = 2_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from tui_chat.models.blocks import Extras, Json, JsonObject, patched
@@ -24,12 +25,12 @@ SEARCH_OPTIONS = ("location", "allowed_domains", "blocked_domains", "max_uses")
 """The options of a web search that Anthropic has."""
 
 
-def write_definition(tool: ToolDefinition, schema: JsonObject) -> JsonObject:
-    """Return a function's definition with a schema, without what only its protocol knows of it."""
+def write_definition(tool: ToolDefinition) -> JsonObject:
+    """Return a function's definition, without what only its protocol knows of it."""
     written: JsonObject = {"name": tool.name}
     if tool.description:
         written["description"] = tool.description
-    written["input_schema"] = schema
+    written["input_schema"] = dict(tool.parameters)
     if tool.strict is not None:
         written["strict"] = tool.strict
     return written
@@ -39,12 +40,10 @@ def write_definition(tool: ToolDefinition, schema: JsonObject) -> JsonObject:
 def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
     """Return a function's definition; `captured`: in the protocol that it was decoded from."""
     if not captured:
-        return object_of(write_definition(tool, object_schema(tool)), tool_origin(tool.name))
+        tool = replace(tool, parameters=object_schema(tool), extras="")
     keys: JsonObject = json.loads(tool.extras or "{}")
-    written = write_definition(tool, dict(tool.parameters))
-    return object_of(
-        patched(written, Extras(Protocol.ANTHROPIC, keys=keys)), tool_origin(tool.name)
-    )
+    written = patched(write_definition(tool), Extras(Protocol.ANTHROPIC, keys=keys))
+    return object_of(written, tool_origin(tool.name))
 
 
 def write_hosted(tool: HostedTool) -> JsonObject:

@@ -4,7 +4,7 @@ in the message that is sent of it.
 1. A turn says facts: its texts, its reasoning, its calls, pictures, names. They are compared as
    multisets with those of the turns that the protocol's own reader makes of what was written.
 2. A text may also be heard within a longer one, since some protocols have one text for all. So may
-   a refusal and a document.
+   a refusal, a document, and the protocol's own reasoning.
 3. Keys that only another protocol understands are lost without being looked for; they are named.
 4. A loss is data. `REASONS` has its level, its code and its sentence. Where the fitting of a turn
    knows why something is lost, it names the reason; else it is that of the kind of loss.
@@ -206,11 +206,13 @@ def turn_losses(
     if is_bare(turn):
         return
     left = Counter((kind, value, of) for other in heard for kind, value, _, of in _facts(other))
-    words = "\0".join(_words(heard))
+    words, thoughts = "\0".join(_words(heard)), "\0".join(_thoughts(heard))
     lost_media: set[int] = set()
     for kind, value, index, source in _facts(turn):
         if left[kind, value, source]:
             left[kind, value, source] -= 1
+        elif kind == "reasoning" and source is protocol and value and value in thoughts:
+            pass
         elif not _is_within(kind, value, words) and index not in lost_media:
             if kind == "media":
                 lost_media.add(index)
@@ -230,6 +232,11 @@ def _words(turns: Sequence[BlockTurn]) -> Iterator[str]:
                 yield block.text
             elif isinstance(block, MediaBlock):
                 yield block.url  # with the bytes in it, if their type is not known
+
+
+def _thoughts(turns: Sequence[BlockTurn]) -> Iterator[str]:
+    blocks = (block for turn in turns for block in turn.blocks)
+    return (block.text for block in blocks if isinstance(block, ReasoningBlock))
 
 
 def _foreign_losses(turn: BlockTurn, protocol: Protocol, *, sends_marks: bool) -> Iterator[Loss]:

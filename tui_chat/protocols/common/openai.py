@@ -230,7 +230,17 @@ def read_tool(entry: Fields) -> ToolDefinition | None:
     return ToolDefinition(name, description, parameters, strict, extras=entry.remaining_json())
 
 
-def write_function(tool: ToolDefinition) -> JsonObject:
+def read_function(wire: JsonObject) -> ToolDefinition | None:
+    """Return a function's definition; None if the tool is not a function with a name."""
+    function = as_object(wire.get("function"))
+    name, about = as_string(function.get("name")), as_string(function.get("description"))
+    if wire.get("type") != "function" or not name:
+        return None
+    parameters, strict = dict(as_object(function.get("parameters"))), function.get("strict")
+    return ToolDefinition(name, about, parameters, strict if isinstance(strict, bool) else None)
+
+
+def write_function(tool: ToolDefinition) -> dict[str, Any]:
     """Return a function's definition, without what only its protocol knows of it."""
     function: dict[str, Any] = {"name": tool.name}
     if tool.description:

@@ -215,8 +215,9 @@ class RequestEncoder:
             value: Sourced[Any] | None = getattr(parameters, row.setting)
             if value is None or row.setting in left_out:
                 continue
+            name = row.path[-1]
             if row.is_sampling and refused:
-                sentence = f"{with_key(row.key, value.origin)} is not sent: {refused}."
+                sentence = f"{with_key(name, value.origin)} is not sent: {refused}."
                 self.notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
                 left_out[row.setting] = None
             elif not (
@@ -224,7 +225,7 @@ class RequestEncoder:
                 or (self.unchanged if row.is_sampling else self.captured)
             ):
                 why = f"{value.value} is not within {row.low:g} and {row.high:g}"
-                self.leave_out(value, row.key, why)
+                self.leave_out(value, name, why)
                 left_out[row.setting] = None
         return replace(parameters, **left_out)
 

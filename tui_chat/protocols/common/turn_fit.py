@@ -31,16 +31,24 @@ _RESPONSES = Protocol.OPENAI_RESPONSES
 
 
 def portable(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
-    """Return a turn as another protocol can take it: without what only its own understands, with
-    texts that were pieces of one, and with pictures and files in a form that all accept.
+    """Return a turn as another protocol can take it: without what only its own understands; see
+    `with_portable_forms`.
     """
     if turn.captured_from(protocol):
         return turn
+    turn = with_portable_forms(turn, protocol)
+    return without(turn, lambda block: _is_empty(block, protocol))
+
+
+def with_portable_forms(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
+    """Return a turn whose texts that were pieces of one are that, with pictures and files in a form
+    that all protocols accept.
+    """
     turn = _without_stream_borders(turn, protocol)
     for index, block in enumerate(turn.blocks):
         if isinstance(block, MediaBlock) and (fit := portable_media(block, protocol)) != block:
             turn = with_block(turn, index, fit)
-    return without(turn, lambda block: _is_empty(block, protocol))
+    return turn
 
 
 def without(turn: BlockTurn, leaves_out: Callable[[Block], bool]) -> BlockTurn:
@@ -161,15 +169,18 @@ def text_borders(turn: BlockTurn) -> list[int]:
         if not block.text:
             continue
         goes_on = turn.role == "assistant" and not is_apart
-        if last is not None and not (goes_on and (_is_cited(last) or _is_cited(block))):
+        if last is not None and not (goes_on and _is_cited_between(last, block)):
             borders.append(index)
         last, is_apart = block, False
     return borders
 
 
-def _is_cited(block: TextBlock) -> bool:
-    is_listed = block.extras is not None and bool(block.extras.keys.get("citations"))
-    return bool(block.citations) or is_listed
+def _is_cited_between(before: TextBlock, after: TextBlock) -> bool:
+    """Return True if a citation ends or begins where one text ends and another begins."""
+    ends = any(0 < citation.end == len(before.text) for citation in before.citations)
+    begins = any(citation.start == 0 < citation.end for citation in after.citations)
+    extras = (block.extras for block in (before, after) if block.extras is not None)
+    return ends or begins or any(mine.keys.get("citations") for mine in extras)
 
 
 def merged_text(turn: BlockTurn) -> Text:

@@ -11,15 +11,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
 from tui_chat.models.json_text import as_array, as_object, to_json, type_name
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock, Setting
 from tui_chat.protocols.common.decoding import (
+    Meanings,
     TurnBuilder,
     captured_envelope,
     captured_model,
@@ -34,24 +36,11 @@ from tui_chat.protocols.common.request_fields import (
     load_request,
     take_if_reversible,
 )
-from tui_chat.protocols.common.settings import read_scalars
-from tui_chat.protocols.ollama.settings import (
-    SCALARS,
-    OllamaSettings,
-    read_format,
-    read_think,
-    write_format,
-    write_think,
-)
+from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar, read_scalars
+from tui_chat.protocols.ollama.messages import image_type
+from tui_chat.protocols.ollama.settings import read_format, read_think, write_format, write_think
 
 _OLLAMA = Protocol.OLLAMA
-_IMAGE_TYPES = {
-    "iVBORw0KGgo": "image/png",
-    "/9j/": "image/jpeg",
-    "R0lGOD": "image/gif",
-    "UklGR": "image/webp",
-}
-"""The type of an image by the beginning of its base64."""
 
 
 def decode(body: bytes) -> ChatEnvelope:
@@ -89,7 +78,7 @@ def _turn(message: Fields, number: int) -> Turn:
         builder.add_reasoning(ReasoningBlock(_OLLAMA, thinking))
     _read_content(message, builder)
     for image in message.take_strings("images"):
-        builder.add_part(Part("image", _image_type(image), data=image))
+        builder.add_part(Part("image", image_type(image), data=image))
     if role == "assistant":
         _read_calls(message, builder)
     if role == "tool":
@@ -121,10 +110,6 @@ def _read_content(message: Fields, builder: TurnBuilder) -> None:
         raise InputError(f"{place} must be a text, not {type_name(content)}.")
 
 
-def _image_type(data: str) -> str:
-    return next((mime for start, mime in _IMAGE_TYPES.items() if data.startswith(start)), "")
-
-
 def _read_calls(message: Fields, builder: TurnBuilder) -> None:
     """Take the tool calls. null and [] stay as they are."""
     calls = message.remaining.get("tool_calls")
@@ -151,7 +136,59 @@ def _parameters(request: Fields) -> Parameters:
             "format", take_if_reversible(request, "format", read_format, write_format)
         ),
         effort=sourced("think", take_if_reversible(request, "think", read_think, write_think)),
-        **read_scalars(options, SCALARS),
+        **read_scalars(options, _SCALARS),
     )
     request.put_back("options", options)
     return parameters
+
+
+def _take_limit(options: Fields, key: str) -> int | None:
+    """Take a reply limit, unless it is one of the numbers below 1 that mean no limit."""
+    limit = options.remaining.get(key)
+    return options.take_integer(key) if isinstance(limit, int) and limit > 0 else None
+
+
+_SCALARS = (
+    Scalar("temperature", "temperature", NUMBER),
+    Scalar("top_p", "top_p", NUMBER),
+    Scalar("top_k", "top_k", INTEGER),
+    Scalar("presence_penalty", "presence_penalty", NUMBER),
+    Scalar("frequency_penalty", "frequency_penalty", NUMBER),
+    Scalar("seed", "seed", INTEGER),
+    Scalar("max_tokens", "num_predict", _take_limit),
+    Scalar("stop", "stop", TEXTS),
+)
+"""Keys of `options`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OllamaSettings(Namespace):
+    """The settings that only Ollama has."""
+
+    protocol: ClassVar = Protocol.OLLAMA
+    informational: ClassVar = frozenset({"keep_alive"})
+    groups: ClassVar = frozenset({"options"})
+
+    format: Setting = UNSET
+    """Only a form that `Parameters.response_format` does not give back word for word."""
+    keep_alive: Setting = UNSET
+    """The time for which the model stays loaded after the request: seconds, or `5m`; -1 for
+    ever."""
+    logprobs: Setting = UNSET
+    options: Setting = UNSET
+    """The options that no unified field holds: `num_ctx`, `min_p`, `repeat_penalty` ..."""
+    shift: Setting = UNSET
+    """False: fail at the end of the context, instead of dropping its beginning."""
+    stream: Setting = UNSET
+    """As it was written; absent means true."""
+    think: Setting = UNSET
+    """Only a value that `Parameters.effort` does not give back."""
+    top_logprobs: Setting = UNSET
+    truncate: Setting = UNSET
+    """False: fail where the messages exceed the context, instead of dropping the oldest."""
+
+    def meanings(self) -> Meanings:
+        """Return what these settings mean for other protocols."""
+        meanings = Meanings()
+        meanings.add_logprobs(self.logprobs, self.top_logprobs, "logprobs", "top_logprobs")
+        return meanings

@@ -1,103 +1,87 @@
-"""The settings that only Ollama has.
-
-Response format and thinking, read and written side by side. Tools are written as in OpenAI Chat,
-without `strict`.
+"""The settings of Ollama.
 
 1. `format` is “json”, or the schema itself.
 2. `think` is a level, false for no thinking, or true for the model's default level.
+3. All others are in `options`, of which the server ignores unknown ones.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from collections.abc import Callable
+from math import inf
+from typing import Any
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.semantics import UNSET, Namespace, Setting
+from tui_chat.models.blocks import Json
 from tui_chat.models.settings import ResponseFormat
-from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.reasoning_effort import AUTO
-from tui_chat.protocols.common.request_fields import Fields
-from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar
-
-
-def _take_limit(options: Fields, key: str) -> int | None:
-    """Take a reply limit, unless it is one of the numbers below 1 that mean no limit."""
-    limit = options.remaining.get(key)
-    return options.take_integer(key) if isinstance(limit, int) and limit > 0 else None
-
-
-SCALARS = (
-    Scalar("temperature", "temperature", NUMBER, 0, is_sampling=True),
-    Scalar("top_p", "top_p", NUMBER, 0, 1, is_sampling=True),
-    Scalar("top_k", "top_k", INTEGER, 0, is_sampling=True),
-    Scalar("presence_penalty", "presence_penalty", NUMBER, -2, 2, is_sampling=True),
-    Scalar("frequency_penalty", "frequency_penalty", NUMBER, -2, 2, is_sampling=True),
-    Scalar("seed", "seed", INTEGER, -(2**63), 2**63 - 1),
-    Scalar("max_tokens", "num_predict", _take_limit),
-    Scalar("stop", "stop", TEXTS),
+from tui_chat.protocols.common.setting_rows import (
+    Row,
+    Table,
+    count,
+    integer,
+    never,
+    number,
+    text,
+    texts,
+    unread,
 )
-"""Keys of `options`."""
+from tui_chat.protocols.common.trees import dictionary
+
 LEVELS = ("low", "medium", "high", "max")
 """The words of `think`; each is an effort of the same name."""
 
 
-def read_format(value: Any) -> ResponseFormat | None:
+def read_format(value: Json) -> ResponseFormat | None:
     """Return the meaning of `format`; None if the unified fields cannot express it."""
     if value == "json":
         return ResponseFormat("json")
-    if isinstance(value, dict) and value:
-        return ResponseFormat("schema", cast("dict[str, Any]", value))
-    return None
+    return ResponseFormat("schema", dictionary(value)) if dictionary(value) else None
 
 
-def write_format(form: ResponseFormat) -> str | dict[str, Any]:
+def write_format(form: ResponseFormat) -> Json:
     """Return `format` as the protocol writes it."""
     return form.schema if form.kind == "schema" and form.schema else "json"
 
 
-def read_think(value: Any) -> str | None:
-    """Return the effort that `think` means; None if it means none that has a name."""
-    if value is False:
-        return "none"
+def read_think(value: Json) -> str | None:
+    """Return the effort that `think` means; None if it means none."""
+    if isinstance(value, bool):
+        return AUTO if value else "none"
     return value if value in LEVELS else None
 
 
 def write_think(effort: str) -> str | bool:
-    """Return `think` for an effort: `none` or one of the levels."""
-    return effort if effort in LEVELS else False
+    """Return `think` for an effort: `none`, `AUTO` or one of the levels."""
+    return effort if effort in LEVELS else effort == AUTO
 
 
-@dataclass(frozen=True, slots=True)
-class OllamaSettings(Namespace):
-    """The settings that only Ollama has."""
+def _limit(value: Json) -> int | None:
+    """Read a reply limit; the numbers below 1 mean none."""
+    limit = integer(value)
+    return limit if limit is not None and limit > 0 else None
 
-    protocol: ClassVar = Protocol.OLLAMA
-    informational: ClassVar = frozenset({"keep_alive"})
-    groups: ClassVar = frozenset({"options"})
 
-    format: Setting = UNSET
-    """Only a form that `Parameters.response_format` does not give back word for word."""
-    keep_alive: Setting = UNSET
-    """The time for which the model stays loaded after the request: seconds, or `5m`; -1 for
-    ever."""
-    logprobs: Setting = UNSET
-    options: Setting = UNSET
-    """The options that no unified field holds: `num_ctx`, `min_p`, `repeat_penalty` ..."""
-    shift: Setting = UNSET
-    """False: fail at the end of the context, instead of dropping its beginning."""
-    stream: Setting = UNSET
-    """As it was written; absent means true."""
-    think: Setting = UNSET
-    """Only a value that `Parameters.effort` does not give back: true, for the model's default."""
-    top_logprobs: Setting = UNSET
-    truncate: Setting = UNSET
-    """False: fail where the messages exceed the context, instead of dropping the oldest."""
+BEFORE_STREAM: Table = (
+    Row("response_format", ("format",), read_format, write_format),
+    Row("effort", ("think",), read_think, write_think),
+    Row("logprobs", ("logprobs",), unread, lambda _: True),
+    Row("logprobs", ("top_logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("logprobs",), lambda on: 0 if on is True else None, never),
+)
 
-    def meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = Meanings()
-        if self.think is True:
-            meanings.add("effort", AUTO, "think")
-        meanings.add_logprobs(self.logprobs, self.top_logprobs, "logprobs", "top_logprobs")
-        return meanings
+
+def _sampling(name: str, read: Callable[[Json], Any], low: float, high: float = inf) -> Row:
+    return Row(name, ("options", name), read, low=low, high=high, is_sampling=True)
+
+
+OPTIONS: Table = (
+    _sampling("temperature", number, 0),
+    _sampling("top_p", number, 0, 1),
+    _sampling("top_k", integer, 0),
+    _sampling("presence_penalty", number, -2, 2),
+    _sampling("frequency_penalty", number, -2, 2),
+    Row("seed", ("options", "seed"), integer, low=-(2**63), high=2**63 - 1),
+    Row("max_tokens", ("options", "num_predict"), _limit),
+    Row("stop", ("options", "stop"), texts),
+)
+TABLE: Table = (Row("model", ("model",), text), *BEFORE_STREAM, *OPTIONS)
