@@ -171,7 +171,7 @@ class Part:
     - rescue: a function like `plugins.maintenance.salvage:rescue`; what it returns is printed
     - tool source: a `workspace.tool_sources:OpenSources`
     - preset, card, lorebook reader: `PresetFiles`, `CardFiles`, `LoreForm` of
-      `library.foreign_files`; folder reader: a `workspace.library_import:FolderFormat`
+      `library.foreign_files`; folder reader: a `FolderFormat` there
     """
 
     point: Point
@@ -205,7 +205,7 @@ class Plugin:
 
 
 _VALUES = {
-    "FoundConversation": "interop.transcript_builder",
+    "FoundConversation": "interop.formats",
     "ImportSource": "interop.formats",
     "LinesFormat": "interop.formats",
     "Message": "models.message",

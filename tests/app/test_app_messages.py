@@ -21,6 +21,7 @@ from tests.support.app import (
     settle,
     until,
 )
+from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -141,7 +142,7 @@ async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
         app = await at_transcript(pilot, "Question")
         workspace = app.workspace
         if kind == "own":
-            assert await workspace.import_export.export(workspace.state.session_id, "json", file)
+            assert await workspace.exports.export(workspace.state.session_id, "json", file)
             told = json.loads(file.read_text())
             file.write_text(json.dumps(told).replace(workspace.state.session_id, "another"))
             for entry in workspace.state.entries:
@@ -150,7 +151,7 @@ async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
         else:
             said = {"role": "user", "content": "Q"}, {"role": "assistant", "content": "Answer"}
             file.write_text(json.dumps({"title": "Talk", "messages": said}))
-        [report] = await workspace.import_export.import_files((file,), lambda _: None)
+        [report] = await import_into(workspace, (file,), lambda _: None)
         assert report.session_ids
         await workspace.sessions.open(report.session_ids[0])
         await until(pilot, lambda: workspace.state.is_branch_loaded)

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from tests.support.mutated_files import SAMPLES, WRONG, mutants, paths_in, replaced
+from tests.support.reading import read as read_conversations
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import read_history
-from tui_chat.interop.reader import read_conversations
 from tui_chat.library.foreign_files import import_preset_file
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.preset_check import check_preset
@@ -60,7 +60,7 @@ def validate(text: str) -> None:
 
 def imported(text: str) -> None:
     """Do what `import` does with a file."""
-    for found in read_conversations(iter([text.encode("utf-8", "replace")])):
+    for found in read_conversations(text.encode("utf-8", "replace")):
         assert (found.transcript is None) == bool(found.fault or found.ignored)
 
 

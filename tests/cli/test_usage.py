@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.imported_sessions import add_sessions
 
 Call = Callable[..., Any]
 
@@ -20,7 +23,8 @@ def call(run: Call, tmp_path: Path) -> Call:
 def test_usage_adds_up_what_is_stored(call: Call, tmp_path: Path):
     assert json.loads(call("usage", "--json").out) == []
 
-    assert call("import", Path(__file__).parent / "data" / "usage_session.json").code == 0
+    file = Path(__file__).parent / "data" / "usage_session.json"
+    asyncio.run(add_sessions(tmp_path, file))
     assert call("sessions", "fork", "Talk").code == 0
     (row,) = json.loads(call("usage", "--by", "model", "--json").out)
     assert row == {
@@ -54,7 +58,7 @@ def test_equal_replies_without_times_count_each_and_copies_of_a_fork_do_not(call
     ]
     file = tmp_path / "export.json"
     file.write_text(json.dumps({"format": "tui-chat", "version": 1, "sessions": sessions}))
-    assert call("import", file).code == 0
+    asyncio.run(add_sessions(tmp_path, file))
     (row,) = json.loads(call("usage", "--by", "model", "--json").out)
     assert (row["replies"], row["input"]) == (4, 40)
     assert call("sessions", "fork", "one").code == 0

@@ -37,6 +37,7 @@ def talks(folder: Path) -> list[str]:
 
 async def test_commands_during_streaming_lose_nothing(make_workspace, tmp_path: Path):
     pytest.importorskip("tui_chat.plugins.search")
+    pytest.importorskip("tui_chat.plugins.transcripts")
     workspace: Workspace
     heard: Heard
     workspace, heard = await make_workspace(model="lorem:4000:1200")

@@ -6,13 +6,15 @@ import asyncio
 import io
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from tests.support.plugins import is_deleted
 from tui_chat.cli import main
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
@@ -30,9 +32,17 @@ class Done:
 Run = Callable[..., Done]
 
 
+def _imports(words: Sequence[object]) -> bool:
+    """Return True for `tui-chat import`, not for the commands of groups with this name."""
+    groups = ("mcp", "preset", "presets")
+    return any(two == "import" and one not in groups for one, two in pairwise(("", *words)))
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     def call(*words: object) -> Done:
+        if _imports(words) and is_deleted("transcripts"):
+            pytest.skip("The plugin that imports files was deleted.")
         monkeypatch.setattr(sys, "argv", ["tui-chat", *map(str, words)])
         if not isinstance(sys.stdin, io.TextIOWrapper):  # pytest's, which refuses to be read
             monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.golden import differences, update
-from tui_chat.interop.formats import ImportSource
-from tui_chat.interop.reader import read_conversations
-from tui_chat.interop.transcript_builder import FoundConversation
+from tests.support.reading import read_pieces
+from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.models.boundary import plain
 from tui_chat.models.transcript import SessionTranscript
 
@@ -26,7 +25,7 @@ def found_in(case: dict[str, Any]) -> list[dict[str, Any]]:
     lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in case.get("lines", ()))
     text = json.dumps(case["file"]) if "file" in case else case.get("text", lines)
     source = ImportSource(name=case.get("name", ""))
-    found = list(read_conversations([text.encode()], source=source))
+    found = read_pieces([text.encode()], source)
     ids = [each.transcript.session.session_id if each.transcript else "" for each in found]
     return [_without_empty(_conversation(each, ids)) for each in found]
 

@@ -1,15 +1,21 @@
-"""Commands over a database into which two sessions were imported."""
+"""Commands over a database with two sessions."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from tests.support.command_line import Done, Run
+from tui_chat.interop.own_json import read_session
+from tui_chat.paths import database_file
+from tui_chat.store import Store
 
 Command = Callable[..., Done]
 
@@ -46,6 +52,14 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def filled(chat: Command, file: Path) -> Command:
-    assert chat("import", file).code == 0
+def filled(chat: Command, file: Path, tmp_path: Path) -> Command:
+    asyncio.run(add_sessions(tmp_path / "data", file))
     return chat
+
+
+async def add_sessions(folder: Path, file: Path) -> None:
+    """Store the sessions of a file of our own JSON in the database of a data folder."""
+    sessions = json.loads(file.read_text())["sessions"]
+    store = await Store.open(database_file(folder), now=time.time, new_id=lambda: uuid4().hex)
+    async with store:
+        await store.transcripts.add_many(map(read_session, sessions))

@@ -48,7 +48,7 @@ TESTS = {
     "tui_chat/workspace/": (
         "tests/unit/workspace",
         "tests/cli/test_character_cards.py",
-        "tests/cli/test_import_export.py",
+        "tests/cli/test_export.py",
     ),
     "tui_chat/store/": (
         "tests/unit/store",
@@ -80,7 +80,7 @@ TESTS = {
         "tests/app/test_legibility.py",
     ),
     "tui_chat/ui/dialogs/": (
-        "tests/app/test_import_export.py",
+        "tests/app/test_export.py",
         "tests/plugins/sillytavern/lore/test_dialogs.py",
         "tests/app/test_profiles.py",
         "tests/app/test_roles.py",

@@ -41,7 +41,6 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import read_recorded, recorded_events
-from tui_chat.turn_file import holds_turn, read_turn
 
 PLACEHOLDER = "MODEL"
 """The model of a converted request if the protocol requires one and none is known."""
@@ -65,25 +64,6 @@ def named_in_errors(name: str) -> Generator[None]:
         yield
     except InputError as error:
         raise InputError(f"{name}: {error}", advice=error.advice) from error
-
-
-def _read_body(file: Path, expected: str) -> bytes:
-    """Return the content of a file that must not be conversations. Raises InputError."""
-    content = read_content(file, LARGEST_REQUEST)
-    with named_in_errors(input_name(file)):
-        _require_no_transcript(content, expected)
-    return content
-
-
-def _require_no_transcript(content: bytes, expected: str) -> None:
-    from tui_chat.interop.reader import transcript_format
-
-    if not (label := transcript_format(content)):
-        return
-    advice = "`tui-chat view FILE` shows it, and `tui-chat import FILE` imports it."
-    if _chooser_of_calls(content.decode("utf-8", "replace")):
-        advice = "`tui-chat inspect FILE` lists its calls, and `--call N` explains one."
-    raise InputError(f"This holds conversations ({label}), not a {expected}.", advice=advice)
 
 
 # Requests
@@ -124,13 +104,6 @@ def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | N
         if (request := choose(text, call, as_json=as_json)) is None:
             return None
         text = request
-    elif call is not None or as_json:
-        raise InputError("--call and --json are for HAR files.")
-    if holds_turn(text):
-        read_turn(text, "the turn")
-        return text
-    if choose is None:
-        _require_no_transcript(content, "request")
     read_captured(text)
     return text
 
@@ -190,7 +163,7 @@ def convert_command(
       pbpaste | tui-chat convert - --to anthropic --model claude-sonnet-4-5
     """
     to = _endpoint(common, endpoint, Protocol(target))
-    name, request = input_name(file), _read_body(file, "request")
+    name, request = input_name(file), read_content(file, LARGEST_REQUEST)
     protocol = Protocol(source) if source else None
     if protocol is None:
         protocol, request = _find_request(request, name)
@@ -304,7 +277,7 @@ def read(file: Path, protocol: str | None) -> None:
     Example:
       tui-chat read reply.sse
     """
-    content = _read_body(file, "reply")
+    content = read_content(file, LARGEST_REQUEST)
     source = Protocol(protocol) if protocol else _detect_reply(content)
     if source is None:
         raise InputError(

@@ -33,11 +33,6 @@ _COMMANDS = {
     ),
     "Data": (
         ("export", "export:export_command", "Write a session to a file or the standard output."),
-        (
-            "import",
-            "import_files:import_command",
-            "Import conversations and character cards from files.",
-        ),
         ("presets", "presets:presets", "List, show, check and test presets, and import others."),
     ),
     "Setup": (

@@ -1,12 +1,10 @@
-"""Parsing and writing conversations. Pure: bytes <-> values.
+"""Conversations in files: our own forms, and what readers of others share. Pure: text <-> values.
 
-reader               all conversations of a file, whatever its format; plugins bring more formats
-formats              how a format is described
+formats              how a format is described; the result or error of reading a conversation
 own_json             our own JSON, without loss
-messages             JSON and JSON lines of unified messages
+messages             lines of unified messages
 markdown             for people to read; readable_parts is what other such exports share with it
-json_stream          JSON in pieces, parsed value by value
-transcript_builder   builds a transcript; the result or error of parsing one
+transcript_builder   builds a transcript
 timestamps           times in the notations of other programs
 
 docs/formats.md says what is imported from each format.

@@ -1,8 +1,8 @@
-"""Descriptions of formats: how each is detected, and the function that reads it.
+"""What reads the conversations of other programs: descriptions of formats, and their results.
 
-A module for a format defines `FORMATS`, one or several of these, and a `Format` of the manifest
-(`reader`) or of a plugin names it. Each is detected by content. What a reader returns is a
-`FoundConversation` for each conversation and each fault.
+A `Format` of a plugin's manifest names a tuple of these. Each is detected by content. What a reader
+returns is a `FoundConversation` for each conversation and each fault: a broken one of thousands
+does not affect the others.
 """
 
 from __future__ import annotations
@@ -10,17 +10,87 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, cast
 
-from tui_chat.errors import InputError
+from tui_chat.errors import InputError, located
 from tui_chat.files import open_file
-from tui_chat.interop.json_stream import JsonLines, JsonStream
-from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_text import JsonObject
+from tui_chat.models.json_text import JsonObject, type_name
 from tui_chat.models.transcript import SessionTranscript
 
 _PIECE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class FoundConversation:
+    """One conversation of a file, or the reason why it cannot be read."""
+
+    place: str
+    """The place in the file: a JSON path (`$[3].mapping`) or a line (`line 4`); empty for the
+    whole file."""
+    transcript: SessionTranscript | None = None
+    fault: str = ""
+    """The reason why it cannot be read; empty if it could."""
+    notes: tuple[str, ...] = ()
+    """A sentence for each loss, so that equal ones can be counted."""
+    advice: str = ""
+    """Advice on the fault."""
+    unknown: bool = False
+    """True if its format is unknown."""
+    ignored: bool = False
+    """True if it is not a conversation but an account or a project, or a conversation without
+    messages."""
+    parent_id: str = ""
+    """The id of the session that it is a subagent of; empty for any other conversation."""
+    call_id: str = ""
+    """The tool call there that started it, if it is known."""
+    program: str = ""
+    """The program that wrote it; empty for our own files and plain lists of messages."""
+    project: str = ""
+    """The folder that the program worked in, if it is known."""
+    subagents: tuple[tuple[str, str], ...] = ()
+    """The calls that started subagents whose files are elsewhere, and the ids of their sessions."""
+
+
+class UnreadableConversation(InputError):
+    """A conversation cannot be read."""
+
+    def __init__(self, place: str, fault: str, *, advice: str = "") -> None:
+        super().__init__(located(place, fault), advice=advice)
+        self.place = place
+        """The place within the conversation: `.mapping`."""
+        self.fault = fault
+
+
+Reading: TypeAlias = "tuple[SessionTranscript, list[str]]"
+"""A conversation, and sentences on what it does not hold."""
+
+
+def readable(
+    place: str,
+    value: object,
+    read: Callable[[JsonObject], Reading],
+    *,
+    may_be_empty: bool = False,
+) -> FoundConversation:
+    """Return the result of reading a value, which must be an object.
+
+    A conversation without messages is ignored, or an error if it had something unreadable; with
+    `may_be_empty` it is accepted.
+    """
+    if not isinstance(value, dict):
+        return FoundConversation(place, fault=f"must be an object, not {type_name(value)}")
+    try:
+        transcript, notes = read(cast("JsonObject", value))
+    except UnreadableConversation as error:
+        return FoundConversation(place + error.place, fault=error.fault, advice=error.advice)
+    except RecursionError:
+        return FoundConversation(place, fault="is nested too deeply")
+    if transcript.entries or may_be_empty:
+        return FoundConversation(place, transcript, notes=tuple(notes))
+    if notes:
+        return FoundConversation(place, fault=f"has no readable message. {notes[0]}")
+    return FoundConversation(place, ignored=True)
 
 
 @dataclass(slots=True)
@@ -46,10 +116,6 @@ class ImportSource:
             raise InputError(f"cannot be read: {reason}") from error
 
 
-Reading: TypeAlias = "tuple[SessionTranscript, list[str]]"
-"""A conversation, and sentences on what it does not hold."""
-
-
 @dataclass(frozen=True, slots=True)
 class ObjectFormat:
     """A conversation that is one JSON object, in an array, in JSON lines, or alone."""
@@ -60,35 +126,36 @@ class ObjectFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class StreamedFormat:
-    """A JSON object whose conversations are in one of its members, read one by one."""
+class ListFormat:
+    """A JSON object with a list that is read element by element."""
 
-    detect: Callable[[str, JsonObject], bool]
-    """True if the member with this key holds them; the object has the members before it."""
-    read: Callable[[JsonStream, JsonObject], Iterator[FoundConversation]]
-    """Reads the value of that member."""
-    opening: str = "["
-    """The beginning of that value."""
+    keys: tuple[str, ...]
+    """The keys that lead to the list: one or two."""
+    detect: Callable[[JsonObject], bool]
+    """True for the members before the list, or before the object that has it."""
+    read: Callable[[Iterable[tuple[str, object]], JsonObject], Iterator[FoundConversation]]
+    """Gets the elements with their places, and these members. Raises UnreadableConversation."""
+
+
+class RecordReader(Protocol):
+    """Reads the records of one file."""
+
+    def take(self, record: JsonObject, /) -> str:
+        """Take in a record; return why it cannot be used, an empty text if it can."""
+        ...
+
+    def conversations(self) -> Iterator[FoundConversation]:
+        """Yield what the records hold, at the end of the file."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class LinesFormat:
-    """A conversation of one record a line."""
+    """A conversation of one JSON object a line."""
 
     detect: Callable[[JsonObject], bool]
     """True for a record of this format that no other format has."""
-    read: Callable[[JsonLines, ImportSource], Iterator[FoundConversation]]
-
-
-@dataclass(frozen=True, slots=True)
-class DatabaseFormat:
-    """A database, which is read where it lies."""
-
-    magic: bytes
-    """The beginning of the file."""
-    detect: Callable[[Path], bool]
-    """Raises InputError for a file that cannot be read."""
-    read: Callable[[Path, ImportSource], Iterator[FoundConversation]]
+    open: Callable[[ImportSource], RecordReader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,4 +167,15 @@ class TextFormat:
     read: Callable[[Iterable[bytes], ImportSource], Iterator[FoundConversation]]
 
 
-Format: TypeAlias = ObjectFormat | StreamedFormat | LinesFormat | DatabaseFormat | TextFormat
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A file that is read where it lies, such as a database."""
+
+    magic: bytes
+    """The beginning of the file."""
+    detect: Callable[[Path], bool]
+    """Raises InputError for a file that cannot be read."""
+    read: Callable[[Path, ImportSource], Iterator[FoundConversation]]
+
+
+Format: TypeAlias = ObjectFormat | ListFormat | LinesFormat | TextFormat | FileFormat

@@ -10,32 +10,20 @@ have the form that they have there.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, tzinfo
-from hashlib import sha256
 from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.own_json import read_references
 from tui_chat.interop.readable_parts import active_branch, part_words
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import (
-    FoundConversation,
-    TranscriptBuilder,
-    UnreadableConversation,
-    readable,
-)
 from tui_chat.models.boundary import InvalidValue, pack, read
 from tui_chat.models.citations import NO_REFERENCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
-    JsonObject,
-    as_string,
     clean_json,
     json_fault,
-    to_json,
     type_name,
 )
 from tui_chat.models.media import is_damaged
@@ -55,65 +43,6 @@ from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.decoding import TurnBuilder
 from tui_chat.protocols.common.request_fields import Fields, excerpt
 from tui_chat.protocols.openai_chat.decode import read_content
-
-_TRUSTED = 16
-"""Minimum characters of an id that is assumed to be globally unique."""
-
-
-def is_message(data: JsonObject) -> bool:
-    """Return True if an object looks like a unified message."""
-    return (isinstance(data.get("role"), str) and "content" in data) or "tool_calls" in data
-
-
-def _is_conversation(data: JsonObject) -> bool:
-    """Return True if an object has a list of messages, like a request body."""
-    return isinstance(data.get("messages"), list) and "chat_messages" not in data
-
-
-def _read_conversation(data: JsonObject) -> Reading:
-    """Return the transcript of an object with `messages`. Raises UnreadableConversation."""
-    messages = cast("list[object]", data["messages"])
-    values = [(f".messages[{index}]", value) for index, value in enumerate(messages)]
-    return _read_messages(values, title=as_string(data.get("title"))), []
-
-
-FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
-
-
-def message_list(values: Sequence[tuple[str, object]]) -> FoundConversation:
-    """Return the conversation of messages, each with its place."""
-    return readable("", {}, lambda _: (_read_messages(values), []))
-
-
-def _read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> SessionTranscript:
-    """Return the transcript of messages, each with its place. Raises UnreadableConversation.
-
-    A conversation is recognized as known by the id of its first message; without globally unique
-    ids, only if all of it is equal.
-    """
-    messages = [_parse_message(place, value, index) for index, (place, value) in enumerate(values)]
-    first = messages[0].id if messages else ""
-    trusted = len(first) >= _TRUSTED
-    name = first if trusted else sha256(to_json([v for _, v in values]).encode()).hexdigest()
-    tree = TranscriptBuilder("messages", name)
-    before: str | None = None
-    seen: set[str] = set()
-    for index, message in enumerate(messages):
-        key = message.id if trusted and message.id not in seen else f"{message.id}/{index}"
-        seen.add(key)
-        before = tree.add(replace(message, id=tree.id_of(key)), before)
-    return tree.transcript(title=title, head_id=before)
-
-
-def _parse_message(place: str, value: object, index: int) -> Message:
-    try:
-        message = read_message(value, place, index)
-    except InputError as error:
-        key, fault = str(error).removeprefix(place).split(" ", 1)
-        raise UnreadableConversation(place + key.removesuffix(":"), fault) from error
-    if message.timestamp is not None:
-        return replace(message, timestamp=parse_timestamp(message.timestamp))
-    return message
 
 
 def message_lines(transcript: SessionTranscript, _: tzinfo = UTC) -> Iterator[str]:

@@ -23,9 +23,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
-from tui_chat.interop.formats import ObjectFormat, Reading, StreamedFormat
-from tui_chat.interop.json_stream import BadValue, JsonStream
-from tui_chat.interop.transcript_builder import FoundConversation, UnreadableConversation, readable
+from tui_chat.interop.formats import UnreadableConversation
 from tui_chat.models.boundary import InvalidValue, plain, read, read_own
 from tui_chat.models.citations import (
     MOST_CITATIONS,
@@ -135,12 +133,12 @@ def _text(value: object) -> str:
 # Reading
 
 
-def _is_header(data: JsonObject) -> bool:
-    """Return True if the keys so far are those of our own format."""
+def is_own(data: JsonObject) -> bool:
+    """Return True if the first keys of an object are those of our own format."""
     return data.get("format") == FORMAT
 
 
-def _check_version(data: JsonObject) -> None:
+def check_version(data: JsonObject) -> None:
     """Raise UnreadableConversation for a file of a newer version."""
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -156,91 +154,75 @@ def _check_version(data: JsonObject) -> None:
         )
 
 
-def _read_sessions(pieces: JsonStream, header: JsonObject) -> Iterator[FoundConversation]:
-    """Read the sessions one by one. Raises UnreadableConversation for a newer version's file."""
-    _check_version(header)
-    for index in pieces.elements():
-        place = f"$.sessions[{index}]"
-        try:
-            value = pieces.value()
-        except BadValue as error:
-            yield FoundConversation(place, fault=str(error))
-        else:
-            yield readable(place, value, _found, may_be_empty=True)
-
-
-def _found(data: JsonObject) -> tuple[SessionTranscript, list[str]]:
-    return read_session(data), []
-
-
-def _without_sessions(_: JsonObject) -> Reading:
-    raise UnreadableConversation("$.sessions", "must be a list")
-
-
-FORMATS = (
-    StreamedFormat(lambda key, data: key == "sessions" and _is_header(data), _read_sessions),
-    ObjectFormat(_is_header, _without_sessions),
-)
-
-
 def read_session(data: JsonObject) -> SessionTranscript:
     """Return a session. Raises UnreadableConversation."""
     data = clean_json(data)
     session = _read(Session, with_nested_settings(data.get("session")), ".session")
     _check_session(session)
-    session = replace(session, edits=session.lasting_edits)
-    role = (
-        None
-        if data.get("role") is None
-        else _read(Role, with_nested_settings(data["role"]), ".role")
-    )
-    if role is not None and role.role_id != session.role_id:
-        raise UnreadableConversation(".role.role_id", "must be the session's")
-    if role is not None:
+    role = None
+    if data.get("role") is not None:
+        role = _read(Role, with_nested_settings(data["role"]), ".role")
+        _require(role.role_id == session.role_id, ".role.role_id", "must be the session's")
         _check_settings(role.settings, ".role.settings")
     variables = as_object(data.get("variables"))
     for name, value in variables.items():
-        if not isinstance(value, str):
-            raise UnreadableConversation(f".variables.{name[:60]}", "must be a text")
-    messages = data.get("messages", [])
-    if not isinstance(messages, list):
-        raise UnreadableConversation(".messages", "must be a list")
+        _require(isinstance(value, str), f".variables.{name[:60]}", "must be a text")
     known: set[str] = set()
-    entries = tuple(
-        _entry(message, known, f".messages[{index}]")
-        for index, message in enumerate(cast("list[object]", messages))
-    )
+    entries = tuple(_entry(item, known, place) for place, item in _objects(data, "messages"))
     draft = data.get("draft", "")
-    if not isinstance(draft, str):
-        raise UnreadableConversation(".draft", "must be a text")
-    if session.head_id is not None and session.head_id not in known:
-        raise UnreadableConversation(".session.head_id", "must be one of the messages")
+    _require(isinstance(draft, str), ".draft", "must be a text")
+    is_known = session.head_id is None or session.head_id in known
+    _require(is_known, ".session.head_id", "must be one of the messages")
     return SessionTranscript(
-        session,
+        replace(session, edits=session.lasting_edits),
         entries,
         role,
         tuple(cast("dict[str, str]", variables).items()),
-        tuple(_request(item, known, place) for place, item in _each(data, "requests")),
-        tuple(_revision(item, place) for place, item in _each(data, "revisions")),
-        draft,
+        tuple(_request(item, known, place) for place, item in _objects(data, "requests")),
+        tuple(_revision(item, place) for place, item in _objects(data, "revisions")),
+        cast("str", draft),
     )
 
 
-def _each(data: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
+def read_references(data: object, place: str) -> References:
+    """Return what a reply rests on. Raises UnreadableConversation."""
+    _require(isinstance(data, dict), place, "must be an object")
+    references = _read(References, clean_json(cast("JsonObject", data)), place)
+    _check_references(references, place)
+    return references
+
+
+def _require(is_met: bool, place: str, fault: str) -> None:
+    """Raise UnreadableConversation unless a condition is met."""
+    if not is_met:
+        raise UnreadableConversation(place, fault)
+
+
+def _read(kind: type[T], data: object, place: str, *, is_own: bool = True) -> T:
+    """Return the value; checks its limits unless it `is_own`. Raises UnreadableConversation."""
+    try:
+        return read_own(kind, data) if is_own else read(kind, data)
+    except InvalidValue as error:
+        fault = error.faults[0]
+        names = [name for name in fault.path if name != "message"]
+        path = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
+        raise UnreadableConversation(place + path, fault.sentence) from error
+
+
+def _objects(data: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
+    """Yield the objects of a list with their places."""
     values = data.get(name, [])
-    if not isinstance(values, list):
-        raise UnreadableConversation(f".{name}", "must be a list")
+    _require(isinstance(values, list), f".{name}", "must be a list")
     for index, item in enumerate(cast("list[object]", values)):
-        if not isinstance(item, dict):
-            raise UnreadableConversation(f".{name}[{index}]", "must be an object")
-        yield f".{name}[{index}]", cast("JsonObject", item)
+        place = f".{name}[{index}]"
+        _require(isinstance(item, dict), place, "must be an object")
+        yield place, cast("JsonObject", item)
 
 
 def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:
     message_id = data.get("message_id")
-    if not isinstance(message_id, str) or message_id not in known:
-        raise UnreadableConversation(f"{place}.message_id", "must be one of the messages")
-    body = _body(data, place)
+    _require(message_id in known, f"{place}.message_id", "must be one of the messages")
+    body = _body(data, f"{place}.body")
     record = _read(RequestRecord, {**data, "body": None}, place)
     _check_time(record.created, f"{place}.created")
     for name, pattern, text in (
@@ -248,59 +230,60 @@ def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:
         ("url", _URL, record.url),
         ("sha256", _SHA256, record.sha256),
     ):
-        if not pattern.fullmatch(text):
-            raise UnreadableConversation(f"{place}.{name}", "is invalid")
-    if body is not None and sha256(body).hexdigest() != record.sha256:
-        raise UnreadableConversation(f"{place}.body", "does not match `sha256`")
-    return StoredRequest(message_id, replace(record, body=body))
+        _require(bool(pattern.fullmatch(text)), f"{place}.{name}", "is invalid")
+    is_same = body is None or sha256(body).hexdigest() == record.sha256
+    _require(is_same, f"{place}.body", "does not match `sha256`")
+    return StoredRequest(cast("str", message_id), replace(record, body=body))
 
 
 def _body(data: JsonObject, place: str) -> bytes | None:
     text, coded = data.get("body"), data.get("body_base64")
+    if text is None and coded is None:
+        return None
     try:
         if isinstance(text, str):
             return text.encode()
         if isinstance(coded, str):
             return b64decode(coded, validate=True)
-    except ValueError as error:  # a lone surrogate, or invalid base64
-        raise UnreadableConversation(
-            f"{place}.body", "must be a text, or base64 as `body_base64`"
-        ) from error
-    if text is not None or coded is not None:
-        raise UnreadableConversation(f"{place}.body", "must be a text")
-    return None
+    except ValueError:  # a lone surrogate, or invalid base64
+        pass
+    raise UnreadableConversation(place, "must be a text, or base64 as `body_base64`")
 
 
 def _revision(data: JsonObject, place: str) -> tuple[str, str]:
     kind, text = data.get("kind"), data.get("json")
-    if not isinstance(kind, str) or kind not in _REVISIONS:
-        raise UnreadableConversation(f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
+    _require(kind in _REVISIONS, f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
+    is_json = isinstance(text, str) and _parsed(text) is not _NO_JSON
+    _require(is_json, f"{place}.json", "must be the text of a JSON value")
+    return cast("str", kind), cast("str", text)
+
+
+_NO_JSON = object()
+
+
+def _parsed(text: str) -> object:
     try:
-        json.loads(text if isinstance(text, str) else "")
-    except (ValueError, RecursionError) as error:
-        raise UnreadableConversation(f"{place}.json", "must be the text of a JSON value") from error
-    return kind, cast("str", text)
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return _NO_JSON
 
 
-def _entry(data: object, known: set[str], place: str) -> Entry:
-    if not isinstance(data, dict):
-        raise UnreadableConversation(place, "must be an object")
-    fields = {k: v for k, v in cast("dict[str, Any]", data).items() if k not in _DERIVED}
-    fields["message"] = _with_packed_tokens(fields, place)
+def _entry(data: JsonObject, known: set[str], place: str) -> Entry:
+    fields = {key: value for key, value in data.items() if key not in _DERIVED}
+    fields["message"] = _with_packed_tokens(fields, f"{place}.semantics.tokens")
     entry = _read(Entry, fields, place)
-    message = entry.message
+    message, parent = entry.message, entry.parent_id
     _check_id(message.id, f"{place}.id")
-    if message.id in known:
-        raise UnreadableConversation(f"{place}.id", "is the id of an earlier message")
-    if entry.parent_id is not None and entry.parent_id not in known:
-        raise UnreadableConversation(f"{place}.parent_id", "must be an earlier message")
+    _require(message.id not in known, f"{place}.id", "is the id of an earlier message")
+    is_after = parent is None or parent in known
+    _require(is_after, f"{place}.parent_id", "must be an earlier message")
     known.add(message.id)
     _check_time(message.timestamp, f"{place}.timestamp")
-    for field, seconds in (("seconds", entry.seconds), ("first", entry.first)):
-        if seconds is not None and not 0 <= seconds < _LATEST:
-            raise UnreadableConversation(f"{place}.{field}", "must be a number of seconds")
-    if entry.cost is not None and not (entry.cost.is_finite() and 0 <= entry.cost < 10**9):
-        raise UnreadableConversation(f"{place}.cost", "must be a number of US dollars")
+    for name, seconds in (("seconds", entry.seconds), ("first", entry.first)):
+        is_time = seconds is None or 0 <= seconds < _LATEST
+        _require(is_time, f"{place}.{name}", "must be a number of seconds")
+    is_price = entry.cost is None or (entry.cost.is_finite() and 0 <= entry.cost < 10**9)
+    _require(is_price, f"{place}.cost", "must be a number of US dollars")
     _check_semantics(message.semantics, f"{place}.semantics")
     if entry.status == "streaming":  # exported while it was arriving
         return replace(entry, status="interrupted")
@@ -312,11 +295,9 @@ def _with_packed_tokens(message: dict[str, Any], place: str) -> dict[str, Any]:
     semantics = as_object(message.get("semantics"))
     if "tokens" not in semantics:
         return message
-    place = f"{place}.semantics.tokens"
     tokens = _read(tuple[TokenProbability, ...], semantics["tokens"], place, is_own=False)
     packed = pack_tokens(tokens)
-    if len(packed) > 2 * PACKED_SIZE:
-        raise UnreadableConversation(place, "has more than is kept of a reply")
+    _require(len(packed) <= 2 * PACKED_SIZE, place, "has more than is kept of a reply")
     return {**message, "semantics": {**semantics, "tokens": packed}}
 
 
@@ -339,46 +320,30 @@ def _check_settings(settings: Settings, place: str) -> None:
 
 
 def _check_id(id: str, place: str) -> None:
-    if not _ID.fullmatch(id):
-        raise UnreadableConversation(place, "must be 1 to 128 letters, digits and “_.:-”")
+    _require(bool(_ID.fullmatch(id)), place, "must be 1 to 128 letters, digits and “_.:-”")
 
 
 def _check_time(seconds: float | None, place: str) -> None:
-    if seconds is not None and not 0 <= seconds < _LATEST:
-        raise UnreadableConversation(place, "must be seconds since 1970")
+    is_time = seconds is None or 0 <= seconds < _LATEST
+    _require(is_time, place, "must be seconds since 1970")
 
 
 def _check_semantics(semantics: MessageSemantics, place: str) -> None:
     """Raise UnreadableConversation for semantics that protocols cannot encode."""
     texts: list[tuple[str, str]] = []
-    if layout := semantics.layout:
-        for index, piece in enumerate(layout.pieces):
-            here = f"{place}.layout.pieces[{index}]"
-            if piece.length < 0:
-                raise UnreadableConversation(f"{here}.length", "must not be negative")
-            texts += [(f"{here}.data", piece.data), (f"{here}.cache", piece.cache)]
-            texts.append((f"{here}.extras", piece.extras))
+    for index, piece in enumerate(semantics.layout.pieces if semantics.layout else ()):
+        here = f"{place}.layout.pieces[{index}]"
+        _require(piece.length >= 0, f"{here}.length", "must not be negative")
+        texts += [(f"{here}.{name}", getattr(piece, name)) for name in ("data", "cache", "extras")]
     _check_references(semantics.references, f"{place}.references")
-    if semantics.summary and min(semantics.summary.kept, semantics.summary.messages) < 0:
-        raise UnreadableConversation(f"{place}.summary", "must not have negative numbers")
+    if summary := semantics.summary:
+        is_count = min(summary.kept, summary.messages) >= 0
+        _require(is_count, f"{place}.summary", "must not have negative numbers")
     if semantics.wire:
         texts.append((f"{place}.wire.extras", semantics.wire.extras))
     for here, text in texts:
-        try:
-            value: object = json.loads(text) if text else {}
-        except (ValueError, RecursionError):
-            value = None
-        if not isinstance(value, dict):
-            raise UnreadableConversation(here, "must be the text of a JSON object")
-
-
-def read_references(data: object, place: str) -> References:
-    """Return what a reply rests on. Raises UnreadableConversation."""
-    if not isinstance(data, dict):
-        raise UnreadableConversation(place, "must be an object")
-    references = _read(References, clean_json(cast("JsonObject", data)), place)
-    _check_references(references, place)
-    return references
+        is_object = not text or isinstance(_parsed(text), dict)
+        _require(is_object, here, "must be the text of a JSON object")
 
 
 def _check_references(references: References, place: str) -> None:
@@ -389,25 +354,13 @@ def _check_references(references: References, place: str) -> None:
         ("queries", references.queries, MOST_SEARCHES),
         ("failures", references.failures, MOST_SEARCHES),
     ):
-        if len(values) > most:
-            raise UnreadableConversation(f"{place}.{name}", f"must have at most {most}")
+        _require(len(values) <= most, f"{place}.{name}", f"must have at most {most}")
     for index, source in enumerate(references.sources):
-        if source.url and web_address(source.url) != source.url:
-            raise UnreadableConversation(f"{place}.sources[{index}].url", "must be a web address")
+        is_safe = not source.url or web_address(source.url) == source.url
+        _require(is_safe, f"{place}.sources[{index}].url", "must be a web address")
     for index, citation in enumerate(references.citations):
         here = f"{place}.citations[{index}]"
-        if not 0 <= citation.source < len(references.sources):
-            raise UnreadableConversation(f"{here}.source", "must be the index of a source")
-        if not 0 <= citation.start <= citation.end < _MOST:
-            raise UnreadableConversation(here, "must start before it ends")
-
-
-def _read(kind: type[T], data: object, place: str, *, is_own: bool = True) -> T:
-    """Return the value; checks its limits unless it `is_own`. Raises UnreadableConversation."""
-    try:
-        return read_own(kind, data) if is_own else read(kind, data)
-    except InvalidValue as error:
-        fault = error.faults[0]
-        names = [name for name in fault.path if name != "message"]
-        path = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in names)
-        raise UnreadableConversation(place + path, fault.sentence) from error
+        is_source = 0 <= citation.source < len(references.sources)
+        _require(is_source, f"{here}.source", "must be the index of a source")
+        is_order = 0 <= citation.start <= citation.end < _MOST
+        _require(is_order, here, "must start before it ends")

@@ -1,117 +1,26 @@
-"""Building a transcript, and the result of reading one conversation.
-
-A file may contain thousands of conversations. Each becomes a `FoundConversation`, readable or not,
-so a broken one does not affect the others.
-"""
+"""Builds the transcript of a conversation from the messages of another program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
-from typing import cast
 
-from tui_chat.errors import InputError, located
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import References
-from tui_chat.models.json_text import JsonObject, type_name
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, EntryStatus, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.protocols.common.reply_events import ReplyEvents
 
-MISSING_FILE = "An image or file beside the export was not imported; a placeholder takes its place."
-"""The note of a reader on a part whose content may be in another file of the export."""
 _TITLE = 200
 """Maximum characters of a title."""
 _WORDS = 60
 """Maximum characters of a title that is made of the first user message."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundConversation:
-    """One conversation of a file, or the reason why it cannot be read."""
-
-    place: str
-    """The place in the file: a JSON path (`$[3].mapping`) or a line (`line 4`); empty for the
-    whole file."""
-    transcript: SessionTranscript | None = None
-    fault: str = ""
-    """The reason why it cannot be read; empty if it could."""
-    notes: tuple[str, ...] = ()
-    """A sentence for each loss, so that equal ones can be counted."""
-    advice: str = ""
-    """Advice on the fault."""
-    unknown: bool = False
-    """True if its format is unknown."""
-    ignored: bool = False
-    """True if it is not a conversation but an account or a project, or a conversation without
-    messages."""
-    parent_id: str = ""
-    """The id of the session that it is a subagent of; empty for any other conversation."""
-    call_id: str = ""
-    """The tool call there that started it, if it is known."""
-    program: str = ""
-    """The program that wrote it; empty for our own files and plain lists of messages."""
-    project: str = ""
-    """The folder that the program worked in, if it is known."""
-    subagents: tuple[tuple[str, str], ...] = ()
-    """The calls that started subagents whose files are beside this one, and the subagents' ids."""
-
-
-class UnreadableConversation(InputError):
-    """A conversation cannot be read."""
-
-    def __init__(self, place: str, fault: str, *, advice: str = "") -> None:
-        super().__init__(located(place, fault), advice=advice)
-        self.place = place
-        """The place within the conversation: `.mapping`."""
-        self.fault = fault
-
-
-def readable(
-    place: str,
-    value: object,
-    read: Callable[[JsonObject], tuple[SessionTranscript, list[str]]],
-    *,
-    may_be_empty: bool = False,
-) -> FoundConversation:
-    """Return the result of reading a value, which must be an object.
-
-    A conversation without messages is ignored, or an error if it had something unreadable; with
-    `may_be_empty` it is accepted.
-    """
-    if not isinstance(value, dict):
-        return FoundConversation(place, fault=f"must be an object, not {type_name(value)}")
-    try:
-        transcript, notes = read(cast("JsonObject", value))
-    except UnreadableConversation as error:
-        return FoundConversation(place + error.place, fault=error.fault, advice=error.advice)
-    except RecursionError:
-        return FoundConversation(place, fault="is nested too deeply")
-    if transcript.entries or may_be_empty:
-        return FoundConversation(place, transcript, notes=tuple(notes))
-    if notes:
-        return FoundConversation(place, fault=f"has no readable message. {notes[0]}")
-    return FoundConversation(place, ignored=True)
-
-
 def stable_id(*names: str) -> str:
     """Return an id that depends only on these names: 32 hex digits."""
     return sha256("\n".join(names).encode()).hexdigest()[:32]
-
-
-def references_of(events: ReplyEvents, text: str) -> References:
-    """Return the references that were added to `events`, as those of a message's text."""
-    reply = Reply()
-    for event in events.drain():
-        reply = advance(reply, event)
-    return reply.references.counted_in(text)
 
 
 class TranscriptBuilder:

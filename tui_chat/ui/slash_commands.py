@@ -81,7 +81,6 @@ COMMANDS = (
     _of("view-part", name="picture", aliases=("preview",)),
     _of("system", "TEXT"),
     _of("contents", aliases=("toc", "outline")),
-    _of("import", "PATH"),
     _of("export", "PATH"),
     _of("regenerate", aliases=("again", "retry", "redo"), kind="regenerate"),
     Command(

@@ -1,12 +1,11 @@
-"""Sessions that are kept elsewhere than in the store, and are read into it when they are opened.
+"""Sessions that are kept elsewhere than in the store, and are read into it.
 
-`Workspace.session_files` has them if there are any; the folder viewer of the plugin `transcripts`
+`Workspace.session_files` has them if there are any; the viewer of the plugin `transcripts`
 is such a source.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from tui_chat.models.session import SessionSummary
@@ -37,25 +36,15 @@ class Subagents(Protocol):
 
 
 class SessionSource(Protocol):
-    """The sessions of a source. All are in the list of sessions from the beginning."""
+    """The sessions of a source."""
 
     @property
     def subagents(self) -> Subagents:
         """The sessions of subagents."""
         ...
 
-    async def read(self, session_id: str) -> None:
-        """Read a session into the store, unless that is done. Raises InputError and StoreError."""
-
     async def check(self) -> None:
-        """Read what is new of the active session, and list new ones. Raises StoreError."""
-
-    async def search(self, text: str, progress: Callable[[int, int, int], bool]) -> None:
-        """Read the sessions that may have all words of a search.
-
-        `progress` is called with the sessions looked through, their number, and how many were read;
-        it returns False to stop. Raises StoreError.
-        """
+        """Read what is new. Raises StoreError."""
 
     async def stop(self) -> None:
-        """Stop listing."""
+        """Stop reading."""

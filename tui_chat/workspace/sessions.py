@@ -117,8 +117,6 @@ class Sessions:
         """Make a session the active one. Raises InputError if it is gone, and StoreError."""
         core, active = self.core, self._active
         store = core.store_of(session_id)
-        if core.session_files is not None:
-            await core.session_files.read(session_id)
         session = await store.sessions.get(session_id)
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")

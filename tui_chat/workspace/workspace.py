@@ -20,9 +20,9 @@ from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.configuration import Configuration
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.drafts import Drafts
+from tui_chat.workspace.exports import Exports
 from tui_chat.workspace.external_changes import ExternalChanges
 from tui_chat.workspace.forecasts import Forecasts
-from tui_chat.workspace.import_export import ImportExport
 from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.message_queue import MessageQueue
 from tui_chat.workspace.mutes import Mutes
@@ -116,7 +116,7 @@ class Workspace:
         )
         self.source_texts = SourceTexts(core, tool_sources, branches)
         self.mutes = Mutes(core, sessions, compaction)
-        self.import_export = ImportExport(core, catalog, roles, settings)
+        self.exports = Exports(core)
         self.external_changes = ExternalChanges(core, active, sessions, catalog, roles, settings)
         self.unsaved_writes = UnsavedWrites(core, active, catalog)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
+from tests.support.imported_sessions import add_sessions
 
 
 @pytest.fixture
@@ -23,7 +25,7 @@ def filled(run: Run, tmp_path: Path) -> Run:
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps({"format": "tui-chat", "version": 1, "sessions": told}))
     filled = partial(run, "--data-dir", tmp_path / "data")
-    assert filled("import", path).code == 0
+    asyncio.run(add_sessions(tmp_path / "data", path))
     return filled
 
 

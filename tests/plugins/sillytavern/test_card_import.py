@@ -11,6 +11,7 @@ import pytest
 
 from tests.plugins.sillytavern.test_character_cards import PIXEL, picture, text_chunk
 from tests.plugins.sillytavern.test_characters import CARD
+from tests.support.reading import import_into
 
 
 def archive(path: Path, card: dict[str, Any] = CARD) -> None:
@@ -38,7 +39,7 @@ async def test_every_kind_of_card_becomes_a_role(make_workspace, tmp_path, name:
         case _:
             archive(path)
     for dry_run in (True, False, False):  # a second import replaces the first
-        (report,) = await workspace.import_export.import_files([path], dry_run=dry_run)
+        (report,) = await import_into(workspace, [path], dry_run=dry_run)
         assert (report.faults, [role.name for role in report.cards]) == ([], ["Ada"])
         names = [role.name for role in workspace.state.roles]
         assert names.count("Ada") == (0 if dry_run else 1)
@@ -51,7 +52,7 @@ async def test_a_damaged_card_is_a_fault(make_workspace, tmp_path):
     workspace, _ = await make_workspace()
     path = tmp_path / "ada.png"
     path.write_bytes(PIXEL)
-    (report,) = await workspace.import_export.import_files([path])
+    (report,) = await import_into(workspace, [path])
     assert "without a character card" in report.faults[0].sentence
     assert not report.cards
 
@@ -82,7 +83,7 @@ async def test_a_folder_has_cards_chats_and_other_pictures(make_workspace, tmp_p
             for each in sorted(folder.rglob("*.*")):
                 file.write(each, each.relative_to(folder))
     for dry_run in (True, False):
-        [report] = await workspace.import_export.import_files([path], dry_run=dry_run)
+        [report] = await import_into(workspace, [path], dry_run=dry_run)
         assert [role.name for role in report.cards] == ["Ada", "Bo", "Cy"]
         assert sorted(report.skipped) == ["characters/no.png", "characters/plain.png"]
         assert [fault.place for fault in report.faults] == [

@@ -11,9 +11,9 @@ import pytest
 
 from tests.plugins.sillytavern.test_characters import CARD
 from tests.support.exports import lines, tavern, tavern_header
+from tests.support.reading import import_into
 from tests.support.workspace import put
 from tui_chat.models.role import Role
-from tui_chat.workspace.chat_participants import ParticipantKind
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -31,7 +31,7 @@ def write_card(folder: Path) -> Path:
 
 async def opened(workspace: Workspace, *files: Path, **options: Any) -> Workspace:
     """Import files, and open the last session."""
-    reports = await workspace.import_export.import_files(files, **options)
+    reports = await import_into(workspace, files, **options)
     assert [report.faults for report in reports] == [[]] * len(files)
     await workspace.sessions.open(reports[-1].session_ids[-1])
     return workspace
@@ -48,9 +48,9 @@ async def test_the_role_is_found_by_its_name(make_workspace, tmp_path, order: st
     files = [write_card(tmp_path), write_chat(tmp_path / "chat.jsonl")]
     put(tmp_path / "profiles", "me", {"name": "kim", "content": "Kim sails."})
     if order == "card before":
-        await workspace.import_export.import_files([files.pop(0)])
+        await import_into(workspace, [files.pop(0)])
     if order == "chat first":  # in another import; its card comes too late for this chat
-        await workspace.import_export.import_files([files[1]])
+        await import_into(workspace, [files[1]])
         assert names(await opened(workspace, files[1])) == ("Ada", "kim")
         assert workspace.state.role is None
         return
@@ -90,7 +90,7 @@ async def test_who_is_unknown_is_asked_for_once(make_workspace, tmp_path):
     await workspace.store.roles.save(Role("clerk", "The clerk", "Serve."))
     asked: list[tuple[str, str]] = []
 
-    async def ask(kind: ParticipantKind, name: str) -> str | None:
+    async def ask(kind: str, name: str) -> str | None:
         asked.append((kind, name))
         return "clerk" if kind == "character" else None
 
@@ -106,10 +106,10 @@ async def test_who_is_unknown_is_asked_for_once(make_workspace, tmp_path):
 async def test_a_dry_run_asks_nothing(make_workspace, tmp_path):
     workspace, _ = await make_workspace()
 
-    async def ask(kind: ParticipantKind, name: str) -> str | None:
+    async def ask(kind: str, name: str) -> str | None:
         raise AssertionError(kind, name)
 
-    (report,) = await workspace.import_export.import_files(
-        [write_chat(tmp_path / "chat.jsonl")], dry_run=True, ask=ask
+    (report,) = await import_into(
+        workspace, [write_chat(tmp_path / "chat.jsonl")], dry_run=True, ask=ask
     )
     assert report.new == 1

@@ -101,7 +101,7 @@ def test_damaged_files_are_named_and_the_rest_is_read(run: Run, user: Path):
     assert any("$.entries" in line and "must be an object, not a list" in line for line in faults)
     assert any("a picture without a character card" in line for line in faults)
     assert any("is no preset of the chat completion API" in line for line in faults)
-    assert any("line 4 is not JSON: the line is cut" in line for line in faults)
+    assert any("line 4 is not JSON: it ends too early" in line for line in faults)
     assert "taken: 2 messages, the role “Ada” if there is one" in done.out
     assert done.out.endswith(" 7 unreadable. Nothing was written.\n")
     assert not done.err

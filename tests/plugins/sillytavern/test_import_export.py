@@ -33,3 +33,17 @@ def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path:
     )
     built = run(*home, "build", "--session", "Ada", "--preset", preset, "--draft", "x")
     assert "The clerk, Sam: Sails. The clerk is a clerk." in built.out
+
+
+def test_a_line_of_sillytavern_without_text_uses_its_swipe_or_is_left_out(run: Run, tmp_path: Path):
+    done = run(
+        "--data-dir",
+        tmp_path / "data",
+        "import",
+        Path(__file__).parent / "data" / "sillytavern_chat.jsonl",
+    )
+    assert "line 3" in done.err
+    assert "line 5" in done.err
+    shown = json.loads(run("--data-dir", tmp_path / "data", "export", "--format", "json").out)
+    texts = [message["content"] for message in shown["sessions"][0]["messages"]]
+    assert sorted(texts) == ["A", "B", "D", "Hm"]

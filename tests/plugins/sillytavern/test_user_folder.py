@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.reading import import_into
 from tui_chat.plugins.sillytavern.policies import policies_of
 from tui_chat.workspace.workspace import Workspace
 
@@ -95,7 +96,7 @@ def write(path: Path, value: object) -> None:
 async def test_a_session_of_a_chat_has_preset_role_persona_and_books(
     workspace: Workspace, folder: Path
 ) -> None:
-    (report,) = await workspace.import_export.import_files([folder])
+    (report,) = await import_into(workspace, [folder])
     assert not report.failed
     (session_id,) = report.session_ids
     await workspace.sessions.open(session_id)
@@ -129,10 +130,9 @@ async def test_new_chats_have_the_default_persona_unless_a_profile_was_chosen(
     if chosen is not None:
         workspace.library.add_file("profiles", "Me", '{"name": "Me", "content": ""}')
         await workspace.settings.set_profile(chosen)
-    imported = workspace.import_export.import_files
-    await imported((folder,), lambda _: None, dry_run=True)
+    await import_into(workspace, (folder,), dry_run=True)
     assert workspace.state.profile_name == (chosen or "")
-    [report] = await imported((folder,), lambda _: None)
+    [report] = await import_into(workspace, (folder,))
     assert workspace.state.profile_name == name
     assert (f"New chats begin with the profile “{name}”." in report.notes) is (chosen is None)
     await workspace.sessions.new()
@@ -142,10 +142,10 @@ async def test_new_chats_have_the_default_persona_unless_a_profile_was_chosen(
 async def test_speakers_have_their_names_in_texts_to_be_read(
     workspace: Workspace, folder: Path, tmp_path: Path
 ) -> None:
-    (report,) = await workspace.import_export.import_files([folder])
+    (report,) = await import_into(workspace, [folder])
     (session_id,) = report.session_ids
     for kind, file in (("markdown", "a.md"), ("html", "a.html")):
-        await workspace.import_export.export(session_id, kind, tmp_path / file)  # type: ignore[arg-type]
+        await workspace.exports.export(session_id, kind, tmp_path / file)  # type: ignore[arg-type]
         text = (tmp_path / file).read_text()
         assert "Ada" in text
         assert "Bo" in text
@@ -154,7 +154,7 @@ async def test_speakers_have_their_names_in_texts_to_be_read(
 
 
 async def test_the_report_names_what_is_not_taken(workspace: Workspace, folder: Path) -> None:
-    (report,) = await workspace.import_export.import_files([folder], dry_run=True)
+    (report,) = await import_into(workspace, [folder], dry_run=True)
     assert report.names("presets") == ["Calm"]
     assert report.names("lorebooks") == ["Bo's", "Chat", "Extra", "Sea", "Town"]
     assert sorted(report.names("profiles")) == ["Bo", "Kim"]
@@ -167,10 +167,10 @@ async def test_the_report_names_what_is_not_taken(workspace: Workspace, folder: 
 async def test_a_second_import_adds_nothing_and_keeps_what_was_chosen(
     workspace: Workspace, folder: Path
 ) -> None:
-    await workspace.import_export.import_files([folder])
+    await import_into(workspace, [folder])
     (role,) = [each for each in workspace.state.roles if each.name == "Ada"]
     await workspace.roles.save(replace(role, model="echo", preset="plain"))
-    (again,) = await workspace.import_export.import_files([folder])
+    (again,) = await import_into(workspace, [folder])
     assert (again.new, again.grown, again.known) == (0, 0, 1)
     assert not any(again.files.values())
     (role,) = [each for each in workspace.state.roles if each.name == "Ada"]
@@ -180,11 +180,11 @@ async def test_a_second_import_adds_nothing_and_keeps_what_was_chosen(
 async def test_a_changed_file_gets_a_number_and_is_found_again(
     workspace: Workspace, folder: Path
 ) -> None:
-    await workspace.import_export.import_files([folder])
+    await import_into(workspace, [folder])
     book = {"entries": {"0": {**BOOK["entries"]["0"], "content": "Blue."}}}
     write(folder / "worlds" / "Sea.json", book)
     for is_new in (True, False):
-        (report,) = await workspace.import_export.import_files([folder])
+        (report,) = await import_into(workspace, [folder])
         assert report.files["lorebooks", "Sea 2"] is is_new
     assert workspace.library.lorebook("Sea").entries[0].content == "Red."
 
@@ -197,7 +197,7 @@ async def test_the_prompts_in_use_go_before_those_that_were_saved(
         "prompts": [{**PROMPTS[0], "content": "Be {{char}}."}],
     }
     write(folder / "settings.json", {**SETTINGS, "oai_settings": used})
-    (report,) = await workspace.import_export.import_files([folder])
+    (report,) = await import_into(workspace, [folder])
     await workspace.sessions.open(report.session_ids[0])
     assert workspace.state.preset_name == "Calm (unsaved changes)"
     assert workspace.state.preset.messages[0].content == "Be {{char}}."
@@ -210,7 +210,7 @@ async def test_damaged_files_are_faults_and_the_rest_is_imported(
     (folder / "settings.json").write_text("{")
     (folder / "OpenAI Settings" / "Broken.json").write_text("[]")
     (folder / "worlds" / "Sea.json").write_bytes(b"\xff\xfe")
-    (report,) = await workspace.import_export.import_files([folder])
+    (report,) = await import_into(workspace, [folder])
     assert sorted(fault.place for fault in report.faults) == [
         "OpenAI Settings/Broken.json",
         "settings.json",
@@ -221,7 +221,7 @@ async def test_damaged_files_are_faults_and_the_rest_is_imported(
 
 async def test_presets_and_lorebooks_are_imported_alone(workspace: Workspace, folder: Path) -> None:
     files = [folder / "OpenAI Settings" / "Calm.json", folder / "worlds"]
-    one, many = await workspace.import_export.import_files(files)
+    one, many = await import_into(workspace, files)
     assert one.names("presets") == ["Calm"]
     assert len(many.names("lorebooks")) == 5
     assert workspace.library.lorebook("Sea").entries[0].keys == ("fox",)
@@ -231,7 +231,7 @@ async def test_what_is_sent_if_nothing_is_typed_is_expanded(
     workspace: Workspace, folder: Path
 ) -> None:
     write(folder / "chats" / "Ada" / "two.jsonl", line("Hi."))
-    (report,) = await workspace.import_export.import_files([folder])
+    (report,) = await import_into(workspace, [folder])
     await workspace.sessions.open(report.session_ids[-1])
     body = json.loads(workspace.requests.compose("").payload.body)
     assert {"role": "user", "content": "(go on, Ada)"} in body["messages"]

@@ -13,12 +13,11 @@ from typing import Any
 import pytest
 
 from tests.support.tables import each_row
-from tui_chat.interop.formats import ImportSource
+from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.interop.readable_parts import thoughts
-from tui_chat.interop.reader import read_conversations
-from tui_chat.interop.transcript_builder import FoundConversation
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.plugins.transcripts.reader import read_conversations
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[4] / "shared" / "corpus"))
 ROOT = CORPUS / "transcripts"

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Run
 from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tests.support.reading import only, read, said
-from tests.support.tables import each_row
 from tui_chat import hooks
-from tui_chat.interop.reader import known_formats
+from tui_chat.plugins.transcripts.reader import known_formats
 
 
 @pytest.mark.parametrize(
@@ -48,22 +44,6 @@ def test_without_the_plugin_its_formats_are_unknown(monkeypatch: pytest.MonkeyPa
     assert found.fault == "is not a conversation of a known format"
     assert "Known formats: " in found.advice
     assert "Codex's rollouts" not in found.advice
-
-
-@each_row("command", [["inspect"], ["read", "--protocol", "gemini"],
-                                     ["convert", "--to", "gemini"]])  # fmt: skip
-def test_the_program_of_a_transcript_is_named(run: Run, tmp_path: Path, command: list[str]):
-    file = tmp_path / "session.jsonl"
-    record = {"type": "user", "uuid": "u", "parentUuid": None, "sessionId": "s",
-              "message": {"role": "user", "content": "Hi"}}  # fmt: skip
-    file.write_text(json.dumps(record) + "\n")
-    result = run(*command, str(file))
-    assert result.code
-    assert "Claude Code's sessions" in result.err
-    assert "`tui-chat view FILE`" in result.err
-    shown = run("sessions", "show", str(file))
-    assert shown.code
-    assert "is a file, not a session" in shown.err
 
 
 @pytest.mark.slow

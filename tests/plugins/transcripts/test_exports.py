@@ -16,9 +16,8 @@ from tests.support.found_conversations import check
 from tests.support.golden import cases
 from tests.support.reading import only, read, said
 from tests.support.tables import each_row
-from tui_chat.interop.formats import ImportSource
-from tui_chat.interop.reader import read_conversations
-from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.interop.formats import FoundConversation, ImportSource
+from tui_chat.plugins.transcripts.reader import read_conversations
 
 EXPORTS = Path(__file__).parent / "exports"
 

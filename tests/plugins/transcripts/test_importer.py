@@ -15,10 +15,9 @@ import pytest
 from tests.support.databases import provide_database
 from tests.support.exports import block, chatgpt, claude, claude_message, node
 from tui_chat.models.search import Query
+from tui_chat.plugins.transcripts.importer import COMPLETED, DIFFERENT, import_files
+from tui_chat.plugins.transcripts.report import Report
 from tui_chat.store import Store
-from tui_chat.workspace import import_reader
-from tui_chat.workspace.import_report import Report
-from tui_chat.workspace.importer import COMPLETED, DIFFERENT, import_files
 
 ids = count()
 
@@ -254,7 +253,7 @@ async def test_small_files_share_a_batch_and_each_has_its_report(store: Store, t
 async def test_a_decompression_bomb_is_refused(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(import_reader, "_BOMB_SIZE", 2**20)
+    monkeypatch.setattr("tui_chat.plugins.transcripts.files._BOMB_SIZE", 2**20)
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(3):

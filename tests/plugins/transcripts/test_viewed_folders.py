@@ -18,11 +18,11 @@ from tests.support.exports import chatgpt, claude_code, lines, node
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.interop.transcript_builder import stable_id
-from tui_chat.plugins.transcripts.file_index import find_files, heading_of, require_conversations
+from tui_chat.plugins.transcripts import viewed_files
 from tui_chat.plugins.transcripts.view import known_places
+from tui_chat.plugins.transcripts.viewed_files import FIRST_FILES, require_conversations
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -72,11 +72,10 @@ async def test_a_folder_is_listed_followed_and_searched(tmp_path: Path, folder: 
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
         titles = {each.title: each for each in workspace.state.sessions}
-        assert set(titles) == {"How old is the mill?", "A quincunx of trees", "Ask the miller"}
+        assert set(titles) == {"How old is the mill?", "A quincunx of trees", "ask"}
         assert {each.folder for each in titles.values()} == {"/home/ada/mill"}
-        assert titles["Ask the miller"].tags == ("subagent", "Claude Code")
+        assert titles["ask"].tags == ("subagent", "Claude Code")
         assert texts(workspace) == ["How old is the mill?"]
-        assert titles["A quincunx of trees"].message_count == 0
         mill = titles["How old is the mill?"].session_id
         await workspace.sessions.open(mill)
         path = folder / "-mill/a.jsonl"
@@ -113,22 +112,6 @@ async def test_what_cannot_be_read_is_named(tmp_path: Path, folder: Path):
         await until(pilot, lambda: sentence in told(app))
 
 
-def test_a_title_is_found_at_the_end_of_a_long_file(tmp_path: Path):
-    title = {"type": "custom-title", "customTitle": "The mill", "sessionId": "s1"}
-    records = session(1, *(f"Text {n}" + "x" * 1000 for n in range(400)))
-    write(tmp_path / "a.jsonl", *records, title)
-    [file] = find_files([tmp_path])
-    assert heading_of(file).title == "The mill"
-    assert heading_of(file).project == "/home/ada/mill"
-
-
-def test_a_title_is_found_behind_a_long_first_line(tmp_path: Path):
-    first = session(1, "What now?" + " and" * 10_000)
-    write(tmp_path / "a.jsonl", *first, *session(2, *("x" * 50_000 for _ in range(10))))
-    [file] = find_files([tmp_path])
-    assert heading_of(file).title.startswith("What now? and")
-
-
 @each_row(("content", "fault"), [
     ("", "is empty"), ("hello", "is not a conversation of a known format"),
     ('[{"role": "user", "content"', "ends within the value"),
@@ -154,27 +137,6 @@ def test_known_places_are_those_that_exist(tmp_path: Path):
     assert found == [tmp_path / ".claude/projects", tmp_path / "elsewhere/sessions"]
 
 
-def test_the_copies_of_a_log_are_not_listed(tmp_path: Path):
-    record = {"role": "user", "content": "x", "timestamp": "2026-01-01T00:00:00"}
-    for name in ("conversation.jsonl", "branches/main-edit-0.jsonl", "views/v.jsonl"):
-        write(tmp_path / "log" / name, record)
-    assert [file.path.name for file in find_files([tmp_path])] == ["conversation.jsonl"]
-
-
-def test_json_is_escaped_as_it_may_be_in_a_file(tmp_path: Path):
-    from tui_chat.plugins.transcripts.file_index import holds_words, spellings
-
-    for name, ascii_only in (("a", True), ("b", False)):
-        text = json.dumps({"text": "Über den Fluß"}, ensure_ascii=ascii_only)
-        (tmp_path / f"{name}.json").write_text(text)
-    files = find_files([tmp_path])
-    assert [holds_words(file, (spellings("über"), spellings("FLUSS"))) for file in files] == [
-        False,
-        False,
-    ]
-    assert all(holds_words(file, (spellings("über"), spellings("fluß"))) for file in files)
-
-
 async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path, folder: Path):
     call = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"prompt": "Ask the miller"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "Three hundred"}
@@ -191,7 +153,7 @@ async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path,
         files = workspace.session_files
         assert files is not None
         titles = [each.title for each in files.subagents.nested(workspace.state.sessions)]
-        assert titles == ["How old is the mill?", "Ask the miller", "A quincunx of trees"]
+        assert titles == ["How old is the mill?", "ask", "A quincunx of trees"]
         await until(pilot, lambda: len(workspace.state.entries) == 4)
         assert "S opens the subagent" in screen_text(app)
         parent = workspace.state.session_id
@@ -232,19 +194,18 @@ async def test_dates_are_those_of_the_conversation(tmp_path: Path):
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
         ids = {each.title: each.session_id for each in workspace.state.sessions}
-        for title, created in (("First", 1_672_567_200.0), ("Undated", 0.0)):
-            for _ in range(2):  # as it is listed, and as it is read
-                found = await workspace.store.sessions.get(ids[title])
-                assert found is not None
-                assert found.created == created
-                await workspace.sessions.open(ids[title])
+        # What has no dates has that of its file.
+        for title, created in (("First", 1_672_567_200.0), ("Undated", 1_700_000_000.0 - 5)):
+            found = await workspace.store.sessions.get(ids[title])
+            assert found is not None
+            assert found.created == created
         path = tmp_path / "page.html"
         await workspace.sessions.open(ids["First"])
-        await workspace.import_export.export(ids["First"], "html", path)
+        await workspace.exports.export(ids["First"], "html", path)
         assert "<dt>Created</dt><dd>2023-01-01" in path.read_text()
 
 
-async def test_a_listed_archive_is_read_searched_and_named(tmp_path: Path):
+async def test_a_listed_archive_is_read(tmp_path: Path):
     root = tmp_path / "downloads"
     write(root / "a.jsonl", *session(1, "Beside it"))
     talks = [
@@ -263,62 +224,25 @@ async def test_a_listed_archive_is_read_searched_and_named(tmp_path: Path):
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
         found = {each.title: each for each in workspace.state.sessions}
-        assert set(found) == {"Beside it", "chatgpt.zip"}
-        assert (found["chatgpt.zip"].folder, found["chatgpt.zip"].tags) == ("ChatGPT", ("ChatGPT",))
-        files = workspace.session_files
-        assert files is not None
-        await files.search("quincunx", lambda *_: True)
-        models = {each.title: each.model for each in workspace.state.sessions}
-        assert set(models) == {"Beside it", "T0", "T1"}
-        assert models["T0"] == models["T1"] == "gpt-4o"
+        assert set(found) == {"Beside it", "T0", "T1"}
+        assert (found["T0"].folder, found["T0"].tags) == ("ChatGPT", ("ChatGPT",))
+        assert found["T0"].model == found["T1"].model == "gpt-4o"
 
 
-def codex(kind: str, **payload: Any) -> dict[str, Any]:
-    return {"timestamp": "2025-01-01T00:00:00Z", "type": kind, "payload": payload}
-
-
-def said(role: str, text: str) -> dict[str, Any]:
-    kind = "output_text" if role == "assistant" else "input_text"
-    content = [{"type": kind, "text": text}]
-    return codex("response_item", type="message", role=role, content=content)
-
-
-@each_row("size", [10_000, 100_000, 1_000_000])
-def test_the_title_of_a_rollout_is_behind_what_the_program_puts_in_front(tmp_path: Path, size: int):
-    write(
-        tmp_path / "rollout-2026-01-01T00-00-00-x.jsonl",
-        codex("session_meta", id="x", timestamp="2025-01-01T00:00:00Z", cwd="/home/ada"),
-        said("developer", "Rules. " + "x" * size),
-        said("user", "<environment_context>here</environment_context>"),
-        codex("turn_context", model="gpt-5-codex"),
-        said("user", "Why is the mill slow?"),
-        *(said("assistant", "x" * 10_000) for _ in range(50)),
-    )
-    [file] = find_files([tmp_path])
-    heading = heading_of(file)
-    assert (heading.title, heading.program) == ("Why is the mill slow?", "Codex")
-
-
-async def test_the_filter_keeps_a_session_whose_title_changes_as_it_is_opened(tmp_path: Path):
-    root = tmp_path / "sessions"
-    path = write(root / "a.jsonl", *session(1, "About rain"))
-    write(root / "b.jsonl", *session(2, "Newest"), age=-5)
+async def test_the_newest_files_are_read_at_once_and_the_others_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    root = tmp_path / "projects"
+    for number in range(FIRST_FILES + 10):
+        write(root / f"{number}.jsonl", *session(number, f"Said {number}"), age=number)
+    size = (root / "0.jsonl").stat().st_size
+    monkeypatch.setattr(viewed_files, "MOST_BYTES", (FIRST_FILES + 5) * (size + 4))
     app = viewer_of(tmp_path, root)
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
-        pane = app.query_one(SessionsPane)
-        pane.filter.value = "rain"
-        await until(pilot, lambda: len(pane.rows.sessions) == 1)
-        title = {"type": "custom-title", "customTitle": "Weather", "sessionId": "s1"}
-        path.write_bytes(path.read_bytes() + lines(title) + b"\n")
-        [found] = pane.rows.sessions
-        await workspace.sessions.open(found.session_id)
-        await until(pilot, lambda: "Weather" in [e.title for e in workspace.state.sessions])
-        await pilot.pause()
-        assert [each.title for each in pane.rows.sessions] == ["Weather"]
-        pane.filter.value = "rai"
-        await pilot.pause()
-        assert pane.rows.sessions == []
+        await until(pilot, lambda: "5 older files are not listed" in told(app))
+        assert len(workspace.state.sessions) == FIRST_FILES + 5
+        assert texts(workspace) == ["Said 0"]
 
 
 def gemini(key: str, content: object, kind: str = "user") -> dict[str, Any]:
@@ -346,11 +270,11 @@ async def test_a_subagent_of_an_older_version_is_beside_its_session(tmp_path: Pa
           claude_code("r2", "r1", [result], sessionId="s1", toolUseResult={"agentId": "b7"}),
           )  # fmt: skip
     side = [each | {"isSidechain": True, "agentId": "b7"} for each in session(1, "Ask")]
-    path = write(root / "agent-b7.jsonl", *side, age=10)
+    write(root / "agent-b7.jsonl", *side, age=10)
     app = viewer_of(tmp_path, root)
     async with app.run_test(size=(140, 40)) as pilot:
         workspace = await opened(app, pilot)
         await until(pilot, lambda: len(workspace.state.entries) == 3)
         assert workspace.session_files is not None
         calls = workspace.session_files.subagents.calls_of(workspace.state.session_id)
-        assert calls == {"t1": stable_id("file", str(path))}
+        assert calls == {"t1": stable_id("claude-code", "s1", "b7")}

@@ -137,7 +137,7 @@ async def test_what_was_not_imported_is_counted(tmp_path: Path):
     file.write_text(json.dumps([one]))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        await app.run_action(("sessions", "import_file", (str(file),)))
+        await app.run_action(("plugins", "import", (str(file),)))
         await until(pilot, lambda: f"1 × {INVALID}" in told(app))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.tree.trees import random_tree
+from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tests.support.workspace import MakeWorkspace
 from tui_chat.errors import InputError
@@ -128,14 +129,14 @@ async def test_a_reply_is_brought_here_with_its_origin(
     assert transcript is not None
     assert transcript.session.places == (PlaceName("r3", "the good one"),)
     file = tmp_path / "talk.json"
-    assert await workspace.import_export.export("s", "json", file)
+    assert await workspace.exports.export("s", "json", file)
     assert await workspace.branches.fork(shown(workspace)[-1])
     assert workspace.state.entries[-1].message.semantics.brought == Brought("r3")
     assert workspace.state.session is not None
     assert workspace.state.session.places == ()
     await workspace.organization.delete("s")
     await workspace.store.sessions.remove("s")
-    await workspace.import_export.import_files([file])
+    await import_into(workspace, [file])
     assert await workspace.store.transcripts.get("s") == transcript
     assert not heard.of(Failed)
 

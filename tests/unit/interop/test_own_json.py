@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.reading import only, read
+from tests.support.reading import only, read, read_pieces
 from tests.support.replies import written
 from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
-from tui_chat.interop.reader import read_conversations
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest
@@ -30,7 +29,7 @@ from tui_chat.models.transcript import SessionTranscript
 def test_an_export_is_read_back(told: list[SessionTranscript], size: int):
     data = written(*told).encode()
     pieces = [data[start : start + size] for start in range(0, len(data), size)]
-    found = list(read_conversations(pieces))
+    found = read_pieces(pieces)
     assert [each.fault for each in found] == [""] * len(told)
     assert [each.transcript for each in found] == told
 

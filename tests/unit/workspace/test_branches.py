@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.support.reading import import_into
 from tests.support.workspace import answered, contents, ids, last_failure, say
 from tui_chat.config import OFFLINE
 from tui_chat.models.token_probabilities import unpack_tokens
@@ -109,7 +110,7 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(make_work
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
     file = tmp_path / "talk.json"
     file.write_text(json.dumps({"title": "Talk", "messages": messages}))
-    [report] = await workspace.import_export.import_files((file,), lambda _: None)
+    [report] = await import_into(workspace, (file,), lambda _: None)
     await workspace.sessions.open(report.session_ids[0])
     assert contents(workspace) == ["Q", "A"]
     assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [False] * 2

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tests.support.workspace import (
     BY_HAND,
@@ -95,12 +96,12 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
     await workspace.settings.set_profile("me")
     replies = [await say(workspace, heard, draft) for draft in ("salt", "and 汉字")]
     file = tmp_path / "all.json"
-    assert await workspace.import_export.export(workspace.state.session.session_id, "json", file)
+    assert await workspace.exports.export(workspace.state.session.session_id, "json", file)
     assert heard.of(Done)[-1].sentence == f"Exported to {file}."
     session_id = workspace.state.session_id
-    assert not await workspace.import_export.export(session_id, "json", file)
+    assert not await workspace.exports.export(session_id, "json", file)
     assert "exists already" in last_failure(heard)
-    assert await workspace.import_export.export(session_id, "json", file, overwrite=True)
+    assert await workspace.exports.export(session_id, "json", file, overwrite=True)
     told = json.loads(file.read_text())
     bodies = [each["body"].encode() for each in told["sessions"][0]["requests"]]
     assert bodies == [request.body for request in received]
@@ -110,7 +111,7 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
         for path in tmp_path.glob("chat.db*"):
             path.unlink()
         workspace, _ = await make_workspace()
-        [report] = await workspace.import_export.import_files((file,), lambda _: None)
+        [report] = await import_into(workspace, (file,), lambda _: None)
         assert not report.faults
         return workspace
 

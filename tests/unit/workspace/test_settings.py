@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.reading import import_into
 from tests.support.stores import give_variables
 from tests.support.tables import each_row
 from tests.support.workspace import (
@@ -114,7 +115,7 @@ async def test_an_imported_session_continues_with_an_available_model(
     exported = {"format": "tui-chat", "version": 1,
                 "sessions": [{"session": session, "messages": messages}]}  # fmt: skip
     file = put(tmp_path, "c", exported)
-    [report] = await workspace.import_export.import_files((file,), lambda _: None)
+    [report] = await import_into(workspace, (file,), lambda _: None)
     await workspace.sessions.open(report.session_ids[0])
     assert [each.model for each in workspace.state.sessions] == [theirs]
     assert json.loads(workspace.requests.compose("more").payload.body)["model"] == asked

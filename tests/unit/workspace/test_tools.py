@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tests.support.workspace import (
     BY_HAND,
@@ -199,7 +200,7 @@ async def test_nothing_is_sent_while_a_call_is_pending(make_workspace, tmp_path)
             )
         )
     )
-    [report] = await workspace.import_export.import_files((talk,), lambda report: None)
+    [report] = await import_into(workspace, (talk,), lambda report: None)
     await workspace.sessions.open(report.session_ids[0])
     assert not await workspace.replies.regenerate(ids(workspace)[-1])
     assert "waiting for an answer" in last_failure(heard)

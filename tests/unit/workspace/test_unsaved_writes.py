@@ -230,7 +230,7 @@ async def test_a_draft_stays_in_memory_and_is_written_later(make_workspace, disk
 async def test_an_unsaved_reply_is_in_an_export(make_workspace, disk, tmp_path):
     workspace, _ = await replied_onto(disk, make_workspace)
     text, file = workspace.state.entries[-1].message.content, tmp_path / "saved.md"
-    assert await workspace.import_export.export(workspace.state.session_id, "markdown", file)
+    assert await workspace.exports.export(workspace.state.session_id, "markdown", file)
     assert text.split()[-1] in file.read_text()
     nodes = await workspace.branches.tree()
     assert nodes[-1].status == "complete"

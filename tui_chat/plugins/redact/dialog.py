@@ -56,7 +56,7 @@ async def export_redacted(app: TuiChat, _: str) -> None:
         transcript = without_requests(transcript)
     if target := await ask_export_file(app, f"{transcript.session.title} redacted", kind):
         path, replaces = target
-        await workspace.import_export.export_transcript(transcript, kind, path, overwrite=replaces)
+        await workspace.exports.export_transcript(transcript, kind, path, overwrite=replaces)
 
 
 class FindingsDialog(Dialog[frozenset[str] | None]):

@@ -17,7 +17,6 @@ from tui_chat.plugins.search.screen import SearchAnswer, SearchScreen
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.ui.app import TuiChat
-    from tui_chat.workspace.session_source import SessionSource
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -78,9 +77,6 @@ class WorkspaceSearch:
     async def _search(self, query: Query) -> None:
         if self.screen.is_attached:
             self.screen.show(await self._answer(query))
-        files = self._workspace.session_files
-        if files is not None and query.text:
-            self._run(partial(self._search_files, files, query), "search-files", exclusive=True)
 
     async def _answer(self, query: Query) -> SearchAnswer:
         try:
@@ -88,26 +84,6 @@ class WorkspaceSearch:
             return SearchAnswer(query, hits, is_ranked=hits.is_ranked)
         except TuiChatError as error:
             return SearchAnswer(query, fault=f"{error}\n{error.advice}".strip())
-
-    async def _search_files(self, files: SessionSource, query: Query) -> None:
-        """Look through the files that were not read yet, and show what is found meanwhile."""
-        read = 0
-
-        def progress(done: int, total: int, hits: int) -> bool:
-            nonlocal read
-            self.screen.show_progress(f"{done:,} of {total:,} files" if done < total else "")
-            if hits > read:
-                read = hits
-                self._run(partial(self._answer_again, query), "search-again", exclusive=True)
-            return self.screen.is_attached and self.screen.wants(query)
-
-        with suppress(TuiChatError):
-            await files.search(query.text, progress)
-
-    async def _answer_again(self, query: Query) -> None:
-        answer = await self._answer(query)
-        if self.screen.is_attached and self.screen.wants(query):
-            self.screen.show(answer)
 
     async def _preview(self, hit: Hit) -> None:
         entries: tuple[Entry, ...] = ()

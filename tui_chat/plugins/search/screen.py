@@ -132,8 +132,6 @@ class SearchScreen(ModalScreen[Hit | None]):
         """The query that is running."""
         self._shown: Query | None = None
         """The query whose answer is shown."""
-        self._progress = ""
-        """The progress of the search in files."""
 
     @property
     def typed(self) -> str:
@@ -180,11 +178,6 @@ class SearchScreen(ModalScreen[Hit | None]):
         """True if a query is still the one that is typed."""
         return self._typed_query()[0] == query
 
-    def show_progress(self, progress: str) -> None:
-        """Show how far files that were not read yet were searched; empty ends it."""
-        self._progress = progress
-        self._say(self._typed_query()[1])
-
     def show(self, answer: SearchAnswer) -> None:
         """Show the answer to the running query."""
         self._asked = None
@@ -212,8 +205,7 @@ class SearchScreen(ModalScreen[Hit | None]):
         count_text = (
             "" if not count else f" · {count} found" if count < LIMIT else f" · first {LIMIT}"
         )
-        progress = f" · searching files: {self._progress}" if self._progress else ""
-        self._state.update(Content(order + count_text + progress))
+        self._state.update(Content(order + count_text))
 
     def show_around(self, hit: Hit, entries: Sequence[Entry]) -> None:
         """Preview the messages around a hit, if the cursor is still on it."""

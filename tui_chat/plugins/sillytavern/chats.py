@@ -19,18 +19,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
+from pathlib import Path
 
-from tui_chat.interop.formats import ImportSource, LinesFormat, Reading
-from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import (
+from tui_chat.files import read_text
+from tui_chat.interop.formats import (
     FoundConversation,
-    TranscriptBuilder,
+    ImportSource,
+    LinesFormat,
+    Reading,
     readable,
 )
+from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
+from tui_chat.models.json_text import (
+    JsonObject,
+    as_array,
+    as_object,
+    as_string,
+    decode_lenient,
+    json_fault,
+    object_or_none,
+    to_json,
+)
 from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
@@ -47,6 +59,8 @@ from tui_chat.plugins.sillytavern.chat_export import (
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder takes its place."
 HIDDEN = "A message hidden from the model was imported muted."
+_LARGEST = 256 * 2**20
+"""Bytes of a chat that is checked."""
 _NAMELESS = ("", "unused")
 
 
@@ -70,28 +84,49 @@ def _text_of(data: JsonObject) -> str | None:
     return text if isinstance(text := swipes[chosen], str) else None
 
 
-def _read_lines(lines: JsonLines, _: ImportSource) -> Iterator[FoundConversation]:
-    records: list[JsonObject] = []
-    faults: list[FoundConversation] = []
-    for number, record in lines:
-        text = None if not records and _is_header(record) else _text_of(record)
-        if text is not None:
-            records.append({**record, "mes": text})
-        elif not records and _is_header(record):
-            records.append(record)
-        else:
-            fault = "has no text in “mes” or in the selected swipe, and is left out"
-            faults.append(FoundConversation(f"line {number}", fault=fault))
-    yield from lines.faults()
-    yield from faults
-    if not records:
-        return
-    # A chat may have a note, variables and a lorebook before its first message.
-    has_header = bool(records) and _is_header(records[0])
-    yield readable("", {}, lambda _: _read_chat(records), may_be_empty=has_header)
+class _ChatFile:
+    """Reads the lines of one file."""
+
+    def __init__(self, _: ImportSource) -> None:
+        self._records: list[JsonObject] = []
+
+    def take(self, record: JsonObject) -> str:
+        """Take in a line; return why it is left out."""
+        is_header = not self._records and _is_header(record)
+        text = None if is_header else _text_of(record)
+        if text is None and not is_header:
+            return "has no text in “mes” or in the selected swipe, and is left out"
+        self._records.append(record if text is None else {**record, "mes": text})
+        return ""
+
+    def conversations(self) -> Iterator[FoundConversation]:
+        """Yield the chat."""
+        if self._records:
+            # A chat may have a note, variables and a lorebook before its first message.
+            has_header = _is_header(self._records[0])
+            yield readable("", {}, self._read, may_be_empty=has_header)
+
+    def _read(self, _: JsonObject) -> Reading:
+        return _read_chat(self._records)
 
 
-FORMATS = (LinesFormat(_is_chat, _read_lines),)
+FORMATS = (LinesFormat(_is_chat, _ChatFile),)
+
+
+def read_chat(path: Path) -> Iterator[FoundConversation]:
+    """Yield the chat of a file, and the faults of its lines. Raises InputError."""
+    reader = _ChatFile(ImportSource(path, path.name))
+    for number, line in enumerate(read_text(path, max_bytes=_LARGEST).split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = object_or_none(decode_lenient(line))
+            fault = "must be an object" if record is None else reader.take(record)
+        except ValueError as error:
+            fault = json_fault(line, error).sentence
+        if fault:
+            yield FoundConversation(f"line {number}", fault=fault)
+    yield from reader.conversations()
 
 
 def _read_chat(lines: Sequence[JsonObject]) -> Reading:

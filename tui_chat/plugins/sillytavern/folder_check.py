@@ -17,8 +17,6 @@ from pathlib import Path
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, decode_text, read_file
-from tui_chat.interop.formats import ImportSource
-from tui_chat.interop.reader import read_conversations
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import MAX_FINDINGS
 from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
@@ -29,7 +27,7 @@ from tui_chat.models.setting_types import settings_json
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.sillytavern.card_files import LARGEST_CARD, is_card, read_card
 from tui_chat.plugins.sillytavern.cards import book_text, role_of_card
-from tui_chat.plugins.sillytavern.chats import HIDDEN
+from tui_chat.plugins.sillytavern.chats import HIDDEN, read_chat
 from tui_chat.plugins.sillytavern.presets import is_sillytavern, parse_sillytavern_preset
 from tui_chat.plugins.sillytavern.scripts import script_names
 
@@ -224,9 +222,8 @@ def _note_book(checked: CheckedFile, book: ParsedLorebook) -> None:
 
 
 def _check_chat(checked: CheckedFile) -> None:
-    source = ImportSource(checked.path, checked.path.name)
     messages, more = 0, dict[str, None]()
-    for found in read_conversations(source.pieces(checked.path), source=source):
+    for found in read_chat(checked.path):
         if found.fault:
             fault = located(found.place, found.fault)
             checked.add(checked.faults, fault)

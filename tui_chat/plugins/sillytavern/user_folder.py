@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.library.foreign_files import FolderFormat, ImportSink, worth_telling
 from tui_chat.library.presets import dump_preset
 from tui_chat.library.roles_and_profiles import dump_profile
 from tui_chat.models.json_text import (
@@ -35,14 +36,11 @@ from tui_chat.plugins.sillytavern.lore.rules import LORE_RULES
 from tui_chat.plugins.sillytavern.presets import is_sillytavern
 from tui_chat.plugins.sillytavern.user_settings import UserSettings, read_user_settings
 from tui_chat.plugins.sillytavern.world_info import usable_entries
-from tui_chat.workspace.library_import import FolderFormat, LibraryImport, worth_telling
 
 if TYPE_CHECKING:
-    from tui_chat.library.library import Kind
     from tui_chat.models.preset import Preset
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import SessionTranscript
-    from tui_chat.workspace.import_report import Report
 
 T = TypeVar("T")
 
@@ -87,9 +85,8 @@ def is_user_folder(folder: Path) -> bool:
 class SillyTavernImport:
     """Imports one user's folder; see the module. Runs in a thread."""
 
-    def __init__(self, folder: Path, taker: LibraryImport, report: Report) -> None:
+    def __init__(self, folder: Path, report: ImportSink) -> None:
         self._folder = folder
-        self._taker = taker
         self._report = report
         self._user = UserSettings()
         self._preset = ""
@@ -111,7 +108,7 @@ class SillyTavernImport:
             self._guarded(path, lambda path=path: self._take_book(path))
         for picture, persona in self._user.personas.items():
             text = dump_profile(persona.profile)
-            self._profiles[picture] = self._add("profiles", persona.profile.name, text)
+            self._profiles[picture] = self._report.add("profiles", persona.profile.name, text)
         self._report.profile = self._profiles.get(self._user.persona_of("", "", ""), "")
         for path in self._files("groups", "*.json"):
             self._guarded(path, lambda path=path: self._take_group(path))
@@ -144,10 +141,6 @@ class SillyTavernImport:
             place = path.relative_to(self._folder).as_posix()
             sentence = str(error).removeprefix(str(path)).lstrip(":, ")
             self._report.fault(place, sentence, error.advice)
-
-    def _add(self, kind: Kind, name: str, text: str) -> str:
-        """Add a file to the library, and return its name there."""
-        return self._taker.add(kind, name, text, self._report)
 
     def _take_settings(self) -> None:
         path = self._folder / SETTINGS
@@ -188,7 +181,7 @@ class SillyTavernImport:
             self._report.notes["settings.json names no preset: none is chosen for the chats."] += 1
 
     def _add_preset(self, preset: Preset) -> str:
-        return self._add("presets", preset.name, dump_preset(preset))
+        return self._report.add("presets", preset.name, dump_preset(preset))
 
     def _take_book(self, path: Path) -> None:
         from tui_chat.library.lorebooks import parse_lorebook
@@ -202,7 +195,7 @@ class SillyTavernImport:
         for name in others:
             why = "SillyTavern cannot use it without a place and a list of keys"
             self._report.notes[f"Lore entry “{one_line(name, 60)}” is left out: {why}."] += 1
-        self._books[path.stem] = self._add("lorebooks", path.stem, text)
+        self._books[path.stem] = self._report.add("lorebooks", path.stem, text)
 
     def _name_the_rest(self) -> None:
         """Name and count the files in the other folders."""
@@ -236,7 +229,7 @@ class SillyTavernImport:
         if character.book is not None and world and world not in self._books:
             # What it was linked to is what SillyTavern made of it.
             text = book_text(CardFile(dict(character.card)))
-            self._books[world] = self._add("lorebooks", world, text)
+            self._books[world] = self._report.add("lorebooks", world, text)
         if world in self._books:
             character = replace(character, world=self._books[world], book=None)
         elif world:

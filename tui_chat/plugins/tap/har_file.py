@@ -2,7 +2,7 @@
 
 http://www.softwareishard.com/blog/har-12-spec/
 
-1. Entries are read one by one. A call is chosen by the path of its URL and the shape of its body;
+1. A call is chosen by the path of its URL and the shape of its body;
    counts of tokens, model lists and everything else are passed over.
 2. A request holds the whole conversation, so requests that begin alike become one conversation,
    and where they differ a branch. The reply follows its request.
@@ -15,16 +15,15 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from hashlib import sha256
 from urllib.parse import urlsplit
 
 from tui_chat.errors import InputError
-from tui_chat.interop.formats import StreamedFormat
-from tui_chat.interop.json_stream import BadText, BadValue, JsonStream
+from tui_chat.interop.formats import FoundConversation, ListFormat
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Turn
@@ -154,40 +153,25 @@ class _CallConversation:
         return message.id
 
 
-def _read(reader: JsonStream, _: JsonObject) -> Iterator[FoundConversation]:
+def _read(entries: Iterable[tuple[str, object]], _: JsonObject) -> Iterator[FoundConversation]:
     conversations: dict[str, _CallConversation] = {}
     exchanges = 0
-    for key in reader.members():
-        if key != "entries" or reader.peek() != "[":
-            _skip(reader)
+    for place, value in entries:
+        try:
+            exchange = _exchange(value)
+        except ValueError as error:
+            yield FoundConversation(place, fault=str(error))
             continue
-        for index in reader.elements():
-            place = f"$.log.entries[{index}]"
+        if exchange is not None:
+            exchanges += 1
             try:
-                exchange = _exchange(reader.value())
-            except (BadValue, ValueError) as error:
-                if isinstance(error, BadText):
-                    yield from _results(conversations)
-                    raise
-                yield FoundConversation(place, fault=str(error))
-                continue
-            if exchange is not None:
-                exchanges += 1
-                try:
-                    _add(conversations, exchange)
-                except InputError as error:
-                    yield FoundConversation(f"{place}.request.postData", fault=str(error))
+                _add(conversations, exchange)
+            except InputError as error:
+                yield FoundConversation(f"{place}.request.postData", fault=str(error))
     yield from _results(conversations)
     if not exchanges:
         advice = "Save it with contents, from a program that calls a provider itself."
         yield FoundConversation("", fault="has no call of a provider", advice=advice, unknown=True)
-
-
-def _skip(reader: JsonStream) -> None:
-    try:
-        reader.value()
-    except BadValue as error:
-        raise BadText(str(error)) from error
 
 
 def _results(conversations: dict[str, _CallConversation]) -> Iterator[FoundConversation]:
@@ -281,8 +265,4 @@ def _reply(exchange: _ModelCall) -> Reply | None:
     return read_recorded(body, exchange.protocol)[0]
 
 
-def _is_log(key: str, _: JsonObject) -> bool:
-    return key == "log"
-
-
-FORMATS = (StreamedFormat(_is_log, _read, opening="{"),)
+FORMATS = (ListFormat(("log", "entries"), lambda _: True, _read),)

@@ -1,10 +1,14 @@
-"""Conversations of other programs: readers of their files, and the viewer of folders.
+"""Conversations of other programs: readers of their files, import, and the viewer.
 
+import_command, import_action
+                     the command `import` and the action of the app
+importer             stores what is found (participants: the speakers of a chat; report: the result)
+files                what is in files, folders and archives
+reader               the conversations of a file, whatever its format (json_stream: JSON in pieces)
 view                 the command `view` and the action of the app
-session_files        the files that the viewer lists as sessions
-file_index           folders and files: what they are called, what is in them
-subagents            which sessions are of subagents, and who started them
+viewed_files         the files whose sessions are viewed, and the sessions of subagents
 
+own_formats          our own exports, and lists of messages
 chatgpt, claude, open_webui, librechat, takeout
                      exports of web programs
 claude_code, codex, gemini_cli, opencode, llm, pi
@@ -22,8 +26,14 @@ _HERE = "tui_chat.plugins.transcripts"
 
 PLUGIN = Plugin(
     name="transcripts",
-    summary="Reads the conversations of other programs.",
+    summary="Imports and shows the conversations of other programs.",
     commands=(
+        Command(
+            "import",
+            f"{_HERE}.import_command:import_command",
+            "Import conversations and character cards from files.",
+            group="Data",
+        ),
         Command(
             "view",
             f"{_HERE}.view:view",
@@ -32,6 +42,15 @@ PLUGIN = Plugin(
         ),
     ),
     actions=(
+        Action(
+            "import",
+            f"{_HERE}.import_action:import_from_app",
+            "Import",
+            "Import conversations…",
+            aliases=("import", "open", "load", "chatgpt", "claude"),
+            argument="PATH",
+            writes=True,
+        ),
         Action(
             "view",
             f"{_HERE}.view:view_from_app",

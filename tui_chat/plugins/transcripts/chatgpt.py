@@ -20,14 +20,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 
-from tui_chat.interop.formats import ObjectFormat, Reading
+from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversation
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import (
-    MISSING_FILE,
-    TranscriptBuilder,
-    UnreadableConversation,
-    references_of,
-)
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
@@ -35,7 +30,7 @@ from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object,
 from tui_chat.models.message import MESSAGE_ROLES, Part
 from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.session import EntryStatus
-from tui_chat.plugins.transcripts.content import joined, parsed
+from tui_chat.plugins.transcripts.content import FILE_BESIDE, joined, parsed, references_of
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
@@ -209,7 +204,7 @@ class _ConversationReader:
                 parts.append(part)
         if "attachments" in facts:
             parts += _attached(facts, " ".join(part.file_id for part in parts))
-        self.notes += [MISSING_FILE] * len(parts)
+        self.notes += [FILE_BESIDE] * len(parts)
         text = "\n".join(texts)
         if not text and not parts and kind not in _KNOWN:
             self.notes.append(UNKNOWN)

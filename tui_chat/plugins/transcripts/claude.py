@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tui_chat.interop.formats import ObjectFormat, Reading
+from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversation
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import (
-    TranscriptBuilder,
-    UnreadableConversation,
-    references_of,
-)
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.message import Part
 from tui_chat.plugins.transcripts.content import (
     MISSING_FILE,
     anthropic_reasoning,
     joined,
+    references_of,
     texts_of,
 )
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain

@@ -23,10 +23,15 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
-from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
-from tui_chat.interop.json_stream import JsonLines
+from tui_chat.interop.formats import (
+    FoundConversation,
+    ImportSource,
+    LinesFormat,
+    ObjectFormat,
+    Reading,
+)
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.message import Part
@@ -43,13 +48,13 @@ from tui_chat.plugins.transcripts.content import (
     total,
     unknown_content,
 )
+from tui_chat.plugins.transcripts.json_stream import JsonLines, read_records
 from tui_chat.plugins.transcripts.steps import (
     SUBAGENT,
     Result,
     Step,
     add_steps,
     found_conversation,
-    read_records,
 )
 
 _TYPES = frozenset({
@@ -101,6 +106,7 @@ class _Conversation:
 class _SessionReader:
     """Reads the records of one file."""
 
+    source: ImportSource = field(default_factory=ImportSource)
     main: _Conversation = field(default_factory=_Conversation)
     sides: dict[str, _Conversation] = field(default_factory=dict[str, _Conversation])
     """Subagents by their id or, in older files, by the record that they begin with."""
@@ -292,6 +298,10 @@ class _SessionReader:
         stored = {name: reply for name, reply in replies.items() if reply in ids}
         return replace(transcript, requests=self.requests.rebuilt(stored))
 
+    def conversations(self) -> Iterator[FoundConversation]:
+        """Yield the conversation, and those of its subagents."""
+        return _conversations(self, self.source)
+
     def title(self) -> str:
         """Return the user's title, else the program's; empty if there is none for this file."""
         for kind in ("custom-title", "ai-title"):
@@ -379,12 +389,6 @@ def _usage(counts: JsonObject) -> Usage:
     return Usage(total(fresh, cached, written), output, cached, written)
 
 
-def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
-    reader = _SessionReader()
-    yield from read_records(lines, reader.take)
-    yield from _conversations(reader, source)
-
-
 def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[FoundConversation]:
     if not reader.main.steps and len(reader.sides) == 1:  # a subagent's own file
         (side,) = reader.sides.values()
@@ -397,7 +401,10 @@ def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[Fou
         reader.transcript(reader.main, tree),
         reader.notes,
         project=reader.cwd,
-        subagents=reader.subagents,
+        subagents={
+            call: stable_id("claude-code", reader.session, agent)
+            for call, agent in reader.subagents.items()
+        },
     )
     if not conversation.ignored or not reader.sides:
         yield conversation
@@ -479,6 +486,6 @@ def _read_export(data: JsonObject) -> Reading:
 
 
 FORMATS = (
-    LinesFormat(_is_record, _read_lines),
+    LinesFormat(_is_record, _SessionReader),
     ObjectFormat(_is_export, _read_export),
 )

@@ -17,10 +17,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import field
 
-from tui_chat.interop.formats import ImportSource, LinesFormat
-from tui_chat.interop.json_stream import JsonLines
+from tui_chat.interop.formats import FoundConversation, ImportSource, LinesFormat
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
@@ -41,7 +40,6 @@ from tui_chat.plugins.transcripts.steps import (
     Step,
     add_steps,
     found_conversation,
-    read_records,
 )
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -92,6 +90,7 @@ def _is_bare_item(data: JsonObject) -> bool:
 
 @dataclass(slots=True)
 class _RolloutReader:
+    source: ImportSource
     meta: JsonObject = field(default_factory=dict[str, object])
     title: str = ""
     model: str = ""
@@ -295,11 +294,30 @@ class _RolloutReader:
                 reasoning=as_count(counts.get("reasoning_output_tokens")),
             )
 
-    def drop_inserted(self) -> None:
-        """Empty the user messages without an event, where others have one."""
-        if self.has_events:
+    def conversations(self) -> Iterator[FoundConversation]:
+        """Yield the conversation."""
+        if self.has_events:  # those without one were put in by the program
             for step in self.maybe_inserted:
                 step.texts, step.parts = [], []
+        name = as_string(self.meta.get("id")) or self.source.name
+        tree = TranscriptBuilder("codex", name or to_json([s.texts for s in self.steps[:2]]))
+        ends = add_steps(tree, self.steps)
+        origin = as_object(as_object(self.meta.get("source")).get("subagent"))
+        parent = as_string(as_object(origin.get("thread_spawn")).get("parent_thread_id"))
+        transcript = tree.transcript(
+            title=self.title,
+            head_id=ends.get(self.before),
+            created=parse_timestamp(self.meta.get("timestamp")),
+            model=self.model,
+            tags=(SUBAGENT,) if origin else (),
+        )
+        yield found_conversation(
+            "",
+            transcript,
+            self.notes,
+            parent_id=stable_id("codex", parent) if parent else "",
+            project=as_string(self.meta.get("cwd")),
+        )
 
 
 def _own_words(text: str) -> str:
@@ -321,29 +339,4 @@ def _unwrapped(text: str) -> tuple[str, int]:
     return as_string(inner), as_count(as_object(wrapper.get("metadata")).get("exit_code")) or 0
 
 
-def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
-    reader = _RolloutReader()
-    yield from read_records(lines, reader.take)
-    reader.drop_inserted()
-    name = as_string(reader.meta.get("id")) or source.name
-    tree = TranscriptBuilder("codex", name or to_json([s.texts for s in reader.steps[:2]]))
-    ends = add_steps(tree, reader.steps)
-    origin = as_object(as_object(reader.meta.get("source")).get("subagent"))
-    parent = as_string(as_object(origin.get("thread_spawn")).get("parent_thread_id"))
-    transcript = tree.transcript(
-        title=reader.title,
-        head_id=ends.get(reader.before),
-        created=parse_timestamp(reader.meta.get("timestamp")),
-        model=reader.model,
-        tags=(SUBAGENT,) if origin else (),
-    )
-    yield found_conversation(
-        "",
-        transcript,
-        reader.notes,
-        parent_id=stable_id("codex", parent) if parent else "",
-        project=as_string(reader.meta.get("cwd")),
-    )
-
-
-FORMATS = (LinesFormat(_is_record, _read),)
+FORMATS = (LinesFormat(_is_record, _RolloutReader),)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tui_chat.models.citations import References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
@@ -21,8 +22,13 @@ from tui_chat.models.media import (
     standard_base64,
 )
 from tui_chat.models.message import Part
+from tui_chat.models.reply import Reply
+from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.protocols.common.reply_events import ReplyEvents
 
+FILE_BESIDE = "An image or file beside the export was not imported; a placeholder takes its place."
+"""The note of a part whose bytes may be in another file of the export."""
 MISSING_FILE = "An image or file is not in the export; a placeholder takes its place."
 """The note of a part whose bytes are elsewhere."""
 _LONGEST_ID = 500
@@ -93,6 +99,14 @@ def anthropic_reasoning(block: JsonObject) -> ReasoningBlock:
     text, signature = as_string(block.get("thinking")), as_string(block.get("signature"))
     encrypted = as_string(block.get("data"))
     return ReasoningBlock(Protocol.ANTHROPIC, text, signature, encrypted=encrypted)
+
+
+def references_of(events: ReplyEvents, text: str) -> References:
+    """Return the references that were added to `events`, as those of a message's text."""
+    reply = Reply()
+    for event in events.drain():
+        reply = advance(reply, event)
+    return reply.references.counted_in(text)
 
 
 # Files

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tui_chat.errors import InputError
-from tui_chat.interop.formats import DatabaseFormat, ImportSource
-from tui_chat.interop.json_stream import BadLine, parse_line
-from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.interop.formats import FileFormat, FoundConversation, ImportSource
 from tui_chat.models.json_text import JsonObject
+from tui_chat.plugins.transcripts.json_stream import BadLine, parse_line
 
 MAGIC = b"SQLite format 3\0"
 _LARGEST_VALUE = 64 * 2**20
@@ -119,7 +118,7 @@ def open_database(path: Path) -> Generator[ForeignDatabase]:
 def database_format(
     detect: Callable[[frozenset[str]], bool],
     read: Callable[[ForeignDatabase, ImportSource], Iterator[FoundConversation]],
-) -> DatabaseFormat:
+) -> FileFormat:
     """Return the format of a database that is detected by the names of its tables."""
 
     def detect_file(path: Path) -> bool:
@@ -131,7 +130,7 @@ def database_format(
             yield from read(database, source)
             yield from database.faults
 
-    return DatabaseFormat(MAGIC, detect_file, read_file)
+    return FileFormat(MAGIC, detect_file, read_file)
 
 
 def _uri(path: Path) -> str:

@@ -16,10 +16,15 @@ from collections.abc import Iterator
 from dataclasses import field
 from itertools import takewhile
 
-from tui_chat.interop.formats import ImportSource, LinesFormat, ObjectFormat, Reading
-from tui_chat.interop.json_stream import JsonLines
+from tui_chat.interop.formats import (
+    FoundConversation,
+    ImportSource,
+    LinesFormat,
+    ObjectFormat,
+    Reading,
+)
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
@@ -39,7 +44,6 @@ from tui_chat.plugins.transcripts.steps import (
     Step,
     add_steps,
     found_conversation,
-    read_records,
 )
 
 _PROGRAM = "gemini-cli"
@@ -63,6 +67,7 @@ def _is_session(data: JsonObject) -> bool:
 
 @dataclass(slots=True)
 class _GeminiReader:
+    source: ImportSource = field(default_factory=ImportSource)
     head: dict[str, object] = field(default_factory=dict[str, object])
     steps: list[Step] = field(default_factory=list[Step])
     path: list[Step] = field(default_factory=list[Step])
@@ -216,9 +221,17 @@ class _GeminiReader:
             parts=self._content(answer.get("parts"))[1] if answer.get("parts") else [],
         )
 
-    def reading(self, name: str) -> Reading:
+    def conversations(self) -> Iterator[FoundConversation]:
+        """Yield the conversation."""
+        transcript, notes = self.reading()
+        parent_id = ""
+        if SUBAGENT in transcript.session.tags and self.source.path is not None:
+            parent_id = stable_id(_PROGRAM, self.source.path.parent.name)
+        yield found_conversation("", transcript, notes, parent_id=parent_id)
+
+    def reading(self) -> Reading:
         """Return the transcript and its notes."""
-        session = as_string(self.head.get("sessionId")) or name
+        session = as_string(self.head.get("sessionId")) or self.source.name
         tree = TranscriptBuilder(_PROGRAM, session or to_json([s.key for s in self.steps[:2]]))
         ends = add_steps(tree, self.steps)
         is_subagent = as_string(self.head.get("kind")) == SUBAGENT
@@ -243,26 +256,16 @@ def _usage(counts: JsonObject) -> Usage:
     return Usage(as_count(counts.get("input")), total(output, thoughts), cached, reasoning=thoughts)
 
 
-def _read_lines(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
-    reader = _GeminiReader()
-    yield from read_records(lines, reader.take)
-    transcript, notes = reader.reading(source.name)
-    parent_id = ""
-    if SUBAGENT in transcript.session.tags and source.path is not None:
-        parent_id = stable_id(_PROGRAM, source.path.parent.name)
-    yield found_conversation("", transcript, notes, parent_id=parent_id)
-
-
 def _read_session(data: JsonObject) -> Reading:
     reader = _GeminiReader()
     reader.take({key: value for key, value in data.items() if key not in ("messages", "type")})
     for message in as_array(data.get("messages")):
         if fault := reader.take(as_object(message)):
             reader.notes.append(f"A damaged message was skipped: it {fault}.")
-    return reader.reading("")
+    return reader.reading()
 
 
 FORMATS = (
-    LinesFormat(_is_record, _read_lines),
+    LinesFormat(_is_record, _GeminiReader),
     ObjectFormat(_is_session, _read_session),
 )

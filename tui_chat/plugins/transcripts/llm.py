@@ -18,10 +18,9 @@ from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
-from tui_chat.interop.formats import ImportSource
-from tui_chat.interop.json_stream import BadLine
+from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
 from tui_chat.models.message import Part
@@ -33,6 +32,7 @@ from tui_chat.plugins.transcripts.foreign_database import (
     database_format,
     json_column,
 )
+from tui_chat.plugins.transcripts.json_stream import BadLine
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain, found_conversation
 
 _PROGRAM = "llm"

@@ -15,10 +15,9 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-from tui_chat.interop.formats import ImportSource, ObjectFormat, Reading
-from tui_chat.interop.json_stream import BadLine
+from tui_chat.interop.formats import FoundConversation, ImportSource, ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder, stable_id
+from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.message import Part
@@ -30,6 +29,7 @@ from tui_chat.plugins.transcripts.foreign_database import (
     database_format,
     json_column,
 )
+from tui_chat.plugins.transcripts.json_stream import BadLine
 from tui_chat.plugins.transcripts.steps import (
     SUBAGENT,
     Result,

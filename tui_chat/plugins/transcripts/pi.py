@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from tui_chat.interop.formats import ImportSource, LinesFormat
-from tui_chat.interop.json_stream import JsonLines
+from tui_chat.interop.formats import FoundConversation, ImportSource, LinesFormat
 from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
@@ -31,7 +30,6 @@ from tui_chat.plugins.transcripts.steps import (
     Step,
     add_steps,
     found_conversation,
-    read_records,
 )
 
 _SUMMARIES = ("compaction", "branch_summary")
@@ -47,6 +45,7 @@ def _is_header(data: JsonObject) -> bool:
 
 @dataclass(slots=True)
 class _SessionReader:
+    source: ImportSource
     header: JsonObject = field(default_factory=dict[str, object])
     title: str = ""
     steps: list[Step] = field(default_factory=list[Step])
@@ -134,6 +133,18 @@ class _SessionReader:
         text, step.parts = _content(content)
         step.texts.append(text)
 
+    def conversations(self) -> Iterator[FoundConversation]:
+        """Yield the conversation."""
+        header = self.header
+        tree = TranscriptBuilder("pi", as_string(header.get("id")) or self.source.name)
+        ends = add_steps(tree, self.steps)
+        transcript = tree.transcript(
+            title=self.title,
+            head_id=ends.get(self.before),
+            created=parse_timestamp(header.get("timestamp")),
+        )
+        yield found_conversation("", transcript, tree.notes, project=as_string(header.get("cwd")))
+
 
 def _content(content: object) -> tuple[str, list[Part]]:
     if isinstance(content, str):
@@ -148,18 +159,4 @@ def _content(content: object) -> tuple[str, list[Part]]:
     return "\n\n".join(texts), parts
 
 
-def _read(lines: JsonLines, source: ImportSource) -> Iterator[FoundConversation]:
-    reader = _SessionReader()
-    yield from read_records(lines, reader.take)
-    header = reader.header
-    tree = TranscriptBuilder("pi", as_string(header.get("id")) or source.name)
-    ends = add_steps(tree, reader.steps)
-    transcript = tree.transcript(
-        title=reader.title,
-        head_id=ends.get(reader.before),
-        created=parse_timestamp(header.get("timestamp")),
-    )
-    yield found_conversation("", transcript, tree.notes, project=as_string(header.get("cwd")))
-
-
-FORMATS = (LinesFormat(_is_header, _read),)
+FORMATS = (LinesFormat(_is_header, _SessionReader),)

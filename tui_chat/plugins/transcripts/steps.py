@@ -10,15 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
 
-from tui_chat.interop.json_stream import JsonLines
-from tui_chat.interop.transcript_builder import FoundConversation, TranscriptBuilder
+from tui_chat.interop.formats import FoundConversation
+from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
-from tui_chat.models.json_text import JsonObject
 from tui_chat.models.message import Message, MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     NO_MESSAGE_SEMANTICS,
@@ -216,16 +215,6 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
         )
         before = tree.add(message, before)
     return before
-
-
-def read_records(
-    lines: JsonLines, take: Callable[[JsonObject], str], place: str = ""
-) -> Iterator[FoundConversation]:
-    """Give all records to `take`, which returns a fault or nothing; then yield the faults."""
-    for _, record in lines:
-        if fault := take(record):
-            lines.fault(fault)
-    yield from lines.faults(place)
 
 
 def found_conversation(

@@ -1,8 +1,7 @@
 """`tui-chat view` and `/view`: the app on files of other programs, read-only.
 
-It lists files, and reads what is opened into a temporary database, which is deleted when the app
-closes. It opens the app without accounts and network: only the endpoints of the offline provider
-exist.
+It imports the files into a temporary database, which is deleted when the app closes. It opens the
+app without accounts and network: only the endpoints of the offline provider exist.
 """
 
 from __future__ import annotations
@@ -26,7 +25,6 @@ from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
-from tui_chat.plugins.transcripts.file_index import require_conversations
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -43,14 +41,16 @@ def view(common: CommonOptions, paths: tuple[Path, ...]) -> None:
     """Read conversations of other programs in the app, without importing them.
 
     PATH is a file of any format that `import` reads, or a folder, such as ~/.claude/projects;
-    without one, the folders of known programs are listed. A file is read when it is opened, and
-    followed while it grows. Needs no account or network, and does not touch your own
+    without one, the folders of known programs are read, the newest files first. They are
+    followed while they grow. Needs no account or network, and does not touch your own
     conversations or the files.
 
     \b
     Example:
       tui-chat view chatgpt.zip
     """
+    from tui_chat.plugins.transcripts.viewed_files import require_conversations
+
     require_terminal()
     config = common.config()
     paths = paths or tuple(known_places(Path.home(), os.environ))
@@ -65,10 +65,10 @@ def view(common: CommonOptions, paths: tuple[Path, ...]) -> None:
 
 async def open_files(config: Config, paths: Sequence[Path]) -> Workspace:
     """Return a workspace in a temporary folder that lists files. Raises InputError, StoreError."""
-    from tui_chat.plugins.transcripts.session_files import SessionFiles
+    from tui_chat.plugins.transcripts.viewed_files import ViewedFiles
 
     workspace = await open_workspace(config)
-    workspace.session_files = files = SessionFiles(workspace, paths)
+    workspace.session_files = files = ViewedFiles(workspace, paths)
     try:
         await files.start()
     except BaseException:
@@ -119,6 +119,7 @@ def banner(files: Sequence[Path]) -> str:
 
 async def view_from_app(app: TuiChat, path: str) -> None:
     """Run `tui-chat view` in place of the app until it is closed; without a path, ask for one."""
+    from tui_chat.plugins.transcripts.viewed_files import require_conversations
     from tui_chat.ui.questions import ask_path
     from tui_chat.ui.terminal.external_programs import run_in_terminal
 

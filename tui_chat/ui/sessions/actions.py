@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from heapq import nlargest
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -14,14 +13,11 @@ from tui_chat.errors import InputError, NotYet
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.paths import typed_path
 from tui_chat.ui.ago import ago
 from tui_chat.ui.areas.area import Area
-from tui_chat.ui.questions import ask, ask_path
+from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:
-    from tui_chat.workspace.chat_participants import ParticipantKind
-    from tui_chat.workspace.import_report import Report
     from tui_chat.workspace.workspace import Workspace
 
 MAX_JUMPS = 1_000
@@ -35,7 +31,7 @@ class SessionActions(Area):
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
-            *("new", "choose_model", "choose_role", "edit_roles", "import_file", "set_parameter"),
+            *("new", "choose_model", "choose_role", "edit_roles", "set_parameter"),
             *("edit_settings", "set_default_model", "new_temporary", "keep_temporary"),
         )
     )
@@ -265,57 +261,6 @@ class SessionActions(Area):
     # --- files: what takes long has its own group, since a dialog cancels the one before it ---
 
     @work(group="dialog", exclusive=True)
-    async def action_import_file(self, path: str = "") -> None:
-        workspace = await self.host.opened_workspace()
-        title = "Import conversations of any program"
-        path = path or await ask_path(self.tui, title, enter="import") or ""
-        if path:
-            self._import(workspace, path)
-
-    @work(group="files", description="import")
-    async def _import(self, workspace: Workspace, path: str) -> None:
-        """Import a file, report the result, and open a single session."""
-        from tui_chat.ui.dialogs.import_summary import import_summary
-
-        files = (typed_path(path),)
-        reports = await workspace.import_export.import_files(
-            files, self._show_progress, ask=partial(self._ask_participant, workspace)
-        )
-        self._show_progress(None)
-        for report in reports:
-            words, severity = import_summary(report)
-            self.notify(words, severity=severity, markup=False)
-            if len(report.session_ids) == 1:
-                session_id = report.session_ids[0]
-                await self.host.switch_session(
-                    lambda opened, session_id=session_id: opened.sessions.open(session_id)
-                )
-
-    async def _ask_participant(
-        self, workspace: Workspace, kind: ParticipantKind, name: str
-    ) -> str | None:
-        """Ask which role, or profile, a participant of an imported chat is; None for none."""
-        called = one_line(name, 40)
-        if kind == "character":
-            what, macro = "role", "{{char}}"
-            roles = [role for role in workspace.state.roles if role.status == "enabled"]
-            choices = [(role.role_id, one_line(role.name)) for role in roles]
-        else:
-            what, macro = "profile", "{{user}}"
-            choices = [(file, file) for file in workspace.library.names("profiles")]
-        none = ("", "None", f"{macro} is “{called}”")
-        return await ask(self.tui, f"Which {what} is “{called}” in this chat?", [none, *choices])
-
-    def _show_progress(self, report: Report | None) -> None:
-        """Show how far a file has been read; None for the end."""
-        text = ""
-        if report is not None:
-            percent = min(report.read * 100 // report.size, 100) if report.size else 0
-            count = report.new + report.grown + report.known
-            text = f"Reading {report.path.name}: {percent} %, {count:,} sessions"
-        self.host.panes.show_status(text)
-
-    @work(group="dialog", exclusive=True)
     async def action_export(self, argument: str = "") -> None:
         """Export the session. `argument`: `PATH`, `FORMAT PATH` or `FORMAT`; asks for the rest."""
         from tui_chat.ui.dialogs.export import ask_export_file, ask_format, format_and_path
@@ -339,4 +284,4 @@ class SessionActions(Area):
     async def _export(
         self, workspace: Workspace, session_id: str, kind: str, file: Path, *, overwrite: bool
     ) -> None:
-        await workspace.import_export.export(session_id, kind, file, overwrite=overwrite)
+        await workspace.exports.export(session_id, kind, file, overwrite=overwrite)

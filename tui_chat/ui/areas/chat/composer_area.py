@@ -286,7 +286,7 @@ class ComposerArea(Area):
         composer = self._pane.composer
         if composer.text == event.text:
             composer.undo()
-        await self.tui.run_action(("sessions", "import_file", (str(event.path),)))
+        await self.tui.run_action(("plugins", "import", (str(event.path),)))
 
     @on(Composer.CompletionRequested)
     def _complete(self, event: Composer.CompletionRequested) -> None:

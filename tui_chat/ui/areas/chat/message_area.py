@@ -465,7 +465,7 @@ class MessageArea(Area):
         title = session.title if session is not None else ""
         if target := await ask_export_file(self.tui, title, kind):
             file, replaces = target
-            await self.workspace.import_export.export_part(
+            await self.workspace.exports.export_part(
                 parts[chosen][1], kind, file, overwrite=replaces
             )
 

@@ -18,11 +18,11 @@ from tui_chat.cli.options import INPUT, json_option, profile_option, role_option
 from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
 from tui_chat.errors import InputError, located
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
-from tui_chat.interop.reader import format_names
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
-from tui_chat.workspace.import_report import Report
-from tui_chat.workspace.importer import FILE_KINDS, import_files
+from tui_chat.plugins.transcripts.importer import import_files
+from tui_chat.plugins.transcripts.participants import ChatParticipants, profile_files
+from tui_chat.plugins.transcripts.reader import format_names
+from tui_chat.plugins.transcripts.report import FILE_KINDS, Report, listed
 
 
 class _ImportCommand(click.Command):
@@ -87,7 +87,7 @@ async def import_command(
     for report, file in zip(reports, files, strict=True):
         report.path = file
     if as_json:
-        write_json([report_json(report) for report in reports])
+        write_json([_report_json(report) for report in reports])
     else:
         for report in reports:
             _print_report(report, dry_run)
@@ -122,10 +122,8 @@ def _progress() -> Generator[Callable[[Report], None]]:
     """Yield a function that draws how much of a file is read; the line disappears at the end."""
 
     def show(report: Report) -> None:
-        percent = min(report.read * 100 // report.size, 100) if report.size else 0
-        sessions = report.new + report.grown + report.known
         name = one_line(report.path.name, 40)
-        write_progress(f"{name}  {percent}%  {counted(sessions, 'session')}")
+        write_progress(f"{name}  {report.percent}%  {counted(report.sessions, 'session')}")
 
     try:
         yield show
@@ -133,7 +131,7 @@ def _progress() -> Generator[Callable[[Report], None]]:
         write_progress("")
 
 
-def report_json(report: Report) -> dict[str, object]:
+def _report_json(report: Report) -> dict[str, object]:
     """Return a report as JSON."""
     return {
         "file": str(report.path),
@@ -155,49 +153,45 @@ def report_json(report: Report) -> dict[str, object]:
 
 def _print_report(report: Report, dry_run: bool) -> None:
     name = one_line(input_name(report.path))
-    sessions = report.new + report.grown + report.known
-    if sessions:
-        new = "would be new" if dry_run else "new"
+    would = "would be new" if dry_run else "new"
+    if report.sessions:
         grown = "would grow" if dry_run else "grown"
         write_line(
-            f"{name}: {counted(sessions, 'session')} read: {report.new:,} {new}, "
+            f"{name}: {counted(report.sessions, 'session')} read: {report.new:,} {would}, "
             f"{report.grown:,} {grown}, {report.known:,} already there; "
             f"{counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
         )
-    if report.cards:
-        names = [one_line(role.name) for role in report.cards]
-        would = "would become" if dry_run else "is now" if len(names) == 1 else "are now"
-        if len(names) == 1:
-            preset = one_line(report.cards[0].preset)
-            is_enabled = report.cards[0].status == "enabled"
-            use = (
-                "start a session with it" if is_enabled else "it is disabled: enable it in the app"
-            )
-            write_line(
-                f"{name}: the character “{names[0]}” {would} a role with the preset “{preset}”; "
-                f"{use}."
-            )
-        else:
-            write_line(f"{name}: {len(names):,} characters {would} roles: {_first(names)}.")
+    if len(report.cards) == 1:
+        [role] = report.cards
+        is_now = "would become" if dry_run else "is now"
+        use = "start a session with it"
+        if role.status != "enabled":
+            use = "it is disabled: enable it in the app"
+        preset = one_line(role.preset)
+        write_line(
+            f"{name}: the character “{one_line(role.name)}” {is_now} a role with the preset "
+            f"“{preset}”; {use}."
+        )
+    elif report.cards:
+        are_now = "would become" if dry_run else "are now"
+        roles = listed(role.name for role in report.cards)
+        write_line(f"{name}: {len(report.cards):,} characters {are_now} roles: {roles}.")
     for kind in FILE_KINDS:
         if names := report.names(kind):
             new = sum(report.files[kind, file] for file in names)
-            would = "would be new" if dry_run else "new"
             count = counted(len(names), kind.removesuffix("s"))
-            write_line(
-                f"{name}: {count}, {new:,} {would}: {_first([one_line(each) for each in names])}."
-            )
-    if not sessions and not report.cards and not report.files and not report.faults:
+            write_line(f"{name}: {count}, {new:,} {would}: {listed(names)}.")
+    if not (report.sessions or report.cards or report.files or report.faults):
         write_line(f"{name}: no conversations found.")
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")
     if report.skipped:
         write_line(f"  {report.skipped_files()}")
-    print_faults(report)
+    _print_faults(report)
 
 
 def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
-    sessions = sum(report.new + report.grown + report.known for report in reports)
+    sessions = sum(report.sessions for report in reports)
     added = counted(sum(report.added for report in reports), "message")
     failed = sum(report.failed for report in reports)
     write_line(
@@ -209,15 +203,15 @@ def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
 
 def _print_unknown(participants: ChatParticipants) -> None:
     """Say which characters of new chats have no role."""
-    if unknown := [one_line(name, 40) for name in participants.unknown]:
+    if unknown := participants.unknown:
         name = "this name" if len(unknown) == 1 else "the name"
         write_line(
-            f"No role is called {_first(unknown)}; {{{{char}}}} is {name} in the imported chats. "
+            f"No role is called {listed(unknown)}; {{{{char}}}} is {name} in the imported chats. "
             "To use the character's own texts, import the card first, or name a role with --role."
         )
 
 
-def print_faults(report: Report) -> None:
+def _print_faults(report: Report) -> None:
     """Print the faults of a file on the standard error stream, with advice."""
     name = one_line(input_name(report.path))
     for fault in report.faults:
@@ -227,7 +221,3 @@ def print_faults(report: Report) -> None:
         write_line(f"{name}: {advice}", err=True)
     if report.more_faults:
         write_line(f"{name}: {counted(report.more_faults, 'fault')} more.", err=True)
-
-
-def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")

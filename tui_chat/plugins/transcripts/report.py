@@ -1,8 +1,9 @@
-"""The results of an import of files."""
+"""The progress and result of importing one file or folder."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,12 @@ MAX_SKIPPED = 20
 """Maximum files that are named as skipped; further ones are counted."""
 _MAX_FAULTS = 100
 """Maximum faults of a file that are reported; further ones are counted."""
+FILE_KINDS: tuple[Kind, ...] = ("presets", "lorebooks", "profiles")
+"""The kinds of files of the library that are imported."""
+
+AddFile = Callable[["Kind", str, str], "tuple[str, bool]"]
+"""Adds a file to the library: its kind, name and text. Returns its name there, and True if it is
+new. Raises InputError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ class Report:
     """The progress and result of importing one file or folder."""
 
     path: Path
+    add_file: AddFile | None = None
+    """None skips the files of the library."""
     size: int = 0
     """The unpacked size in bytes; 0 until it is known."""
     read: int = 0
@@ -66,13 +75,26 @@ class Report:
     """The number of such files beyond `skipped`."""
 
     @property
+    def sessions(self) -> int:
+        """The number of sessions that were read."""
+        return self.new + self.grown + self.known
+
+    @property
     def failed(self) -> bool:
         """True if something could not be imported."""
         return bool(self.faults)
 
-    def take(self, kind: Kind, name: str, *, is_new: bool) -> None:
-        """Add a file of the library."""
-        self.files[kind, name] = is_new or self.files.get((kind, name), False)
+    @property
+    def percent(self) -> int:
+        """The part of the file that is read."""
+        return min(self.read * 100 // self.size, 100) if self.size else 0
+
+    def add(self, kind: Kind, name: str, text: str) -> str:
+        """Add a file to the library; return its name there. Raises InputError."""
+        assert self.add_file is not None
+        name_there, is_new = self.add_file(kind, name, text)
+        self.files[kind, name_there] = is_new or self.files.get((kind, name_there), False)
+        return name_there
 
     def names(self, kind: Kind) -> list[str]:
         """Return the names of the files of a kind."""
@@ -99,3 +121,9 @@ class Report:
             self.faults.append(Fault(place, sentence, advice))
         else:
             self.more_faults += 1
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first names in a list, on one line."""
+    shown = [one_line(name, 60) for name in names]
+    return ", ".join(shown[:5]) + (", …" if len(shown) > 5 else "")

@@ -3,21 +3,18 @@
 An export of ten years of conversations is one array of hundreds of megabytes. An array is read
 element by element, an object member by member; one value and one piece are in memory.
 
-1. A value within a piece is decoded in place. For a value that the end of a piece cuts, the end is
-   found first, from quotes and brackets alone, so that nothing is decoded twice.
+1. A value within a piece is decoded in place. For one that the end of a piece cuts, the end is
+   found first, from quotes and brackets alone.
 2. A value that is not JSON, but has matching brackets, is skipped, and reading continues
-   (`BadValue`). If the text ends first, reading ends (`BadText`).
-3. A value larger than `LARGEST` is skipped, and not kept in memory.
-4. NaN, infinite numbers and numbers of thousands of digits are refused.
+   (`BadValue`). If the text ends first, or the value is larger than `LARGEST`, reading ends
+   (`BadText`).
+3. NaN, infinite numbers and numbers of thousands of digits are refused.
 
 `docs/dev/decisions.md` says why this is not `ijson`.
 
-Of JSON lines, a damaged line costs that line only.
-
-1. A line is parsed on its own, so that one that was cut does not swallow the next ones.
-2. A line larger than `LARGEST_LINE` is skipped without being kept in memory, and reading ends after
-   `LARGEST_FILE` bytes, since all records of a file are one conversation.
-3. What cannot be read is a fault with the number of its line.
+Of JSON lines, a damaged line costs that line only. One larger than `LARGEST_LINE` is skipped
+without being kept in memory, and reading ends after `LARGEST_FILE` bytes, since all records of a
+file are one conversation.
 """
 
 from __future__ import annotations
@@ -25,10 +22,11 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
-from typing import TypeAlias, cast
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import cast
 
-from tui_chat.interop.transcript_builder import FoundConversation
+from tui_chat.interop.formats import FoundConversation
 from tui_chat.models.json_text import (
     LENIENT_DECODER,
     STRICT_DECODER,
@@ -45,10 +43,6 @@ _MOST_FAULTS = 200
 """Maximum number of faults of a file that are kept; further ones are counted."""
 _MOST_VALUES = 2_000_000
 """Maximum number of objects and arrays in a line, about."""
-
-
-Record: TypeAlias = "tuple[int, JsonObject]"
-"""The number of a line, and its object."""
 LARGEST = 256 * 2**20
 """Maximum characters of a value; enough for a conversation with hundreds of images."""
 
@@ -56,7 +50,6 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _STRUCTURE = re.compile(r'["{}\[\]]')
 _IN_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 _BARE = re.compile(r"[^\s,\]}]*")
-_OPENING, _CLOSING = "{[", "}]"
 
 
 class BadLine(ValueError):
@@ -97,7 +90,7 @@ class JsonLines:
         self.line = 0
         """The number of the current line."""
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[JsonObject]:
         size = 0
         for line in split_lines(self._pieces, self._largest):
             self.line += 1
@@ -117,7 +110,7 @@ class JsonLines:
                 self.fault(str(error))
                 continue
             if record is not None:
-                yield self.line, record
+                yield record
 
     def fault(self, sentence: str) -> None:
         """Report that the current line cannot be used."""
@@ -129,11 +122,7 @@ class JsonLines:
     def faults(self, place: str = "") -> Iterator[FoundConversation]:
         """Yield what could not be read so far; `place` is the file, if it is not the main one."""
         for fault in self._faults:
-            yield (
-                fault
-                if not place
-                else FoundConversation(f"{place}: {fault.place}", fault=fault.fault)
-            )
+            yield replace(fault, place=f"{place}: {fault.place}") if place else fault
         if self._more_faults:
             yield FoundConversation(place, fault=f"{self._more_faults:,} more lines are damaged")
 
@@ -161,6 +150,18 @@ def split_lines(pieces: Iterable[bytes], largest: int) -> Iterator[bytes | None]
         yield b"".join(held) if size <= largest else None
 
 
+def read_records(
+    lines: JsonLines, take: Callable[[JsonObject], str], place: str = ""
+) -> Iterator[FoundConversation]:
+    """Give all records to `take`, which returns a fault or nothing; then yield the faults. `place`
+    is the file, if it is not the main one.
+    """
+    for record in lines:
+        if fault := take(record):
+            lines.fault(fault)
+    yield from lines.faults(place)
+
+
 class BadValue(ValueError):
     """A value cannot be parsed; the following ones can."""
 
@@ -183,9 +184,6 @@ class JsonStream:
     def peek(self) -> str:
         """Return the next character that is not white space; empty at the end."""
         while True:
-            following = self._text[self._at : self._at + 1]
-            if following > " ":
-                return following
             self._advance(cast("re.Match[str]", _SPACE.match(self._text, self._at)).end())
             if self._at < len(self._text):
                 return self._text[self._at]
@@ -213,8 +211,9 @@ class JsonStream:
                 self._advance(end)
                 return value
             # otherwise a number may continue in the next piece
-        line = self.line
-        raw = self._raw()
+        line, end = self.line, self._end()
+        raw = self._text[self._at : end]
+        self._advance(end)
         try:
             return STRICT_DECODER.decode(raw)
         except (ValueError, RecursionError) as error:
@@ -224,9 +223,12 @@ class JsonStream:
             where = f"line {line + fault.line - 1}{column}"
             raise BadValue(f"{fault.sentence} in {where}") from error
 
-    def stop(self) -> None:
-        """Stop reading."""
-        self._texts, self._text, self._at = iter(()), "", 0
+    def member(self) -> object:
+        """Return the next value, without which the rest is of no use. Raises BadText."""
+        try:
+            return self.value()
+        except BadValue as error:
+            raise BadText(str(error)) from error
 
     def elements(self) -> Iterator[int]:
         """Yield the indices of an array; the caller reads each value."""
@@ -235,10 +237,7 @@ class JsonStream:
     def members(self) -> Iterator[str]:
         """Yield the keys of an object; the caller reads each value."""
         for _ in self._each("{", "}"):
-            try:
-                key = self.value() if self.peek() == '"' else None
-            except BadValue as error:
-                raise BadText(str(error)) from error
+            key = self.member() if self.peek() == '"' else None
             if not isinstance(key, str):
                 raise BadText(f"is not JSON: expected a key in line {self.line}")
             self.take(":")
@@ -246,92 +245,61 @@ class JsonStream:
 
     def _each(self, opening: str, closing: str) -> Iterator[int]:
         self.take(opening)
-        if self.peek() == closing:
-            self._at += 1
-            return
         index = 0
-        while True:
+        while index or self.peek() != closing:
             yield index
             index += 1
             if self.peek() == closing:
-                self._at += 1
-                return
+                break
             self.take(",")
+        self._at += 1
 
     def _more(self) -> bool:
-        """Get the next piece, and release what was read."""
+        """Append as much as there is, at least a piece, and release what was read."""
+        texts, size = [self._text[self._at :]], 0
         for text in self._texts:
-            if text:
-                self._text, self._at = self._text[self._at :] + text, 0
-                return True
-        return False
+            texts.append(text)
+            size += len(text)
+            if size > len(texts[0]):
+                break
+        self._text, self._at = "".join(texts), 0
+        return size > 0
 
     def _advance(self, end: int) -> None:
         self.line += self._text.count("\n", self._at, end)
         self._at = end
 
-    def _raw(self) -> str:
-        """Return the text of the next value, found by its quotes and brackets."""
-        parts: list[str] = []
-        length = 0
-        for part in self._raw_parts():
-            length += len(part)
-            if length > self._largest:
-                parts.clear()
-            else:
-                parts.append(part)
-        if length > self._largest:
-            raise BadValue(f"is larger than {self._largest // 2**20} MiB")
-        return "".join(parts)
-
-    def _raw_parts(self) -> Iterator[str]:
-        depth, in_string = 0, False
-        start = at = self._at
-        line = self.line
-        while True:
-            at, depth, in_string, done = self._follow(at, start, depth, in_string)
-            yield self._text[self._at : at]
-            self._advance(at)
-            if done:
-                return
-            start = -1  # no longer at the first character
-            if not self._more():
-                if depth or in_string:
-                    raise BadText(f"ends within the value that begins in line {line}")
-                return
-            at = self._at
-
-    def _follow(
-        self, at: int, start: int, depth: int, in_string: bool
-    ) -> tuple[int, int, bool, bool]:
-        """Scan to the end of the value or the piece. Return the offset, the depth, True if
-        it is within a string, and True if it is the end of the value.
-        """
-        text = self._text
-        if not (depth or in_string) and (start < 0 or text[at] not in '"{['):
-            end = cast("re.Match[str]", _BARE.match(text, at)).end()
-            if end == at == start:  # a stray character is skipped
-                end += 1
-            return end, 0, False, end < len(text)
+    def _end(self) -> int:
+        """Return the offset behind the next value, whose text is complete then. Raises BadText."""
+        if self._text[self._at] not in '"{[':
+            while (end := _bare_end(self._text, self._at)) == len(self._text) and self._more():
+                pass
+            return max(end, self._at + 1)  # a stray character is skipped
+        at, depth, in_string = self._at, 0, False
         while True:
             if in_string:
-                at = cast("re.Match[str]", _IN_STRING.match(text, at)).end()
-                if at >= len(text) or text[at] == "\\":
-                    return at, depth, True, False
-                at, in_string = at + 1, False
+                at = cast("re.Match[str]", _IN_STRING.match(self._text, at)).end()
+                is_cut = self._text[at : at + 1] != '"'
+                at, in_string = (at, True) if is_cut else (at + 1, False)
             else:
-                token = _STRUCTURE.search(text, at)
-                if token is None:
-                    return len(text), depth, False, False
-                at = token.end()
-                match token.group():
-                    case '"':
-                        in_string = True
-                        continue
-                    case bracket:
-                        depth += 1 if bracket in _OPENING else -1
-            if depth <= 0:
-                return at, 0, False, True
+                token = _STRUCTURE.search(self._text, at)
+                is_cut, bracket = token is None, token[0] if token is not None else ""
+                at = len(self._text) if token is None else token.end()
+                in_string = bracket == '"'
+                depth += (bracket in ("{", "[")) - (bracket in ("}", "]"))
+            if not (is_cut or in_string or depth > 0):
+                return at
+            if is_cut:
+                at -= self._at
+                if at > self._largest:
+                    size = self._largest // 2**20
+                    raise BadText(f"has a value of more than {size} MiB in line {self.line}")
+                if not self._more():
+                    raise BadText(f"ends within the value that begins in line {self.line}")
+
+
+def _bare_end(text: str, at: int) -> int:
+    return cast("re.Match[str]", _BARE.match(text, at)).end()
 
 
 def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:

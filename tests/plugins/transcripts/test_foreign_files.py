@@ -71,12 +71,3 @@ def test_a_session_of_pi_is_read_with_calls_branches_and_tokens(chat: Run):
     assert texts == {"List", "", "a", "One", "Two", "Thanks"}
     (calling,) = (m for m in session["messages"] if m.get("tool_calls"))
     assert json.loads(calling["tool_calls"][0]["arguments"]) == {"command": "ls"}
-
-
-def test_a_line_of_sillytavern_without_text_uses_its_swipe_or_is_left_out(chat: Run):
-    done = chat("import", DATA / "sillytavern_chat.jsonl")
-    assert "line 3" in done.err
-    assert "line 5" in done.err
-    shown = json.loads(chat("export", "--format", "json").out)
-    texts = [message["content"] for message in shown["sessions"][0]["messages"]]
-    assert sorted(texts) == ["A", "B", "D", "Hm"]

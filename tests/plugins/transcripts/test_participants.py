@@ -8,7 +8,7 @@ from tests.support.tables import each_row
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.workspace.chat_participants import ChatParticipants, ParticipantKind
+from tui_chat.plugins.transcripts.participants import ChatParticipants, ParticipantKind
 
 CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")
 ROLES = (Role("old", "Ada"), Role("new", "ada"), Role("off", "Ada", status="disabled"))

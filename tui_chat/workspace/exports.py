@@ -1,9 +1,9 @@
-"""Import and export: conversations from files into the store, and sessions into files."""
+"""Exports: sessions into files."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
@@ -13,65 +13,20 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Done
-from tui_chat.workspace.roles import Roles
-from tui_chat.workspace.session_catalog import SessionCatalog
-from tui_chat.workspace.settings import SessionSetup
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.models.transcript import SessionTranscript
-    from tui_chat.workspace.chat_participants import AskParticipant
-    from tui_chat.workspace.import_report import Report
 
 CHUNK = 64 * 1024
 """Characters of an export after which other tasks get a turn."""
 
 
 @dataclass(eq=False)
-class ImportExport:
-    """Imports and exports while the user chats."""
+class Exports:
+    """Exports while the user chats."""
 
     core: WorkspaceCore
-    _catalog: SessionCatalog
-    _roles: Roles
-    _settings: SessionSetup
-
-    @reported(())
-    async def import_files(
-        self,
-        paths: Iterable[Path],
-        progress: Callable[[Report], object] | None = None,
-        *,
-        dry_run: bool = False,
-        ask: AskParticipant | None = None,
-    ) -> tuple[Report, ...]:
-        """Import the conversations of files and folders, or with `dry_run` only report what that
-        would do; `progress` is called with the current report now and then. `ask` asks for the
-        role and the profile of a chat where none has the name. Return a report for each path; none
-        if the store cannot take them, which is reported.
-        """
-        from tui_chat.workspace.chat_participants import ChatParticipants, profile_files
-        from tui_chat.workspace.importer import import_files
-
-        core = self.core
-        participants = ChatParticipants(
-            await core.store.roles.list(),
-            await asyncio.to_thread(profile_files, core.library),
-            ask=None if dry_run else ask,
-        )
-        reports = await import_files(
-            core.store,
-            paths,
-            dry_run=dry_run,
-            progress=progress,
-            participants=participants,
-            library=core.library,
-        )
-        if not dry_run:
-            await self._catalog.refresh()
-            await self._roles.refresh()
-            await self._settings.take_chosen_profile()
-        return reports
 
     async def export(
         self, session_id: str, kind: str, path: Path, *, overwrite: bool = False

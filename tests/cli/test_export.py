@@ -1,21 +1,18 @@
-"""`tui-chat import`, `export`, `sessions list` and `search`."""
+"""`tui-chat export`, `sessions list` and `search`."""
 
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import os
 import sys
 import threading
-import zipfile
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Run
 from tests.support.imported_sessions import Command
 from tests.support.program import run_program
 from tests.support.tables import each_row
@@ -23,67 +20,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.store import Store
-
-
-def test_import_prints_a_report(chat: Command, file: Path):
-    done = chat("import", file)
-    assert (done.code, done.err) == (0, "")
-    assert "2 sessions read: 2 new, 0 grown, 0 already there; 6 messages added." in done.out
-    assert "0 new, 0 grown, 2 already there; 0 messages added." in chat("import", file).out
-
-
-def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pytest.MonkeyPatch):
-    """Standard input may not be seekable."""
-
-    def given(data: bytes) -> None:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-    given(file.read_bytes())
-    done = chat("import", "-", file)
-    assert "standard input: 2 sessions read: 2 new" in done.out
-    assert "0 new, 0 grown, 2 already there" in done.out
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.write(file, "conversations.json")
-    given(archive.getvalue())
-    [told] = json.loads(chat("import", "-", "--json").out)
-    assert (told["file"], told["sessions"]["known"]) == ("-", 2)
-    given(b"")
-    empty = chat("import", "-")
-    assert (empty.code, empty.err) == (2, "Error: standard input is empty\n")
-
-
-def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):
-    assert "2 would be new" in chat("import", "--dry-run", file).out
-    assert json.loads(chat("sessions", "list", "--json").out) == []
-
-
-def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
-    done = chat("import", "--json", file, tmp_path / "nowhere")
-    first, second = json.loads(done.out)
-    assert done.code == 2
-    assert first["sessions"] == {"new": 2, "grown": 0, "known": 0}
-    assert first["messages_added"] == 6
-    assert second["faults"][0]["sentence"] == "cannot be read: No such file or directory"
-    done = chat("import", tmp_path / "nowhere", file)
-    assert done.code == 2
-    assert done.err.startswith("Error: ")
-    assert "nowhere cannot be read" in done.err
-    assert done.out.endswith("2 files: 2 sessions, 0 messages added; 1 file with faults.\n")
-
-
-def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, tmp_path: Path):
-    path = tmp_path / "c.json"
-    path.write_text(json.dumps([{"messages": [{"role": "\x1b[31m", "content": ""}]}]))
-    done = chat("import", path)
-    assert done.code == 2
-    assert f"{path}: $[0].messages[0].role must be one of" in done.err
-    path.write_text(
-        '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
-    )
-    done = chat("import", path)
-    assert "Update tui-chat." in done.err
-    assert "\x1b" not in done.err
 
 
 def test_sessions_are_printed_as_json_or_a_table(filled: Command):
@@ -117,22 +53,6 @@ def test_sessions_are_filtered(filled: Command, flags: list[str], titles: list[s
         assert len(told) == titles
     else:
         assert [each["title"] for each in told] == titles
-
-
-def test_an_export_can_be_imported_into_another_database(filled: Command, run: Run, tmp_path: Path):
-    done = filled("export", "A walk")
-    path = tmp_path / "walk.json"
-    assert filled("export", "A walk", "--output", path).out == ""
-    assert path.read_text() == done.out
-    [told] = json.loads(done.out)["sessions"]
-    assert [message["content"] for message in told["messages"]] == [
-        "Where to, 去北方好吗?",
-        "North.",
-        "South.",
-    ]
-    other = ("--data-dir", tmp_path / "other")
-    assert "1 new" in run(*other, "import", path).out
-    assert run(*other, "export", told["session"]["session_id"]).out == done.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes have no names there")

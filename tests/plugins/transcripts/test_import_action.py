@@ -1,4 +1,4 @@
-"""Conversations from files and into files, and the branches of a session, on the screen."""
+"""Conversations from files, on the screen."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from tests.support.app import make_app, opened, say, settle, told, until, workspace_of
+from tests.support.app import make_app, opened, settle, told, until
 from tests.support.exports import lines, tavern, tavern_header
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
@@ -39,7 +39,7 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
     file.write_text(json.dumps([one, {"messages": [17]}]))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        await app.run_action("sessions.import_file")
+        await app.run_action("plugins.import")
         await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         line, hint = app.screen.query_one(Input), app.screen.query_one(".hint", Static)
         assert str(hint.render()).startswith("Tab complete")
@@ -82,65 +82,23 @@ async def test_a_typed_folder_is_imported_whole(tmp_path: Path):
         )
 
 
-async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
-    file = tmp_path / "talk.md"
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await command(pilot, f"/export {file}")
-        await until(pilot, lambda: "There is no message in this session yet" in told(app))
-        await say(pilot, "A question of salt")
-        await app.run_action("sessions.export")
-        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
-        assert app.screen.query_one(Input).value == "A-question-of-salt.md"
-        app.screen.query_one(Input).value = str(file)
-        await pilot.press("enter")
-        await until(pilot, lambda: "Exported" in told(app))
-        assert "A question of salt" in file.read_text()
-        file.write_text("mine")
-        await command(pilot, f"/export {file}")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, Confirm))
-        assert file.read_text() == "mine"
-
-
-async def test_a_system_message_can_be_added(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await command(pilot, "/system Be terse.")
-        await until(pilot, lambda: texts(app) == ["Be terse."])
-        assert app.workspace.state.entries[0].message.role == "system"
-        await say(pilot, "Hello")
-        assert texts(app)[:2] == ["Be terse.", "Hello"]
-
-
-async def test_the_end_of_a_reply_in_another_session_is_announced(tmp_path: Path):
-    async with make_app(tmp_path, model="lorem").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        workspace = workspace_of(app)
-        assert await workspace.replies.submit("Tell me of salt")
-        await workspace.sessions.new("")
-        await until(pilot, lambda: "“Tell me of salt”: the reply has arrived." in told(app))
-        await until(pilot, lambda: workspace.state.sessions[0].unread)
-
-
 async def test_a_dialog_does_not_end_an_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from tui_chat.plugins.transcripts import importer
+
     file = tmp_path / "conversations.json"
     said = {"role": "user", "content": "Question"}
     file.write_text(json.dumps({"title": "Talk", "messages": [said]}))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
-        imports, go_on = app.workspace.import_export.import_files, asyncio.Event()
+        imports, go_on = importer.import_into, asyncio.Event()
 
         async def slow_import(*given: object, **named: object) -> object:
             await go_on.wait()
             return await imports(*given, **named)
 
-        monkeypatch.setattr(app.workspace.import_export, "import_files", slow_import)
+        monkeypatch.setattr(importer, "import_into", slow_import)
         await command(pilot, f"/import {file}")
         await until(pilot, lambda: any(each.group == "files" for each in app.workers))
         await pilot.press("ctrl+o")
@@ -156,7 +114,7 @@ async def test_an_imported_chat_asks_who_its_unknown_character_is(tmp_path: Path
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await app.workspace.roles.save(Role("clerk", "The clerk", "Serve."))
-        await app.run_action(("sessions", "import_file", (str(file),)))
+        await app.run_action(("plugins", "import", (str(file),)))
         await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
         await pilot.press(*"clerk", "enter")

@@ -14,8 +14,8 @@ from tests.support.reading import only, read, said
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
-from tui_chat.interop.reader import known_formats, read_conversations
 from tui_chat.models.message import Message, Muted, Part
+from tui_chat.plugins.transcripts.reader import known_formats, read_conversations
 
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
 PLAIN = [("user", "Hi"), ("assistant", "Hello")]

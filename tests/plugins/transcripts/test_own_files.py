@@ -14,8 +14,8 @@ import pytest
 from tests.support.stores import clock, new_id, open_store, path, store
 from tests.support.tables import each_row
 from tui_chat.errors import StoreError
+from tui_chat.plugins.transcripts.importer import import_files
 from tui_chat.store import Store
-from tui_chat.workspace.importer import import_files
 
 __all__ = ["clock", "new_id", "open_store", "path", "store"]
 

@@ -1,0 +1,116 @@
+"""“Import conversations…” in the app: reads a file while the user goes on, and tells the result."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from tui_chat.errors import located
+from tui_chat.models.sanitize import one_line
+from tui_chat.paths import typed_path
+from tui_chat.plugins.transcripts.report import FILE_KINDS, Report, listed
+from tui_chat.ui.questions import ask, ask_path
+
+if TYPE_CHECKING:
+    from tui_chat.plugins.transcripts.participants import ParticipantKind
+    from tui_chat.ui.app import TuiChat
+    from tui_chat.workspace.workspace import Workspace
+
+_MOST_NOTES = 8
+"""Notes on an imported file that are shown."""
+
+
+async def import_from_app(app: TuiChat, path: str) -> None:
+    """Import a file or folder; without a path, ask for one."""
+    workspace = await app.main.opened_workspace()
+    path = path or await ask_path(app, "Import conversations of any program", enter="import") or ""
+    if path:
+        # Not in the group of dialogs: the next one would end it.
+        app.run_worker(
+            _import(app, workspace, path), group="files", description="import", exit_on_error=False
+        )
+
+
+async def _import(app: TuiChat, workspace: Workspace, path: str) -> None:
+    """Import a file, report the result, and open a single session."""
+    from tui_chat.plugins.transcripts import importer
+
+    def show(report: Report) -> None:
+        words = f"{report.percent} %, {report.sessions:,} sessions"
+        app.panes.show_status(f"Reading {one_line(report.path.name, 60)}: {words}")
+
+    with workspace.reporting():
+        try:
+            ask_who = partial(_ask_participant, app, workspace)
+            files = (typed_path(path),)
+            reports = await importer.import_into(workspace, files, progress=show, ask=ask_who)
+        finally:
+            app.panes.show_status("")
+        for report in reports:
+            words, severity = import_summary(report)
+            app.notify(words, severity=severity, markup=False)
+            if len(report.session_ids) == 1:
+                session_id = report.session_ids[0]
+                await app.main.switch_session(
+                    lambda opened, session_id=session_id: opened.sessions.open(session_id)
+                )
+
+
+async def _ask_participant(
+    app: TuiChat, workspace: Workspace, kind: ParticipantKind, name: str
+) -> str | None:
+    """Ask which role, or profile, a participant of an imported chat is; None for none."""
+    called = one_line(name, 40)
+    if kind == "character":
+        what, macro = "role", "{{char}}"
+        roles = [role for role in workspace.state.roles if role.status == "enabled"]
+        choices = [(role.role_id, one_line(role.name)) for role in roles]
+    else:
+        what, macro = "profile", "{{user}}"
+        choices = [(file, file) for file in workspace.library.names("profiles")]
+    none = ("", "None", f"{macro} is “{called}”")
+    return await ask(app, f"Which {what} is “{called}” in this chat?", [none, *choices])
+
+
+def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:
+    """Return the result of importing a file in sentences, and its severity."""
+    name = one_line(report.path.name, 60)
+    lines: list[str] = []
+    if report.sessions:
+        counts = f"{report.new:,} new, {report.grown:,} extended, {report.known:,} already stored"
+        lines.append(f"{name}: {counts}; {report.added:,} messages added.")
+    if len(report.cards) == 1:
+        [role] = report.cards
+        use = "Start a session with it."
+        if role.status != "enabled":
+            use = "It is disabled: /roles enables it."
+        preset = one_line(role.preset, 60)
+        called = one_line(role.name, 60)
+        lines.append(
+            f"{name}: the character “{called}” is now a role with the preset “{preset}”. {use}"
+        )
+    elif report.cards:
+        roles = listed(role.name for role in report.cards)
+        lines.append(f"{name}: {len(report.cards):,} characters are now roles: {roles}.")
+    for kind in FILE_KINDS:
+        if names := report.names(kind):
+            what = kind if len(names) > 1 else kind.removesuffix("s")
+            lines.append(f"{name}: {len(names):,} {what}: {listed(names)}.")
+    if not lines and not report.faults:
+        lines.append(f"{name}: no conversations in it.")
+    notes = list(report.notes.items())
+    lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:_MOST_NOTES]]
+    if report.skipped:
+        lines.append(report.skipped_files(3))
+    if len(notes) > _MOST_NOTES:
+        lines.append("`tui-chat import` shows the rest.")
+    for fault in report.faults[:3]:
+        sentence = located(one_line(fault.place, 80), one_line(fault.sentence, 200))
+        lines.append(located(name, sentence))
+        if fault.advice:
+            lines.append(one_line(fault.advice, 200))
+    if (more := len(report.faults) + report.more_faults - 3) > 0:
+        lines.append(f"{more:,} more could not be read; `tui-chat import` lists them all.")
+    if not report.faults:
+        return "\n".join(lines), "information"
+    return "\n".join(lines), "warning" if report.sessions or report.cards else "error"

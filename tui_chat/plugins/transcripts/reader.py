@@ -1,0 +1,347 @@
+"""Reading the conversations of a file of any known format.
+
+1. The format is detected from the content, not from the file name: a database by its tables, JSON
+   lines by the first record that only one format has, an object by its keys.
+2. Conversations in an array or in JSON lines are read one by one. A broken one is reported, and
+   the rest is read; if the text itself breaks off, reading ends.
+3. Lines of records are one conversation, which loses its damaged lines only. Lines of messages
+   are read completely or not at all.
+
+The formats are ours and between them those of all plugins. They are imported when a file is read;
+`known_formats` needs their names alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain
+from typing import TypeAlias, TypeVar, cast
+
+from tui_chat import api, hooks
+from tui_chat.errors import InputError
+from tui_chat.hooks import PluginFailed, guard, report
+from tui_chat.interop.formats import (
+    FileFormat,
+    Format,
+    FoundConversation,
+    ImportSource,
+    LinesFormat,
+    ListFormat,
+    ObjectFormat,
+    TextFormat,
+    UnreadableConversation,
+    readable,
+)
+from tui_chat.models.json_text import JsonObject, as_object
+from tui_chat.plugins.transcripts.json_stream import (
+    LARGEST,
+    BadLine,
+    BadText,
+    BadValue,
+    JsonLines,
+    JsonStream,
+    parse_line,
+    read_records,
+    split_lines,
+)
+from tui_chat.plugins.transcripts.own_formats import (
+    MESSAGE_FORMATS,
+    OWN_FORMATS,
+    is_message,
+    message_list,
+)
+
+_SAMPLE_LINES = 40
+_SAMPLE_BYTES = 8 * 2**20
+"""Lines and bytes of a text in which a record of a known format is looked for."""
+_FIRST = (api.Format("tui-chat's own JSON", ""), OWN_FORMATS)
+_LAST = (api.Format("JSON or JSON lines of messages", ""), MESSAGE_FORMATS)
+_OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (
+        ("prompts", "prompt_order"),
+        "a preset of another program",
+        "Import it with `tui-chat presets import FILE`, or in the preset editor with m.",
+    ),
+    (("presetMessages",), "a preset", "Copy it into the folder `presets` beside config.toml."),
+    (
+        ("entries",),
+        "a lorebook",
+        "Copy it into the folder `lorebooks` beside config.toml; `/lorebook` chooses it.",
+    ),
+)
+"""Files that hold no conversation: containers that all of them have, what they are, advice."""
+
+_Named: TypeAlias = "tuple[api.Format, Format]"
+F = TypeVar("F")
+
+
+def format_names() -> tuple[str, ...]:
+    """Return what all formats are called, those of plugins too."""
+    added = (entry for _, entry in hooks.parts("formats"))
+    return tuple(dict.fromkeys(entry.name for entry in (_FIRST[0], *added, _LAST[0])))
+
+
+def known_formats() -> str:
+    """Return the advice for a file of no known format: all formats, and the plugins that cannot be
+    loaded.
+    """
+    return " ".join([f"Known formats: {', '.join(format_names())}.", *map(str, hooks.faults())])
+
+
+def _formats(kind: type[F]) -> list[tuple[api.Format, F]]:
+    """Return all formats of a kind, in the order in which they are tried."""
+    loaded = _loaded(hooks.plugins())
+    return [(entry, form) for entry, form in loaded if isinstance(form, kind)]
+
+
+@lru_cache(maxsize=1)
+def _loaded(_: tuple[api.Plugin, ...]) -> tuple[_Named, ...]:
+    loaded: list[_Named] = [(_FIRST[0], form) for form in _FIRST[1]]
+    for plugin, entry in hooks.parts("formats"):
+        try:
+            formats = hooks.load_part(plugin, entry.path)
+            with guard(plugin.name, f"format {entry.name}"):
+                _require_formats(entry, formats)
+            loaded += ((entry, form) for form in formats)
+        except PluginFailed as error:
+            report(error.fault)
+    return (*loaded, *((_LAST[0], form) for form in _LAST[1]))
+
+
+def _require_formats(entry: api.Format, formats: object) -> None:
+    """Raise TypeError for what is no tuple of formats."""
+    if not isinstance(formats, tuple) or not all(
+        isinstance(each, Format) for each in cast("tuple[object, ...]", formats)
+    ):
+        raise TypeError(f"{entry.path} is no tuple of formats")
+
+
+def read_conversations(
+    pieces: Iterable[bytes], *, source: ImportSource | None = None, largest: int = LARGEST
+) -> Iterator[FoundConversation]:
+    """Read all conversations of a file. Raises nothing: errors are results, too.
+
+    `source` is the file that the pieces are from; without it, what a format keeps beside the file
+    is not read.
+    """
+    try:
+        yield from _read(iter(pieces), source or ImportSource(), largest)
+    except UnreadableConversation as error:
+        yield FoundConversation(f"${error.place}", fault=error.fault, advice=error.advice)
+    except (BadText, InputError) as error:
+        advice = error.advice if isinstance(error, InputError) else ""
+        yield FoundConversation("", fault=str(error), advice=advice)
+    except OSError as error:
+        yield FoundConversation("", fault=f"cannot be read: {error.strerror or error}")
+
+
+def _read(
+    pieces: Iterator[bytes], source: ImportSource, largest: int
+) -> Iterator[FoundConversation]:
+    sample = _sample(pieces)
+    files = [named for named in _formats(FileFormat) if sample.startswith(named[1].magic)]
+    if files:
+        yield from _file(files, source)
+        return
+    text = chain([sample], pieces)
+    if lines := _lines_format(sample):
+        entry, form = lines
+        reader = form.open(source)
+        yield from _written_by(entry, read_records(JsonLines(text), reader.take))
+        yield from _written_by(entry, reader.conversations())
+        return
+    first = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    for entry, form in _formats(TextFormat):
+        if first and first not in b"{[" and form.detect(sample):
+            yield from _written_by(entry, form.read(text, source))
+            return
+    yield from _json(JsonStream(text, largest=largest))
+
+
+def _written_by(
+    entry: api.Format, conversations: Iterable[FoundConversation]
+) -> Iterator[FoundConversation]:
+    return (replace(conversation, program=entry.program) for conversation in conversations)
+
+
+def _sample(pieces: Iterator[bytes]) -> bytes:
+    """Return the first lines of a text: enough to detect a format of JSON lines."""
+    read: list[bytes] = []
+    size = lines = 0
+    while lines < _SAMPLE_LINES and size < _SAMPLE_BYTES and (piece := next(pieces, b"")):
+        read.append(piece)
+        size, lines = size + len(piece), lines + piece.count(b"\n")
+    return b"".join(read)
+
+
+def _lines_format(sample: bytes) -> tuple[api.Format, LinesFormat] | None:
+    """Return the format of the first line that is, on its own, a record of one."""
+    formats = _formats(LinesFormat)
+    for _, line in zip(range(_SAMPLE_LINES), split_lines([sample], _SAMPLE_BYTES), strict=False):
+        if line is None or not line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{"):
+            continue
+        try:
+            record = parse_line(line)
+        except BadLine:
+            continue
+        for entry, form in formats:
+            if record is not None and form.detect(record):
+                return entry, form
+    return None
+
+
+def _file(
+    formats: Iterable[tuple[api.Format, FileFormat]], source: ImportSource
+) -> Iterator[FoundConversation]:
+    if source.path is None:
+        advice = "Unpack it, and name the file."
+        yield FoundConversation("", fault="is a database within another file", advice=advice)
+        return
+    for entry, form in formats:
+        if form.detect(source.path):
+            yield from _written_by(entry, form.read(source.path, source))
+            return
+    yield _unknown("")
+
+
+def _json(reader: JsonStream) -> Iterator[FoundConversation]:
+    match reader.peek():
+        case "":
+            yield FoundConversation("", fault="is empty")
+        case "[":
+            yield from _array(reader)
+        case "{":
+            yield from _objects(reader)
+        case _:
+            yield _unknown("")
+            return
+    if reader.peek():
+        fault = "there is more after the end of the conversations"
+        yield FoundConversation(f"line {reader.line}", fault=fault)
+
+
+def _unknown(place: str) -> FoundConversation:
+    fault = "is not a conversation of a known format"
+    return FoundConversation(place, fault=fault, advice=known_formats(), unknown=True)
+
+
+def _conversation(place: str, value: object) -> FoundConversation:
+    data = as_object(value)
+    for entry, form in _formats(ObjectFormat):
+        if form.detect(data):
+            if form.read is None:
+                return FoundConversation(place, ignored=True)
+            return replace(readable(place, value, form.read), program=entry.program)
+    for keys, what, advice in _OTHER_FILES:
+        if all(isinstance(data.get(key), dict | list) for key in keys):
+            return FoundConversation(place, fault=f"is {what}", advice=advice, unknown=True)
+    return _unknown(place)
+
+
+class _Values:
+    """The values of a list or of lines with their places, and the faults of those that are bad."""
+
+    def __init__(self, reader: JsonStream, faults: list[FoundConversation]) -> None:
+        self._reader = reader
+        self._faults = faults
+
+    def elements(self, place: str) -> Iterator[tuple[str, object]]:
+        """Yield the elements of an array."""
+        for index in self._reader.elements():
+            yield from self._value(f"{place}[{index}]")
+
+    def lines(self) -> Iterator[tuple[str, object]]:
+        """Yield the values up to the end of the text."""
+        while self._reader.peek():
+            yield from self._value(f"line {self._reader.line}")
+
+    def _value(self, place: str) -> Iterator[tuple[str, object]]:
+        try:
+            yield place, self._reader.value()
+        except BadValue as error:
+            self._faults.append(FoundConversation(place, fault=str(error)))
+
+
+def _drained(faults: list[FoundConversation]) -> Iterator[FoundConversation]:
+    while faults:
+        yield faults.pop(0)
+
+
+def _array(reader: JsonStream, place: str = "$") -> Iterator[FoundConversation]:
+    messages: list[tuple[str, object]] = []
+    faults: list[FoundConversation] = []
+    for where, value in _Values(reader, faults).elements(place):
+        yield from _drained(faults)
+        if is_message(value) or messages:
+            messages.append((where, value))
+        else:
+            yield _conversation(where, value)
+    yield from _drained(faults)
+    if messages:
+        yield message_list(messages)
+
+
+def _objects(reader: JsonStream) -> Iterator[FoundConversation]:
+    data: dict[str, object] = {}
+    is_read = False
+    for key in reader.members():
+        lists = _formats(ListFormat)
+        form = next((form for _, form in lists if form.keys[0] == key and form.detect(data)), None)
+        if form is not None and reader.peek() == ("[" if len(form.keys) == 1 else "{"):
+            yield from _listed(reader, form, data)
+            is_read = True
+        elif key == "conversations" and not data and reader.peek() == "[":
+            yield from _array(reader)
+            is_read = True
+        else:
+            data[key] = reader.member()
+    if is_read:
+        return
+    if is_message(data):
+        yield from _message_lines(reader, data)
+    elif reader.peek():
+        faults: list[FoundConversation] = []
+        yield _conversation("line 1", data)
+        for place, value in _Values(reader, faults).lines():
+            yield from _drained(faults)
+            yield _conversation(place, value)
+        yield from _drained(faults)
+    else:
+        yield _conversation("", data)
+
+
+def _listed(reader: JsonStream, form: ListFormat, data: JsonObject) -> Iterator[FoundConversation]:
+    """Read the list of a format, whose last key is within the next value if there are two."""
+    faults: list[FoundConversation] = []
+    place, ends = f"$.{'.'.join(form.keys)}", list[BadText]()
+
+    def elements() -> Iterator[tuple[str, object]]:
+        """Yield the elements; a text that breaks off ends them, so that the rest is read."""
+        try:
+            if len(form.keys) == 1:
+                yield from _Values(reader, faults).elements(place)
+                return
+            for key in reader.members():
+                if key == form.keys[1] and reader.peek() == "[":
+                    yield from _Values(reader, faults).elements(place)
+                else:
+                    reader.member()
+        except BadText as error:
+            ends.append(error)
+
+    for conversation in form.read(elements(), data):
+        yield from _drained(faults)
+        yield conversation
+    yield from _drained(faults)
+    if ends:
+        raise ends[0]
+
+
+def _message_lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]:
+    """Read lines of messages, which are one conversation, completely or not at all."""
+    faults: list[FoundConversation] = []
+    values: list[tuple[str, object]] = [("line 1", first)]
+    values += _Values(reader, faults).lines()
+    yield faults[0] if faults else message_list(values)
