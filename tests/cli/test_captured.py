@@ -325,14 +325,13 @@ def test_read_gives_the_pictures_of_a_reply(run: Run, tmp_path: Path):
     ]
 
 
-@each_row("command", [["inspect"], ["read", "--protocol", "gemini"],
-                                     ["convert", "--to", "gemini"]])  # fmt: skip
+@each_row("command", [["inspect"], ["convert", "--to", "gemini"]])
 def test_an_export_is_named(run: Run, tmp_path: Path, command: list[str]):
     file = tmp_path / "export.json"
     file.write_text('{"format": "tui-chat", "version": 1, "sessions": []}')
     result = run(*command, str(file))
     assert result.code
-    assert "tui-chat's own JSON" in result.err
+    assert "read by `tui-chat import FILE`" in result.err
     shown = run("sessions", "show", str(file))
     assert shown.code
     assert "is a file, not a session" in shown.err
