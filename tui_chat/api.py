@@ -171,7 +171,7 @@ class Part:
     - rescue: a function like `plugins.maintenance.salvage:rescue`; what it returns is printed
     - tool source: a `workspace.tool_sources:OpenSources`
     - preset, card, lorebook reader: `PresetFiles`, `CardFiles`, `LoreForm` of
-      `library.foreign_files`; folder reader: a `FolderFormat` there
+      `library.foreign_files`; folder reader: an `interop.formats:FolderFormat`
     """
 
     point: Point

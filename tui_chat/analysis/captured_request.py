@@ -164,8 +164,8 @@ def read_captured(text: str, protocol: Protocol | None = None) -> CapturedReques
     if detected is None:
         raise InputError(
             "This JSON is not a request of any protocol.",
-            advice="A request has “messages”, “input” or “contents”. Conversations of a program are "
-            "read by `tui-chat import FILE`.",
+            advice="A request has “messages”, “input” or “contents”. Conversations of a program "
+            "are read by `tui-chat import FILE`.",
         )
     return CapturedRequest(body, detected, protocol_of(detected).decode(body))
 

@@ -7,16 +7,21 @@ does not affect the others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from pathlib import Path
-from typing import Protocol, TypeAlias, cast
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 
 from tui_chat.errors import InputError, located
 from tui_chat.files import open_file
+from tui_chat.hooks import load_all
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import JsonObject, type_name
+from tui_chat.models.role import Role
 from tui_chat.models.transcript import SessionTranscript
+
+T = TypeVar("T")
 
 _PIECE = 2**20
 
@@ -60,6 +65,10 @@ class UnreadableConversation(InputError):
         self.place = place
         """The place within the conversation: `.mapping`."""
         self.fault = fault
+
+
+class NoCard(InputError):
+    """A file is not a character card, though it may be a picture or an archive."""
 
 
 Reading: TypeAlias = "tuple[SessionTranscript, list[str]]"
@@ -179,3 +188,67 @@ class FileFormat:
 
 
 Format: TypeAlias = ObjectFormat | ListFormat | LinesFormat | TextFormat | FileFormat
+
+
+# --- folders of other programs' users ---------------------------------------------------------
+
+FileKind = Literal["presets", "lorebooks", "profiles"]
+"""A kind of files of the library that an import adds."""
+
+
+class ImportSink(Protocol):
+    """Takes what is found in the folder of another program's user."""
+
+    notes: Counter[str]
+    """Sentences about what could not be imported unchanged, and how often each applies."""
+    profile: str
+    """The name of the profile that new chats have."""
+
+    def add(self, kind: FileKind, name: str, text: str) -> str:
+        """Add a file to the library; return its name there. Raises InputError."""
+        ...
+
+    def fault(self, place: str, sentence: str, advice: str = "") -> None:
+        """Report something that could not be imported, with its path in the folder."""
+        ...
+
+
+class FolderImport(Protocol):
+    """Imports the folder of another program's user as a whole: presets, lorebooks, profiles and
+    cards become files and roles of the library, and its chats sessions that use them. Runs in a
+    thread.
+    """
+
+    def read(self, read_file: Callable[[str, Path], Iterator[T]]) -> Iterator[T]:
+        """Add what goes into the library, then yield what `read_file` returns for the files of
+        cards and chats, by their paths in the folder.
+        """
+        ...
+
+    def card(self, place: str, role: Role) -> Role:
+        """Return the role of a card in the folder as this user has it."""
+        ...
+
+    def session(
+        self, place: str, transcript: SessionTranscript, roles: Mapping[str, Role]
+    ) -> SessionTranscript:
+        """Return a chat in the folder with its role, profile, preset and lorebooks; `roles` are
+        those of the cards by their paths in the folder.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFormat:
+    """The folder of a user of another program."""
+
+    detect: Callable[[Path], bool]
+    """True for such a folder; blocks."""
+    open: Callable[[Path, ImportSink], FolderImport]
+
+
+def folder_import(folder: Path, sink: ImportSink) -> FolderImport | None:
+    """Return what imports a folder as a whole; None for one that is no user's folder; blocks."""
+    formats: Iterator[FolderFormat] = load_all("folder reader", FolderFormat)
+    fitting = (form for form in formats if form.detect(folder))
+    return next((form.open(folder, sink) for form in fitting), None)

@@ -1,21 +1,21 @@
-"""Presets, character cards, lorebooks and folders of other programs: what a plugin provides.
+"""Presets, character cards and lorebooks as other programs write them: what a plugin provides.
 
-A plugin names a `PresetFiles`, `CardFiles`, `LoreForm` or `FolderFormat` in its manifest. The
-reader of a file is found by its content. What the reader cannot take over is named in notes.
+A plugin names a `PresetFiles`, a `CardFiles` or a `LoreForm` in its manifest. The core finds the
+reader of a file by its content. What the reader cannot take over is named in notes.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
 from tui_chat.hooks import load_all
+from tui_chat.interop.formats import NoCard as NoCard
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, read_file_text
 from tui_chat.models.envelope import Level
@@ -26,11 +26,7 @@ from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import sanitize
 
 if TYPE_CHECKING:
-    from tui_chat.library.library import Kind
     from tui_chat.library.typed_fields import FieldRows, Values
-    from tui_chat.models.transcript import SessionTranscript
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +38,10 @@ class ImportNote:
     lost: bool = False
     """True for a key whose value has no effect here."""
 
-
-def worth_telling(notes: Iterable[ImportNote]) -> Iterator[str]:
-    """Yield the sentences about what is lost or changed in a preset, not those that explain."""
-    for note in notes:
-        if note.lost or note.level is not Level.INFO:
-            yield note.sentence
+    @property
+    def is_loss(self) -> bool:
+        """True if it says what is lost or changed, and does not explain."""
+        return self.lost or self.level is not Level.INFO
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +107,6 @@ def preset_reader(value: object) -> PresetFiles | None:
 
 
 # --- character cards ---------------------------------------------------------------------------
-
-
-class NoCard(InputError):
-    """A file is not a character card, though it may be a picture or an archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,67 +214,6 @@ def lore_forms() -> tuple[LoreForm, ...]:
 def first_lore_form() -> LoreForm:
     """Return another program's form of lorebooks. Raises InputError without one."""
     return _first(iter(lore_forms()), "lorebooks of other programs")
-
-
-# --- folders -----------------------------------------------------------------------------------
-
-
-class ImportSink(Protocol):
-    """Takes what is found in the folder of another program's user."""
-
-    notes: Counter[str]
-    """Sentences about what could not be imported unchanged, and how often each applies."""
-    profile: str
-    """The name of the profile that new chats have."""
-
-    def add(self, kind: Kind, name: str, text: str) -> str:
-        """Add a file to the library; return its name there. Raises InputError."""
-        ...
-
-    def fault(self, place: str, sentence: str, advice: str = "") -> None:
-        """Report something that could not be imported, with its path in the folder."""
-        ...
-
-
-class FolderImport(Protocol):
-    """Imports the folder of another program's user as a whole: presets, lorebooks, profiles and
-    cards become files and roles of the library, and its chats sessions that use them. Runs in a
-    thread.
-    """
-
-    def read(self, read_file: Callable[[str, Path], Iterator[T]]) -> Iterator[T]:
-        """Add what goes into the library, then yield what `read_file` returns for the files of
-        cards and chats, by their paths in the folder.
-        """
-        ...
-
-    def card(self, place: str, role: Role) -> Role:
-        """Return the role of a card in the folder as this user has it."""
-        ...
-
-    def session(
-        self, place: str, transcript: SessionTranscript, roles: Mapping[str, Role]
-    ) -> SessionTranscript:
-        """Return a chat in the folder with its role, profile, preset and lorebooks; `roles` are
-        those of the cards by their paths in the folder.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FolderFormat:
-    """The folder of a user of another program."""
-
-    detect: Callable[[Path], bool]
-    """True for such a folder; blocks."""
-    open: Callable[[Path, ImportSink], FolderImport]
-
-
-def folder_import(folder: Path, sink: ImportSink) -> FolderImport | None:
-    """Return what imports a folder as a whole; None for one that is no user's folder; blocks."""
-    formats: Iterator[FolderFormat] = load_all("folder reader", FolderFormat)
-    fitting = (form for form in formats if form.detect(folder))
-    return next((form.open(folder, sink) for form in fitting), None)
 
 
 def _first(values: Iterator[Any], what: str) -> Any:

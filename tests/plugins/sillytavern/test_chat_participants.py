@@ -90,7 +90,7 @@ async def test_who_is_unknown_is_asked_for_once(make_workspace, tmp_path):
     await workspace.store.roles.save(Role("clerk", "The clerk", "Serve."))
     asked: list[tuple[str, str]] = []
 
-    async def ask(kind: str, name: str) -> str | None:
+    async def ask(kind: str, name: str, _: object) -> str | None:
         asked.append((kind, name))
         return "clerk" if kind == "character" else None
 
@@ -106,7 +106,7 @@ async def test_who_is_unknown_is_asked_for_once(make_workspace, tmp_path):
 async def test_a_dry_run_asks_nothing(make_workspace, tmp_path):
     workspace, _ = await make_workspace()
 
-    async def ask(kind: str, name: str) -> str | None:
+    async def ask(kind: str, name: str, _: object) -> str | None:
         raise AssertionError(kind, name)
 
     (report,) = await import_into(

@@ -48,7 +48,7 @@ async def test_who_speaks(
 async def test_each_unknown_name_is_asked_for_once_where_there_is_a_choice():
     questions: list[tuple[ParticipantKind, str]] = []
 
-    async def ask(kind: ParticipantKind, name: str) -> str | None:
+    async def ask(kind: ParticipantKind, name: str, _: object) -> str | None:
         questions.append((kind, name))
         return {"character": "poet", "user": "other"}[kind]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, read_text
-from tui_chat.library.foreign_files import FolderFormat, ImportSink, worth_telling
+from tui_chat.interop.formats import FolderFormat, ImportSink
 from tui_chat.library.presets import dump_preset
 from tui_chat.library.roles_and_profiles import dump_profile
 from tui_chat.models.json_text import (
@@ -164,7 +164,7 @@ class SillyTavernImport:
             self._guarded(path, lambda path=path: saved.update({path.stem: _read_preset(path)}))
         for name, found in saved.items():
             presets[name], notes = self._user.preset(found, name)
-            self._report.notes.update(worth_telling(notes))
+            self._report.notes.update(note.sentence for note in notes if note.is_loss)
         used = self._user.preset_name
         whole = {**saved.get(used, {}), **self._user.preset_keys}
         names = {name: self._add_preset(preset) for name, preset in presets.items()}

@@ -3,7 +3,7 @@
 import_command, import_action
                      the command `import` and the action of the app
 importer             stores what is found (participants: the speakers of a chat; report: the result)
-files                what is in files, folders and archives
+files                what is in files, folders and archives (added_files: of the library)
 reader               the conversations of a file, whatever its format (json_stream: JSON in pieces)
 view                 the command `view` and the action of the app
 viewed_files         the files whose sessions are viewed, and the sessions of subagents

@@ -24,18 +24,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, decode_text, open_file
-from tui_chat.interop.formats import FoundConversation, ImportSource
+from tui_chat.files import open_file
+from tui_chat.hooks import load_all
+from tui_chat.interop.formats import FoundConversation, ImportSource, NoCard
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.foreign_files import (
-    NoCard,
-    card_files,
-    has_card_files,
-    preset_reader,
-    worth_telling,
-)
-from tui_chat.library.presets import dump_preset
-from tui_chat.models.json_text import object_or_none, parse_json
 from tui_chat.models.media import detect_mime, kind_of
 from tui_chat.models.message import Part
 from tui_chat.models.session import Entry
@@ -202,7 +194,7 @@ class FileReader:
 
     def _inner_archive(self, name: str, file: IO[bytes]) -> Iterator[Importable]:
         """Yield what an archive in a folder contains; one without anything is no error."""
-        report, inner = self.report, Report(self.report.path, self.report.add_file)
+        report, inner = self.report, Report(self.report.path, self.report.adder)
         try:
             for item in FileReader(inner)._archive(file):
                 yield _in_file(name, item) if isinstance(item, FoundConversation) else item
@@ -229,7 +221,8 @@ class FileReader:
                 if _may_be_card(file):
                     yield _read_card(file, name)
                     return
-                if self._takes(name, file):
+                adder = self.report.adder
+                if adder is not None and adder.take(name, file, self.report):
                     return
             yield conversation
 
@@ -237,33 +230,6 @@ class FileReader:
         while piece := file.read(_PIECE):
             self.report.read += len(piece)
             yield piece
-
-    def _takes(self, name: str, file: IO[bytes]) -> bool:
-        """Add another program's preset, or a lorebook, to the library; False if it is neither."""
-        report, path = self.report, Path(name)
-        file.seek(0)
-        content = file.read(MAX_BYTES + 1)
-        if report.add_file is None or len(content) > MAX_BYTES:
-            return False
-        try:
-            text = decode_text(content, path)
-            value = object_or_none(parse_json(text, name))
-            if value is None:
-                return False
-            if (presets := preset_reader(value)) is not None:
-                imported = presets.parse(text, name, path.stem)
-                report.notes.update(worth_telling(imported.notes))
-                report.add("presets", path.stem, dump_preset(imported.preset))
-                return True
-        except InputError:
-            return False
-        if isinstance(value.get("entries"), dict | list):
-            from tui_chat.library.lorebooks import read_lorebook
-
-            if read_lorebook(text, path.stem).book is not None:
-                report.add("lorebooks", path.stem, text)
-                return True
-        return False
 
 
 def _in_folder(folder: Path) -> Iterator[_Member]:
@@ -332,18 +298,21 @@ def _begins_as_card(name: str, file: IO[bytes]) -> bool:
 
 
 def _may_be_card(file: IO[bytes]) -> bool:
-    if not has_card_files():
-        return False
-    cards = card_files()
-    file.seek(0)
-    content = file.read(cards.largest + 1)
-    return len(content) <= cards.largest and cards.detect(content)
+    cards = next(load_all("card reader"), None)
+    return cards is not None and cards.detect(_content(file, cards.largest))
 
 
-def _read_card(file: IO[bytes], source: str) -> FoundCard:
-    cards = card_files()
+def _read_card(file: IO[bytes], name: str) -> FoundCard:
+    """Return the card in a file. Raises InputError."""
+    cards = next(load_all("card reader"), None)
+    if cards is None:
+        raise InputError("No plugin that is installed reads character cards.")
+    return FoundCard(*cards.read(_content(file, cards.largest), name))
+
+
+def _content(file: IO[bytes], largest: int) -> bytes:
     file.seek(0)
-    return FoundCard(*cards.read(file.read(cards.largest + 1), source))
+    return file.read(largest + 1)
 
 
 # --- files of messages ------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -41,7 +42,7 @@ async def _import(app: TuiChat, workspace: Workspace, path: str) -> None:
 
     with workspace.reporting():
         try:
-            ask_who = partial(_ask_participant, app, workspace)
+            ask_who = partial(_ask_participant, app)
             files = (typed_path(path),)
             reports = await importer.import_into(workspace, files, progress=show, ask=ask_who)
         finally:
@@ -57,19 +58,14 @@ async def _import(app: TuiChat, workspace: Workspace, path: str) -> None:
 
 
 async def _ask_participant(
-    app: TuiChat, workspace: Workspace, kind: ParticipantKind, name: str
+    app: TuiChat, kind: ParticipantKind, name: str, choices: Mapping[str, str]
 ) -> str | None:
     """Ask which role, or profile, a participant of an imported chat is; None for none."""
     called = one_line(name, 40)
-    if kind == "character":
-        what, macro = "role", "{{char}}"
-        roles = [role for role in workspace.state.roles if role.status == "enabled"]
-        choices = [(role.role_id, one_line(role.name)) for role in roles]
-    else:
-        what, macro = "profile", "{{user}}"
-        choices = [(file, file) for file in workspace.library.names("profiles")]
-    none = ("", "None", f"{macro} is “{called}”")
-    return await ask(app, f"Which {what} is “{called}” in this chat?", [none, *choices])
+    what, macro = ("role", "{{char}}") if kind == "character" else ("profile", "{{user}}")
+    offered = [("", "None", f"{macro} is “{called}”")]
+    named = [(key, one_line(choice)) for key, choice in choices.items()]
+    return await ask(app, f"Which {what} is “{called}” in this chat?", [*offered, *named])
 
 
 def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:

@@ -19,6 +19,7 @@ from tui_chat.cli.output import counted, write_error, write_json, write_line, wr
 from tui_chat.errors import InputError, located
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
 from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.transcripts.added_files import LibraryImport
 from tui_chat.plugins.transcripts.importer import import_files
 from tui_chat.plugins.transcripts.participants import ChatParticipants, profile_files
 from tui_chat.plugins.transcripts.reader import format_names
@@ -82,7 +83,7 @@ async def import_command(
                 dry_run=dry_run,
                 progress=progress,
                 participants=participants,
-                library=library,
+                library=LibraryImport(library, write=not dry_run),
             )
     for report, file in zip(reports, files, strict=True):
         report.path = file

@@ -17,25 +17,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tui_chat.context import Inputs, build
+from tui_chat.cli.app import library_in
 from tui_chat.errors import InputError
-from tui_chat.interop.formats import FoundConversation
+from tui_chat.interop.formats import FolderImport, FoundConversation, folder_import
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.foreign_files import FolderImport, folder_import
-from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.role import CARD_PRESET
 from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.transcripts.added_files import LibraryImport
 from tui_chat.plugins.transcripts.files import FileReader, FoundCard, Importable, fault_reason
 from tui_chat.plugins.transcripts.participants import ChatParticipants, profile_files
 from tui_chat.plugins.transcripts.report import Report
-from tui_chat.tokens import Counter
 
 if TYPE_CHECKING:
-    from tui_chat.library.library import Library
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import ImportResult, SessionTranscript
     from tui_chat.plugins.transcripts.participants import AskParticipant
@@ -81,7 +77,7 @@ async def import_files(
     dry_run: bool = False,
     progress: Callable[[Report], object] | None = None,
     participants: ChatParticipants | None = None,
-    library: Library | None = None,
+    library: LibraryImport | None = None,
     watch: Callable[[Report, FoundConversation], FoundConversation] | None = None,
 ) -> tuple[Report, ...]:
     """Import all conversations of files and folders; return a report for each path. Presets and
@@ -92,8 +88,7 @@ async def import_files(
     chats with a character. `watch` is called in a thread with each conversation that was read, and
     returns the one that is stored. Raises StoreError.
     """
-    add_file = None if library is None else partial(library.add_file, write=not dry_run)
-    reports = tuple(Report(path, add_file) for path in paths)
+    reports = tuple(Report(path, library) for path in paths)
     batches = _batches(reports, watch or (lambda _, found: found))
     try:
         batch = await asyncio.to_thread(next, batches, None)
@@ -102,7 +97,7 @@ async def import_files(
                 role = await _as_chosen(store, card.role)
                 report.cards.append(role)
                 if library is not None:
-                    report.notes.update(_unsent_notes(role, library))
+                    report.notes.update(library.unsent_notes(role))
                 if not dry_run:
                     await store.roles.save(role, card.picture)
             cards = [role for report in reports for role in report.cards]
@@ -140,19 +135,16 @@ async def import_into(
     """Import files and folders while the user chats, and list what is new; see `import_files`.
     `ask` asks for the role and the profile of a chat where none has the name. Raises StoreError.
     """
-    core = workspace.core
-    participants = ChatParticipants(
-        await core.store.roles.list(),
-        await asyncio.to_thread(profile_files, core.library),
-        ask=None if dry_run else ask,
-    )
+    store, library = workspace.store, library_in(workspace.state.config.config_dir)
+    profiles = await asyncio.to_thread(profile_files, library)
+    ask = None if dry_run else ask
     reports = await import_files(
-        core.store,
+        store,
         paths,
         dry_run=dry_run,
         progress=progress,
-        participants=participants,
-        library=core.library,
+        participants=ChatParticipants(await store.roles.list(), profiles, ask=ask),
+        library=LibraryImport(library, write=not dry_run),
     )
     if not dry_run:
         await workspace.catalog.refresh()
@@ -178,27 +170,6 @@ async def _as_chosen(store: Store, role: Role) -> Role:
         return replace(role, preset=role.preset or CARD_PRESET)
     chosen = {"model": stored.model, "settings": stored.settings, "status": stored.status}
     return replace(role, preset=stored.preset or role.preset or CARD_PRESET, **chosen)
-
-
-def _unsent_notes(role: Role, library: Library) -> Iterator[str]:
-    """Yield what requests with a card's role and its preset do not carry, as sentences."""
-    name = one_line(role.name, 60)
-    try:
-        preset = library.preset(role.preset)
-    except InputError as error:
-        yield f"“{name}” has a preset that cannot be read: {error}"
-        return
-    inputs = Inputs(Endpoint("", Protocol.OPENAI_CHAT, ""), preset, role=role)
-    nothing_counted = Counter("", exact=False, count=lambda _: 0)
-    for note in build(inputs, lambda _: nothing_counted).notes:
-        if note.code in ("character-not-sent", "role-prompt-skipped"):
-            yield note.sentence
-    world = role.character.world if role.character is not None else ""
-    if world and world not in library.names("lorebooks"):
-        yield (
-            f"The lorebook “{one_line(world, 60)}”, to which “{name}” is linked, is not in your "
-            "library. Import it before you start a session."
-        )
 
 
 async def _with_participants(
@@ -268,7 +239,7 @@ def _batches(
 
 
 def _user_folder(report: Report) -> _UserFolder | None:
-    if report.add_file is None or not report.path.is_dir():
+    if report.adder is None or not report.path.is_dir():
         return None
     importer = folder_import(report.path, report)
     return None if importer is None else _UserFolder(importer)

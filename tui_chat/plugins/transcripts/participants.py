@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 ParticipantKind = Literal["character", "user"]
 
-AskParticipant = Callable[[ParticipantKind, str], Awaitable[str | None]]
+AskParticipant = Callable[[ParticipantKind, str, "Mapping[str, str]"], Awaitable[str | None]]
 """Asks for the role id of a character, or the profile's file of a user, by the name in the chat;
-None for none."""
+the choices are names by these. None for none."""
 
 
 def profile_files(library: Library) -> dict[str, str]:
@@ -83,20 +83,24 @@ class ChatParticipants:
         for role in reversed((*self.roles, *cards)):
             if role.name.casefold() == name.casefold() and role.status == "enabled":
                 return role.role_id
-        return await self._asked("character", name) if self.roles else None
+        enabled = {role.role_id: role.name for role in self.roles if role.status == "enabled"}
+        return await self._asked("character", name, enabled) if self.roles else None
 
     async def _profile(self, name: str) -> str | None:
         if self.profile is not None or not name:
             return self.profile
         if (file := self.profiles.get(name.casefold())) is not None:
             return file
-        return await self._asked("user", name) if self.profiles else None
+        files = {file: file for file in sorted(self.profiles.values())}
+        return await self._asked("user", name, files) if self.profiles else None
 
-    async def _asked(self, kind: ParticipantKind, name: str) -> str | None:
+    async def _asked(
+        self, kind: ParticipantKind, name: str, choices: Mapping[str, str]
+    ) -> str | None:
         """Return the answer for a name, which is asked for once."""
         if self.ask is None:
             return None
         key = kind, name.casefold()
         if key not in self._answers:
-            self._answers[key] = await self.ask(kind, name)
+            self._answers[key] = await self.ask(kind, name, choices)
         return self._answers[key]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from tui_chat.models.sanitize import one_line
 if TYPE_CHECKING:
     from tui_chat.library.library import Kind
     from tui_chat.models.role import Role
+    from tui_chat.plugins.transcripts.added_files import LibraryImport
 
 MAX_SKIPPED = 20
 """Maximum files that are named as skipped; further ones are counted."""
@@ -21,10 +22,6 @@ _MAX_FAULTS = 100
 """Maximum faults of a file that are reported; further ones are counted."""
 FILE_KINDS: tuple[Kind, ...] = ("presets", "lorebooks", "profiles")
 """The kinds of files of the library that are imported."""
-
-AddFile = Callable[["Kind", str, str], "tuple[str, bool]"]
-"""Adds a file to the library: its kind, name and text. Returns its name there, and True if it is
-new. Raises InputError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,7 @@ class Report:
     """The progress and result of importing one file or folder."""
 
     path: Path
-    add_file: AddFile | None = None
+    adder: LibraryImport | None = None
     """None skips the files of the library."""
     size: int = 0
     """The unpacked size in bytes; 0 until it is known."""
@@ -91,10 +88,12 @@ class Report:
 
     def add(self, kind: Kind, name: str, text: str) -> str:
         """Add a file to the library; return its name there. Raises InputError."""
-        assert self.add_file is not None
-        name_there, is_new = self.add_file(kind, name, text)
-        self.files[kind, name_there] = is_new or self.files.get((kind, name_there), False)
-        return name_there
+        assert self.adder is not None
+        return self.adder.add(kind, name, text, self)
+
+    def take(self, kind: Kind, name: str, *, is_new: bool) -> None:
+        """Note a file of the library."""
+        self.files[kind, name] = is_new or self.files.get((kind, name), False)
 
     def names(self, kind: Kind) -> list[str]:
         """Return the names of the files of a kind."""
