@@ -41,6 +41,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import read_recorded, recorded_events
+from tui_chat.turn_file import holds_turn, read_turn
 
 PLACEHOLDER = "MODEL"
 """The model of a converted request if the protocol requires one and none is known."""
@@ -104,6 +105,11 @@ def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | N
         if (request := choose(text, call, as_json=as_json)) is None:
             return None
         text = request
+    elif call is not None or as_json:
+        raise InputError("--call and --json are for HAR files.")
+    if holds_turn(text):
+        read_turn(text, "the turn")
+        return text
     read_captured(text)
     return text
 
