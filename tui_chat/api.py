@@ -23,6 +23,7 @@ Point = Literal[
     "card reader",
     "editing mode",
     "folder reader",
+    "library kind",
     "listener",
     "lorebook reader",
     "macro",
@@ -166,6 +167,7 @@ class Part:
       of its own are of the type `added` within a line, and `added_block`
     - origin: a coroutine function of the app and an `Origin`, which goes to where a text of the
       plugin is kept and returns True, or returns False for another's
+    - library kind: a `LibraryKind` of `cli/library`, for the command `library`
     - recording reader: a `RecordingReader`
     - request form: a function of a `Composed`, whose result `build --show NAME` prints as JSON
     - rescue: a function like `plugins.maintenance.salvage:rescue`; what it returns is printed

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.support.command_line import Run
+from tui_chat.cli.docs import SCHEMAS
 from tui_chat.paths import bundled
 
 
@@ -27,3 +30,9 @@ def test_an_unknown_page_names_similar_ones(run: Run):
     assert "There is no page “preset”." in done.err
     assert "presets" in done.err
     assert run("docs", "../README").code == 2
+
+
+def test_each_document_has_a_schema(run: Run):
+    schemas = {name: json.loads(run("docs", "--schema", name).out) for name in SCHEMAS}
+    assert all(schema["type"] == "object" and schema["description"] for schema in schemas.values())
+    assert {"session_id", "content", "usage", "error"} <= {*schemas["ask"]["required"]}

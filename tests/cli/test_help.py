@@ -29,7 +29,7 @@ def test_each_command_stands_under_one_heading(run: Run):
     for name, some in (
         ("Chat", "ask sessions"),
         ("Requests", "build tap convert"),
-        ("Data", "import export db presets"),
+        ("Data", "import export db library"),
         ("Setup", "config keys doctor models mcp"),
     ):
         assert {*some.split()} <= {*names[name]}, name

@@ -1,4 +1,4 @@
-"""`tui-chat presets` and `models`."""
+"""`tui-chat library` and its earlier names, and `models`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def test_a_preset_is_checked_by_name_and_the_old_group_works(home: Run, tmp_path
         assert done.code == 1
         assert str(tmp_path / "presets" / "broken.json") in done.out
         assert home(group, "check", "mine", "plain").code == 0
-    assert "\n  preset " not in home("--help").out
+    assert "\n  preset" not in home("--help").out
+    assert home("library", "check", "presets", "broken").out == done.out
     for words in (("check", "brokn"), ("show", "brokn"), ("path", "brokn")):
         done = home("presets", *words)
         assert done.code == 2
@@ -80,3 +81,25 @@ def test_models_are_asked_of_the_servers(home: Run, monkeypatch: pytest.MonkeyPa
     done = home("models", "--endpoint", "openai", "--online")
     assert done.code == 1
     assert "openai: No API key for openai (OPENAI_API_KEY is not set)." in done.err
+
+
+def test_roles_are_listed_and_shown(home: Run):
+    assert [each["name"] for each in json.loads(home("roles", "list", "--json").out)] == ["Poet"]
+    assert "Poet" in home("roles", "list").out
+    shown = json.loads(home("roles", "show", "poet", "--json").out)
+    assert (shown["name"], shown["model"], shown["parameters"]) == ("Poet", "echo", {"seed": 3})
+    text = home("roles", "show", "Poet").out
+    assert "  seed = 3\n" in text
+    assert text.endswith("\nRhyme.\n")
+    assert "Did you mean “Poet”?" in home("roles", "show", "Poot").err
+
+
+def test_profiles_are_listed_and_shown(home: Run, tmp_path: Path):
+    [listed] = json.loads(home("profiles", "list", "--json").out)
+    assert (listed["name"], listed["user"]) == ("kim", "Kim")
+    assert "Kim is here." in home("profiles", "list").out
+    assert home("profiles", "show", "kim").out.endswith("\nKim is here.\n")
+    assert json.loads(home("profiles", "show", "kim", "--json").out)["name"] == "Kim"
+    (tmp_path / "profiles" / "kim.json").unlink()
+    assert "There are no profiles." in home("profiles", "list").err
+    assert home("profiles", "show", "kim").code == 2

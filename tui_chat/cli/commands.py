@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.exceptions import NoArgsIsHelpError, NoSuchCommand
 
-from tui_chat import __version__
+from tui_chat import __version__, hooks
 from tui_chat.api import Command
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.completion import PROGRAM
@@ -33,7 +33,11 @@ _COMMANDS = {
     ),
     "Data": (
         ("export", "export:export_command", "Write a session to a file or the standard output."),
-        ("presets", "presets:presets", "List, show, check and test presets, and import others."),
+        (
+            "library",
+            "library:library",
+            "List, show, export and check presets, roles, profiles, lorebooks.",
+        ),
     ),
     "Setup": (
         (
@@ -69,8 +73,13 @@ _COMMANDS = {
 """By heading in `--help`, each command's name, its module and attribute in `tui_chat.cli`, and its
 summary: the first sentence of its help."""
 
-_EARLIER_NAMES = {"preset": "presets"}
-"""Commands that still work under another name."""
+
+_KINDS = ("presets", "roles", "profiles")
+"""Kinds of the library whose names are hidden commands, as are those that plugins add."""
+
+
+def _added_kinds() -> list[str]:
+    return [part.name for _, part in hooks.parts_at("library kind")]
 
 
 class CommandLine(LazyGroup):
@@ -97,14 +106,18 @@ class CommandLine(LazyGroup):
                 raise
             raise failed(plugin.name, f"command {ctx.invoked_subcommand}", error) from error
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return the command with a name or with one of its earlier names."""
-        return super().get_command(ctx, _EARLIER_NAMES.get(cmd_name, cmd_name))
-
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments name. Raises UsageError with advice."""
+        """Return the command that the arguments name; `presets show X` is `library show presets X`.
+        Raises UsageError with advice.
+        """
+        kind = "presets" if args[0] == "preset" else args[0]
+        if kind not in self.table and (kind in _KINDS or kind in _added_kinds()):
+            words = args[1:]
+            if words and words[0] in hooks.load(self.table["library"].path).commands:
+                words.insert(1, kind)
+            args = ["library", *words]
         try:
             return super().resolve_command(ctx, args)
         except NoSuchCommand as error:
@@ -139,7 +152,8 @@ def cli(context: click.Context, **options: Any) -> None:
     """A terminal chat client that shows exactly what the model will see.
 
     Without a command, open the app. The first start needs no key and no network: it uses a
-    built-in offline provider.
+    built-in offline provider. `tui-chat docs --schema COMMAND` prints the JSON Schema of what a
+    command prints with --json.
     """
     context.obj = CommonOptions(**options)
     if context.invoked_subcommand is None:

@@ -7,8 +7,9 @@ import difflib
 import click
 
 from tui_chat.cli.options import TEXT
-from tui_chat.cli.output import table, write_line, write_markdown, write_text
+from tui_chat.cli.output import table, write_json, write_line, write_markdown, write_text
 from tui_chat.errors import InputError
+from tui_chat.hooks import load
 from tui_chat.paths import bundled
 
 
@@ -21,16 +22,51 @@ def _complete_page(context: click.Context, parameter: click.Parameter, typed: st
     return [name for name in page_names() if name.startswith(typed)]
 
 
+SCHEMAS = {
+    "ask": "documents:ReplyDocument",
+    "build": "documents:EnvelopeDocument",
+    "convert": "documents:ConvertedDocument",
+    "endpoints": "endpoints:EndpointDocument",
+    "library-check": "library:FindingDocument",
+    "keys": "keys:KeyDocument",
+    "models": "models:ModelDocument",
+    "plugins": "plugins:PluginDocument",
+    "presets": "presets:PresetDocument",
+    "profiles": "profiles:ProfileDocument",
+    "read": "documents:RecordedReplyDocument",
+    "roles": "roles:RoleDocument",
+    "sessions": "documents:SessionDocument",
+    "sessions-cache": "documents:CacheDocument",
+    "sessions-show": "documents:WholeSessionDocument",
+    "tools": "tools:GrantDocument",
+}
+"""The document of each command, or of each element of its list, in `tui_chat.cli`."""
+
+
 @click.command()
 @click.argument("page", default="", type=TEXT, shell_complete=_complete_page)
-def docs(page: str) -> None:
+@click.option(
+    "--schema",
+    type=click.Choice([*SCHEMAS]),
+    metavar="COMMAND",
+    help="Print the JSON Schema of what a command prints with --json: of each element, if that is "
+    f"a list. COMMAND is one of {', '.join(SCHEMAS)}.",
+)
+def docs(page: str, schema: str | None) -> None:
     """Print a page of the documentation, or list the pages.
 
     \b
     Examples:
       tui-chat docs
       tui-chat docs presets
+      tui-chat docs --schema ask
     """
+    if schema is not None:
+        from pydantic import TypeAdapter
+
+        kind = load(f"tui_chat.cli.{SCHEMAS[schema]}")
+        write_json(TypeAdapter(kind).json_schema(mode="serialization"))
+        return
     names = page_names()
     if not page:
         rows = [(name, _text(name).partition("\n")[0].removeprefix("# ")) for name in names]

@@ -14,15 +14,29 @@ from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import endpoint_argument, json_option
-from tui_chat.cli.output import write_json, write_line, write_list
+from tui_chat.cli.output import document_json, write_json, write_line, write_list
 from tui_chat.config import LOOPBACK_URL, standard_endpoint
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import write
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.sanitize import one_line
 from tui_chat.protocols.registry import detect_protocol
 from tui_chat.providers.discovery import discover_endpoints, merge_discovered
 from tui_chat.providers.keys import describe_key_reference
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointDocument:
+    """An endpoint; `key` says where its key is, `running` that a server answers there."""
+
+    name: str
+    protocol: str
+    base_url: str
+    key: str
+    models: tuple[str, ...]
+    facts: dict[str, Any]
+    running: bool
 
 
 @click.group(cls=LazyGroup, place=("endpoints",))
@@ -52,7 +66,7 @@ async def list_endpoints(common: CommonOptions, as_json: bool, look: bool) -> No
     write_list(
         endpoints,
         as_json,
-        lambda endpoint: _endpoint_json(endpoint, endpoint.base_url in running),
+        lambda endpoint: document_json(_document(endpoint, endpoint.base_url in running)),
         ("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL"),
         lambda endpoint: _cells(endpoint, endpoint.base_url in running),
         nothing="No endpoints.",
@@ -69,24 +83,18 @@ def _cells(endpoint: Endpoint, is_running: bool) -> tuple[str, ...]:
     return endpoint.name, endpoint.protocol, _key(endpoint), models or "-", url
 
 
-def _endpoint_json(endpoint: Endpoint, running: bool) -> dict[str, Any]:
-    return {
-        "name": endpoint.name,
-        "protocol": endpoint.protocol.value,
-        "base_url": endpoint.base_url,
-        "key": _key(endpoint),
-        "models": list(endpoint.models),
-        "facts": {
-            name: write(facts)
-            for name, facts in (
-                *endpoint.server_facts,
-                *endpoint.facts_anywhere,
-                *endpoint.facts,
-                *((model, endpoint.facts_of(model)) for model in endpoint.models),
-            )
-        },
-        "running": running,
-    }
+def _document(endpoint: Endpoint, running: bool) -> EndpointDocument:
+    known = (*endpoint.server_facts, *endpoint.facts_anywhere, *endpoint.facts)
+    of_models = ((model, endpoint.facts_of(model)) for model in endpoint.models)
+    return EndpointDocument(
+        endpoint.name,
+        endpoint.protocol.value,
+        endpoint.base_url,
+        _key(endpoint),
+        endpoint.models,
+        {name: write(facts) for name, facts in (*known, *of_models)},
+        running,
+    )
 
 
 @endpoints.command("facts")

@@ -11,10 +11,11 @@ import click
 from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import endpoint_argument, json_option
-from tui_chat.cli.output import write_line, write_list
+from tui_chat.cli.output import document_json, write_line, write_list
 from tui_chat.config import Config
 from tui_chat.errors import InputError, KeyMissing
 from tui_chat.files import read_standard_input
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.keys import (
     SERVICE,
@@ -33,6 +34,15 @@ if TYPE_CHECKING:
 
 LONGEST_KEY = 65_536
 """Maximum bytes of a key on the standard input."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDocument:
+    """Where the key of an endpoint is, and whether it is there."""
+
+    endpoint: str
+    key: str
+    state: str
 
 
 @click.group()
@@ -131,11 +141,11 @@ async def list_keys(common: CommonOptions, as_json: bool) -> None:
       tui-chat keys list --json
     """
     write_list(
-        await key_states(common.config()),
+        [KeyDocument(*state) for state in await key_states(common.config())],
         as_json,
-        lambda state: dict(zip(("endpoint", "key", "state"), state, strict=True)),
+        document_json,
         ("ENDPOINT", "KEY", "STATE"),
-        lambda state: (state[0], state[1], one_line(state[2], 200)),
+        lambda key: (key.endpoint, key.key, one_line(key.state, 200)),
         (2, 20),
         nothing="No endpoint needs a key.",
     )

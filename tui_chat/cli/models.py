@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -15,7 +14,7 @@ from tui_chat.cli import completion
 from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import endpoint_option, json_option
-from tui_chat.cli.output import write_line, write_list
+from tui_chat.cli.output import document_json, write_line, write_list
 from tui_chat.config import OFFLINE, repeats_offline_models
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
@@ -25,14 +24,15 @@ from tui_chat.providers.discovery import list_models
 
 
 @dataclass(frozen=True, slots=True)
-class _Model:
+class ModelDocument:
+    """A model of an endpoint; prices are US dollars per million tokens."""
+
     endpoint: str
     model: str
     context_limit: int | None
     max_output: int | None
-    input_price: Decimal | None
-    """US dollars per million tokens; None if unknown."""
-    output_price: Decimal | None
+    input_price: float | None
+    output_price: float | None
 
 
 @click.command()
@@ -60,7 +60,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     if online:
         listed, failures = await _ask_servers(endpoints)
     tables, now = load_prices(), datetime.now(UTC)
-    listed_models: list[_Model] = []
+    listed_models: list[ModelDocument] = []
     repeating = () if name else tuple(filter(repeats_offline_models, endpoints))
     for endpoint in endpoints:
         if endpoint in repeating and not as_json:
@@ -68,13 +68,13 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
         for model in listed.get(endpoint.name, ()):
             if text.casefold() in model.casefold():
                 facts, prices = endpoint.facts_of(model), tables.prices_of(endpoint, model, now)
-                own = (prices.input, prices.output) if prices else (None, None)
+                own = map(_number, (prices.input, prices.output) if prices else (None, None))
                 limits = facts.context_limit, facts.max_output
-                listed_models.append(_Model(endpoint.name, model, *limits, *own))
+                listed_models.append(ModelDocument(endpoint.name, model, *limits, *own))
     write_list(
         listed_models,
         as_json,
-        _model_json,
+        document_json,
         ("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT"),
         _cells,
         (0, 20),
@@ -114,14 +114,11 @@ async def _ask_servers(
     return listed, tuple(failures)
 
 
-def _model_json(model: _Model) -> dict[str, object]:
-    return {
-        name: float(value) if isinstance(value, Decimal) else value
-        for name, value in asdict(model).items()
-    }
+def _number(price: Decimal | None) -> float | None:
+    return None if price is None else float(price)
 
 
-def _cells(model: _Model) -> tuple[str, ...]:
+def _cells(model: ModelDocument) -> tuple[str, ...]:
     numbers = (model.context_limit, model.max_output, model.input_price, model.output_price)
     cells = ("—" if value is None else f"{value:,}" for value in numbers)
     return model.model, model.endpoint, *cells

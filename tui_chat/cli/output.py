@@ -18,7 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
@@ -108,10 +108,15 @@ def write_compact(value: object) -> None:
 
 
 def write_document(value: object) -> None:
-    """Print a document of `documents`, or a list of them, as JSON. Raises OutputClosed, OSError."""
+    """Print a document, or a list of them, as JSON. Raises OutputClosed, OSError."""
+    write_json(document_json(value))
+
+
+def document_json(value: object) -> Any:
+    """Return a document, see `documents`, or a list of them, as plain JSON."""
     from tui_chat.cli.documents import dump
 
-    write_json(dump(value))
+    return dump(value)
 
 
 def write_body(body: bytes) -> None:

@@ -16,7 +16,7 @@ from tui_chat.api import Plugin
 from tui_chat.cli import output
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import TEXT, json_option
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.output import document_json, write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -25,7 +25,9 @@ _NOT_POINTS = ("name", "summary", "api")
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class PluginDocument:
+    """A plugin; keys that have nothing are left out."""
+
     name: str
     status: str
     summary: str
@@ -69,8 +71,8 @@ def list_command(common: CommonOptions, as_json: bool) -> None:
 def _print_list(common: CommonOptions, as_json: bool) -> None:
     rows = _rows(common)
     if as_json:
-        values = ({each.name: getattr(row, each.name) for each in fields(row)} for row in rows)
-        write_json([{key: value for key, value in one.items() if value} for one in values])
+        documents = map(document_json, rows)
+        write_json([{key: value for key, value in one.items() if value} for one in documents])
         return
     head = ("NAME", "VERSION", "STATUS", "MS", "POINTS", "SUMMARY")
     table = [
@@ -87,14 +89,14 @@ def _print_list(common: CommonOptions, as_json: bool) -> None:
     write_line(output.table([head, *table], (4, 20), (5, 20)))
 
 
-def _rows(common: CommonOptions) -> list[_Row]:
+def _rows(common: CommonOptions) -> list[PluginDocument]:
     common.config()
     faults = {fault.plugin: fault.error for fault in hooks.faults()}
     entries = {entry.name: entry for entry in entry_points(group=hooks.ENTRY_POINTS)}
     versions = {name: entry.dist.version for name, entry in entries.items() if entry.dist}
     built_in = hooks.built_in_plugins()
     rows = [
-        _Row(plugin.name, "built in", plugin.summary, __version__, tuple(_points(plugin)))
+        PluginDocument(plugin.name, "built in", plugin.summary, __version__, tuple(_points(plugin)))
         for plugin in built_in
     ]
     enabled = hooks.plugins()[len(built_in) :]
@@ -102,13 +104,18 @@ def _rows(common: CommonOptions) -> list[_Row]:
         summary = faults.pop(plugin.name, plugin.summary)
         version, points = versions.get(plugin.name, ""), tuple(_points(plugin))
         seconds = hooks.import_seconds(plugin.name) or 0.0
-        rows.append(_Row(plugin.name, "enabled", summary, version, points, seconds * 1000))
-    rows += [_Row(name, "fault", error, versions.get(name, "")) for name, error in faults.items()]
+        rows.append(
+            PluginDocument(plugin.name, "enabled", summary, version, points, seconds * 1000)
+        )
+    rows += [
+        PluginDocument(name, "fault", error, versions.get(name, ""))
+        for name, error in faults.items()
+    ]
     listed = {row.name for row in rows}
     for name, entry in entries.items():
         if name not in listed:
             advice = f"Add “{name}” to `[plugins] enabled` to load {entry.value}."
-            rows.append(_Row(name, "not enabled", advice, versions.get(name, "")))
+            rows.append(PluginDocument(name, "not enabled", advice, versions.get(name, "")))
     return rows
 
 

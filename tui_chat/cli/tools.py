@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import click
 
-from tui_chat.cli import output
 from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import TEXT, json_option
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.output import document_json, write_line, write_list
 from tui_chat.errors import InputError
-from tui_chat.models.sanitize import one_line
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.tool import origin_text
 from tui_chat.workspace.tool_grants import ToolGrant, read_grants, revoke_grants
+
+
+@dataclass(frozen=True, slots=True)
+class GrantDocument:
+    """A lasting permission; `server` is empty for a command, `sha256` is of the definition."""
+
+    name: str
+    server: str
+    sha256: str
+    granted: str
 
 
 @click.group()
@@ -35,23 +44,18 @@ def grants(common: CommonOptions, as_json: bool) -> None:
       tui-chat tools grants
     """
     granted = _granted(common)
-    if as_json:
-        write_json(
-            [
-                {
-                    "name": name,
-                    "server": _server(grant),
-                    "sha256": grant.digest,
-                    "granted": grant.granted,
-                }
-                for name, grant in granted.items()
-            ]
-        )
-    elif not granted:
-        write_line("No tool runs without asking.")
-    else:
-        rows = [("NAME", "GRANTED", "DEFINITION"), *map(_row, granted.items())]
-        write_line(output.table(rows, (2, 20)))
+    write_list(
+        [
+            GrantDocument(name, _server(grant), grant.digest, grant.granted)
+            for name, grant in granted.items()
+        ],
+        as_json,
+        document_json,
+        ("NAME", "GRANTED", "DEFINITION"),
+        lambda each: _row(each.name, granted[each.name]),
+        (2, 20),
+        nothing="No tool runs without asking.",
+    )
 
 
 def _server(grant: ToolGrant) -> str:
@@ -59,11 +63,10 @@ def _server(grant: ToolGrant) -> str:
     return grant.definition.source.server if grant.definition.source else ""
 
 
-def _row(granted: tuple[str, ToolGrant]) -> tuple[str, ...]:
-    name, grant = granted
+def _row(name: str, grant: ToolGrant) -> tuple[str, ...]:
     source = grant.definition.source
     where = "command of config.toml" if source is None else origin_text(source)
-    return one_line(name), grant.granted[:16].replace("T", " "), one_line(where)
+    return name, grant.granted[:16].replace("T", " "), where
 
 
 @tools.command()

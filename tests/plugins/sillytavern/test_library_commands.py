@@ -5,14 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.plugins.sillytavern.test_character_cards import picture, text_chunk
 from tests.support.command_line import Run
 from tui_chat.paths import bundled
 from tui_chat.plugins.sillytavern.card_files import read_card
-
-pytest.importorskip("tui_chat.plugins.library_commands")
 
 
 def test_a_role_is_exported_as_a_card(home: Run, tmp_path: Path):

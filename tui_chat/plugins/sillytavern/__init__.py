@@ -98,12 +98,6 @@ PLUGIN = Plugin(
     views=(View("lore", "L", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),),
     commands=(
         Command(
-            "lorebooks",
-            f"{_HERE}.lore.command:lorebooks",
-            "List, show and export lorebooks, those in character cards too.",
-            group="Data",
-        ),
-        Command(
             "sillytavern",
             f"{_HERE}.command:sillytavern",
             "Check a folder of SillyTavern, and build requests as SillyTavern does.",
@@ -121,6 +115,7 @@ PLUGIN = Plugin(
         ),
     ),
     parts=(
+        Part("library kind", f"{_HERE}.lore.command:LOREBOOKS", "lorebooks"),
         Part(
             "builder",
             f"{_HERE}.context.builder:build_context",

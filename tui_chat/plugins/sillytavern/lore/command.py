@@ -4,23 +4,29 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import click
-
-from tui_chat.cli import completion
 from tui_chat.cli.app import open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.library import Item, LibraryKind, Listed, export
-from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import write_line
 from tui_chat.cli.workspace import command_workspace
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.foreign_files import card_files, first_lore_form, has_card_files
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.plugins.sillytavern.lore.description import describe_conditions, describe_place
+
+
+@dataclass(frozen=True, slots=True)
+class LorebookDocument:
+    """A lorebook in a list; `entries` is their number."""
+
+    name: str
+    place: str
+    entries: int | None
+    error: str | None
 
 
 class _Lorebooks(LibraryKind[Lorebook]):
@@ -59,14 +65,9 @@ class _Lorebooks(LibraryKind[Lorebook]):
         entries = f"{len(book.entries):,}" if book is not None else f"error: {listed.error}"
         return listed.item.name, entries, listed.item.place
 
-    def json(self, listed: Listed[Lorebook]) -> dict[str, Any]:
-        book = listed.value
-        return {
-            "name": listed.item.name,
-            "place": listed.item.place,
-            "entries": len(book.entries) if book is not None else None,
-            "error": listed.error or None,
-        }
+    def document(self, listed: Listed[Lorebook]) -> LorebookDocument:
+        count = len(listed.value.entries) if listed.value is not None else None
+        return LorebookDocument(listed.item.name, listed.item.place, count, listed.error or None)
 
     def describe(self, value: Lorebook) -> None:
         for number, entry in enumerate(value.entries, 1):
@@ -78,6 +79,11 @@ class _Lorebooks(LibraryKind[Lorebook]):
                 write_line(f"      · {one_line(condition)}")
             for line in sanitize(entry.content).splitlines():
                 write_line(f"      {line}")
+
+    def export(self, item: Item[Lorebook], output: Path | None, form: str) -> None:
+        """Write a lorebook as world info; one that came from there is written unchanged."""
+        exported = first_lore_form().export(item.text(), item.place, item.name)
+        export(exported.text.encode(), output, exported.notes)
 
 
 def _file_item(name: str, path: Path) -> Item[Lorebook]:
@@ -101,55 +107,4 @@ def _entry_place(entry: LorebookEntry) -> str:
     return f"{one_line(describe_place(entry), 80)}{order}, {entry.role}"
 
 
-_LOREBOOKS = _Lorebooks()
-
-
-@click.group()
-def lorebooks() -> None:
-    """List, show and export lorebooks, those in character cards too."""
-
-
-@lorebooks.command("list")
-@json_option()
-@click.pass_obj
-def list_lorebooks(common: CommonOptions, as_json: bool) -> None:
-    """List the lorebooks: your files, and those in the cards of roles.
-
-    \b
-    Example:
-      tui-chat lorebooks list --json
-    """
-    _LOREBOOKS.list(common, as_json=as_json)
-
-
-@lorebooks.command("show")
-@click.argument("lorebook", metavar="NAME|FILE", shell_complete=completion.complete_lorebook)
-@json_option("Print the file.")
-@click.pass_obj
-def show_lorebook(common: CommonOptions, lorebook: str, as_json: bool) -> None:
-    """Print the entries of a lorebook with their keys, conditions and places.
-
-    \b
-    Example:
-      tui-chat lorebooks show sample_presets/lorebooks/saltmarsh.json
-    """
-    _LOREBOOKS.show(common, lorebook, as_json=as_json)
-
-
-@lorebooks.command("export")
-@click.argument("lorebook", metavar="NAME|FILE", shell_complete=completion.complete_lorebook)
-@click.option("--output", "-o", type=FILE, help="A file; default: print it.")
-@click.pass_obj
-def export_lorebook(common: CommonOptions, lorebook: str, output: Path | None) -> None:
-    """Write a lorebook as world info, the form of another program.
-
-    A lorebook that came from there is written unchanged. What the form cannot express is named on
-    the standard error stream.
-
-    \b
-    Example:
-      tui-chat lorebooks export sample_presets/lorebooks/saltmarsh.json --output world.json
-    """
-    item = _LOREBOOKS.find(common, lorebook)
-    exported = first_lore_form().export(item.text(), item.place, item.name)
-    export(exported.text.encode(), output, exported.notes)
+LOREBOOKS = _Lorebooks()

@@ -1,20 +1,26 @@
-"""`tui-chat profiles`: list and show profiles."""
+"""Profiles in `tui-chat library`, which also are `tui-chat profiles`: who the user is."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
-import click
-
-from tui_chat.cli import completion
 from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.library import Item, LibraryKind, Listed, excerpt
-from tui_chat.cli.options import json_option
 from tui_chat.cli.output import write_line
 from tui_chat.files import MAX_BYTES, read_text
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.role import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDocument:
+    """A profile in a list; `user` is the name in it."""
+
+    name: str
+    path: str
+    user: str
+    content: str
 
 
 class _Profiles(LibraryKind[Profile]):
@@ -38,10 +44,9 @@ class _Profiles(LibraryKind[Profile]):
         user, content = _user_and_content(listed)
         return listed.item.name, user, excerpt(content)
 
-    def json(self, listed: Listed[Profile]) -> dict[str, Any]:
+    def document(self, listed: Listed[Profile]) -> ProfileDocument:
         user, content = _user_and_content(listed)
-        item = listed.item
-        return {"name": item.name, "path": item.place, "user": user, "content": content}
+        return ProfileDocument(listed.item.name, listed.item.place, user, content)
 
     def describe(self, value: Profile) -> None:
         write_line(value.content)
@@ -52,36 +57,4 @@ def _user_and_content(listed: Listed[Profile]) -> tuple[str, str]:
     return (profile.name, profile.content) if profile else ("", f"error: {listed.error}")
 
 
-_PROFILES = _Profiles()
-
-
-@click.group()
-def profiles() -> None:
-    """List and show profiles: who you are."""
-
-
-@profiles.command("list")
-@json_option()
-@click.pass_obj
-def list_profiles(common: CommonOptions, as_json: bool) -> None:
-    """List the profiles.
-
-    \b
-    Example:
-      tui-chat profiles list
-    """
-    _PROFILES.list(common, as_json=as_json)
-
-
-@profiles.command("show")
-@click.argument("profile", metavar="NAME", shell_complete=completion.complete_profile)
-@json_option("Print the file.")
-@click.pass_obj
-def show_profile(common: CommonOptions, profile: str, as_json: bool) -> None:
-    """Print a profile.
-
-    \b
-    Example:
-      tui-chat profiles show kim
-    """
-    _PROFILES.show(common, profile, as_json=as_json)
+PROFILES = _Profiles()

@@ -1,4 +1,4 @@
-"""`tui-chat roles`: list, show and export roles."""
+"""Roles in `tui-chat library`, which also are `tui-chat roles`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import click
-
-from tui_chat.cli import completion
 from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.library import Item, LibraryKind, Listed, excerpt, export
 from tui_chat.cli.names import find_role
-from tui_chat.cli.options import FILE, json_option
-from tui_chat.cli.output import Styled, write_line
+from tui_chat.cli.output import Styled, document_json, write_line
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files
@@ -33,6 +29,19 @@ class _StoredRole:
     @property
     def name(self) -> str:
         return self.role.name
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDocument:
+    """A role in a list, and in the form of a role file."""
+
+    role_id: str
+    name: str
+    system_prompt: str
+    model: str
+    parameters: dict[str, Any]
+    preset: str
+    status: str
 
 
 class _Roles(LibraryKind[_StoredRole]):
@@ -68,8 +77,8 @@ class _Roles(LibraryKind[_StoredRole]):
             excerpt(role.system_prompt or description.partition("\n")[0]),
         )
 
-    def json(self, listed: Listed[_StoredRole]) -> dict[str, Any]:
-        return _role_json(_role_of(listed))
+    def document(self, listed: Listed[_StoredRole]) -> RoleDocument:
+        return _document(_role_of(listed))
 
     def describe(self, value: _StoredRole) -> None:
         role, card = value.role, value.role.character
@@ -93,11 +102,21 @@ class _Roles(LibraryKind[_StoredRole]):
             write_line(Styled("Creator's notes", bold=True))
             write_line(card.creator_notes)
 
+    def export(self, item: Item[_StoredRole], output: Path | None, form: str) -> None:
+        """Write a role as a character card, with all that its file had."""
+        stored = item.read()
+        ending = output.suffix.lower() if output else ".json"
+        export(card_files().write(stored.role, stored.picture, ending), output)
+
 
 def _item(stored: _StoredRole) -> Item[_StoredRole]:
-    text = json.dumps(_role_json(stored.role), indent=2, ensure_ascii=False)
     role = stored.role
-    return Item(role.name, role.role_id, lambda: stored, lambda: sanitize(text, "json"))
+
+    def text() -> str:
+        document = document_json(_document(role))
+        return sanitize(json.dumps(document, indent=2, ensure_ascii=False), "json")
+
+    return Item(role.name, role.role_id, lambda: stored, text)
 
 
 def _role_of(listed: Listed[_StoredRole]) -> Role:
@@ -105,66 +124,9 @@ def _role_of(listed: Listed[_StoredRole]) -> Role:
     return listed.value.role
 
 
-def _role_json(role: Role) -> dict[str, Any]:
-    return {
-        "role_id": role.role_id,
-        "name": role.name,
-        "system_prompt": role.system_prompt,
-        "model": role.model,
-        "parameters": settings_json(role.settings),
-        "preset": role.preset,
-        "status": role.status,
-    }
+def _document(role: Role) -> RoleDocument:
+    texts = (role.role_id, role.name, role.system_prompt, role.model)
+    return RoleDocument(*texts, settings_json(role.settings), role.preset, role.status)
 
 
-_ROLES = _Roles()
-
-
-@click.group()
-def roles() -> None:
-    """List, show and export roles."""
-
-
-@roles.command("list")
-@json_option()
-@click.pass_obj
-def list_roles(common: CommonOptions, as_json: bool) -> None:
-    """List the roles, those that were used last first.
-
-    \b
-    Example:
-      tui-chat roles list
-    """
-    _ROLES.list(common, as_json=as_json)
-
-
-@roles.command("show")
-@click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
-@json_option("Print JSON, in the form of a role file.")
-@click.pass_obj
-def show_role(common: CommonOptions, role: str, as_json: bool) -> None:
-    """Print a role: its model, preset, settings and system prompt.
-
-    \b
-    Example:
-      tui-chat roles show Assistant --json > roles/assistant.json
-    """
-    _ROLES.show(common, role, as_json=as_json)
-
-
-@roles.command("export")
-@click.argument("role", metavar="NAME", shell_complete=completion.complete_role)
-@click.option("--output", "-o", type=FILE, help="A .png or .json file.")
-@click.pass_obj
-def export_role(common: CommonOptions, role: str, output: Path | None) -> None:
-    """Write a role as a character card, with all that its file had.
-
-    Only a role that came with a picture can be written as PNG.
-
-    \b
-    Example:
-      tui-chat roles export Assistant --output assistant.json
-    """
-    stored = _ROLES.find(common, role).read()
-    ending = output.suffix.lower() if output else ".json"
-    export(card_files().write(stored.role, stored.picture, ending), output)
+ROLES = _Roles()
