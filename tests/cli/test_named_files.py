@@ -150,7 +150,7 @@ def test_a_database_that_is_a_pipe_is_refused(tmp_path: Path, in_folder: Run):
     (tmp_path / "data").mkdir()
     pipe = tmp_path / "data" / "chat.db"
     os.mkfifo(pipe)
-    for words in (("sessions", "list"), ("db", "status"), ("db", "check"), ("db", "migrate")):
+    for words in (("sessions", "list"), ("db", "status"), ("db", "check"), ("db", "vacuum")):
         with nobody_waits_for(pipe):
             done = in_folder(*words)
         assert done.code in (1, 2)

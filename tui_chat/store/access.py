@@ -1,8 +1,4 @@
-"""Opening the database file for maintenance: for reading, or exclusively.
-
-Reading never blocks for long and never writes. Exclusive access locks other programs out, and is
-refused while one has the file open.
-"""
+"""Opening the database file for reading beside the app: never blocks for long, never writes."""
 
 from __future__ import annotations
 
@@ -59,22 +55,6 @@ def open_for_reading(path: Path) -> Generator[sqlite3.Connection]:
                 return
 
 
-@contextmanager
-def open_exclusively(path: Path) -> Generator[sqlite3.Connection]:
-    """Open a database and keep other programs out.
-
-    Raises StoreBusy if another program has it open.
-    """
-    require_database(path)
-    with store_errors(path):
-        schema.refuse_empty(path)
-        schema.inspect_version(path, BUSY_SECONDS)
-        with closing(schema.connect(path, 0.2)) as connection:
-            connection.execute("PRAGMA foreign_keys = OFF")
-            schema.lock_others_out(connection, path, 0)
-            yield connection
-
-
 def is_in_use(path: Path) -> bool:
     """Return True if another program has the database open.
 
@@ -102,12 +82,6 @@ def is_in_use(path: Path) -> bool:
 _ALIVE_BYTE = 128
 """Each connection in WAL mode holds a shared lock on this byte of the index file
 (https://www.sqlite.org/walformat.html, “WAL locks”)."""
-
-
-def refuse_in_use(path: Path) -> None:
-    """Raise StoreBusy if another program has the database open."""
-    if is_in_use(path):
-        raise schema.in_use_error(path)
 
 
 def require_database(path: Path) -> None:

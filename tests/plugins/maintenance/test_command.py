@@ -16,10 +16,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Done, Run
-from tests.support.databases import made_at
+from tui_chat.errors import StoreDamaged, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
+from tui_chat.plugins.maintenance.upkeep import vacuum
 from tui_chat.store import Store, schema
 
 pytestmark = pytest.mark.usefixtures("impatient")
@@ -118,23 +119,6 @@ def test_status_beside_another_program(db: Database, held: object) -> None:
     assert "yes, another program has it open" in db("status").out
 
 
-def test_migrate(db: Database) -> None:
-    db.path.unlink()
-    made_at(db.path, 1)
-    told = json.loads(db("status", "--json").out)
-    assert (told["version"], told["pending"][0]) == (1, "0002 roles")
-    assert "PENDING" in db("status").out
-    assert "Version 1 -> 2." in db("migrate", "--to", "2").out
-    backup = Path(json.loads(db("status", "--json").out)["backup"])
-    assert ".v1-" in backup.name
-    down = db("migrate", "--to", "1")
-    assert (down.code, "backup" in down.err) == (2, True)
-    db("migrate")
-    assert json.loads(db("status", "--json").out)["version"] == LATEST
-    assert db("migrate").out == f"Nothing to do: the database has version {LATEST}.\n"
-    assert db("check").code == 0
-
-
 def test_a_backup_while_another_program_writes(
     db: Database, held: subprocess.Popen[str], tmp_path: Path
 ) -> None:
@@ -186,6 +170,17 @@ def test_restore_replaces_the_database(db: Database, tmp_path: Path) -> None:
     assert db("restore", aside).code == 0
     assert db.titles() == ["one", "two"]
     asyncio.run(db.add("three"))
+
+
+def test_an_emptied_file_is_restored_from_its_backup(db: Database) -> None:
+    db("backup")
+    [saved] = db.path.parent.glob("*.bak")
+    db.path.write_bytes(b"")
+    with pytest.raises(StoreDamaged, match="0 bytes") as caught:
+        asyncio.run(db.add("two"))
+    assert "db restore" in caught.value.advice
+    assert db("restore", saved).code == 0
+    assert db.titles() == ["one"]
 
 
 def test_restore_without_a_database(db: Database, tmp_path: Path) -> None:
@@ -375,30 +370,22 @@ def test_vacuum_frees_space(db: Database) -> None:
     assert db.titles() == ["one"]
 
 
+def test_compacting_requires_free_space(db: Database) -> None:
+    before = db.path.read_bytes()
+    with pytest.raises(StoreError, match=r"needs .* free bytes") as caught:
+        vacuum(db.path, free=len(before))
+    assert "Free some space" in caught.value.advice
+    assert db.path.read_bytes() == before
+
+
 def test_a_missing_database_is_an_error(tmp_path: Path, run: Run) -> None:
     status = run("--data-dir", tmp_path / "none", "db", "status")
     assert (status.code, status.err) == (0, "")
     assert "the first start of the app creates it" in status.out
     as_json = run("--data-dir", tmp_path / "none", "db", "status", "--json")
     assert json.loads(as_json.out)["exists"] is False
-    for words in (["migrate"], ["backup"], ["check"], ["vacuum"]):
+    for words in (["backup"], ["check"], ["vacuum"]):
         refused = run("--data-dir", tmp_path / "none", "db", *words)
         assert refused.code == 2
         assert "There is no database" in refused.err
     assert not (tmp_path / "none").exists()
-
-
-def test_folder_options_may_follow_the_command(run: Run, tmp_path: Path):
-    Database(tmp_path, run)
-    ahead = run("--data-dir", tmp_path, "db", "status")
-    behind = run("db", "status", "--data-dir", tmp_path)
-    with_sign = run("db", f"--data-dir={tmp_path}", "status")
-    assert ahead.code == 0
-    assert str(tmp_path) in ahead.out
-    assert ahead.out == behind.out == with_sign.out
-
-
-def test_a_folder_option_without_a_value_is_an_error(run: Run):
-    done = run("db", "status", "--data-dir")
-    assert done.code == 2
-    assert "--data-dir" in done.err

@@ -16,8 +16,6 @@ from pathlib import Path
 
 from tui_chat import hooks
 from tui_chat.errors import TuiChatError
-from tui_chat.plugins.maintenance import upkeep
-from tui_chat.plugins.maintenance.check import check
 from tui_chat.store import Store
 from tui_chat.store.status import status
 
@@ -32,12 +30,15 @@ async def write(path: Path) -> None:
 WAYS: dict[str, Callable[[Path], object]] = {
     "write": lambda path: asyncio.run(write(path)),
     "status": status,
-    "check": lambda path: check(path, lambda _: None),
-    "backup": lambda path: upkeep.backup(path, None, now=1.0),
-    "vacuum": upkeep.vacuum,
 }
 if any(command.name == "db" for _, command in hooks.parts("commands")):
-    salvage = hooks.load("tui_chat.plugins.maintenance.salvage:salvage")
+    check, backup, vacuum, salvage = (
+        hooks.load(f"tui_chat.plugins.maintenance.{path}")
+        for path in ("check:check", "upkeep:backup", "upkeep:vacuum", "salvage:salvage")
+    )
+    WAYS["check"] = lambda path: check(path, lambda _: None)
+    WAYS["backup"] = lambda path: backup(path, None, now=1.0)
+    WAYS["vacuum"] = vacuum
     WAYS["salvage"] = lambda path: salvage(path, path.with_name("new.db"))
 
 

@@ -26,9 +26,9 @@ from tests.support.tables import each_row
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.models.message import Message
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.maintenance import upkeep
 from tui_chat.plugins.maintenance.check import CheckResult, check
 from tui_chat.store import Store, backup, schema
+from tui_chat.store.backup import back_up
 from tui_chat.store.backup_files import list_backups
 from tui_chat.store.status import status
 
@@ -348,18 +348,6 @@ async def filled(path: Path) -> None:
         await store.messages.add(session.session_id, Message("user", "hi " * 2000), None)
 
 
-async def test_an_emptied_file_is_restored_from_its_backup(path: Path, open_store: Opener) -> None:
-    await filled(path)
-    saved = upkeep.backup(path, None, now=1.0)
-    path.write_bytes(b"")
-    with pytest.raises(StoreDamaged, match="0 bytes") as caught:
-        await open_store()
-    assert "db restore" in caught.value.advice
-    upkeep.restore(path, saved, now=2.0)
-    (session,) = await (await open_store()).sessions.list()
-    assert session.title == "old"
-
-
 @each_row("garbage", [b"\xa5" * 50_000, b"\0" * 32, b"x"])
 async def test_a_garbage_log_does_not_affect_the_file(
     tmp_path: Path, open_store: Opener, garbage: bytes
@@ -408,7 +396,8 @@ async def test_folder_and_files_are_private_and_become_so_again(
         await store.sessions.create(title="private")
         assert {mode_of(each) for each in path.parent.iterdir()} == {0o600}
         await store.close()
-        saved = upkeep.backup(path, None, now=1.0)
+        with closing(sqlite3.connect(path)) as connection:
+            saved = back_up(connection, path, 1.0)
     finally:
         os.umask(before)
     assert {mode_of(tmp_path / "above"), mode_of(path.parent)} == {0o700}
@@ -539,21 +528,11 @@ async def test_a_full_disk_is_reported_and_loses_nothing(
     assert "Stored data is safe" in caught.value.advice
     assert len(stored) > 3
     assert await shown(store, session) == " ".join(stored)
-    for act in (lambda: upkeep.backup(path, None, now=1.0), lambda: upkeep.vacuum(path)):
-        with pytest.raises(StoreError):
-            act()
+    with closing(sqlite3.connect(path)) as connection, pytest.raises(sqlite3.OperationalError):
+        back_up(connection, path, 1.0)
     assert {i.name for i in small_disk.iterdir()} <= {"chat.db", "chat.db-wal", "chat.db-shm"}
     await store.close()
     again = await open_store(path)
     assert await shown(again, session) == " ".join(stored)
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-
-
-async def test_compacting_requires_free_space(path: Path) -> None:
-    await filled(path)
-    before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"needs .* free bytes") as caught:
-        upkeep.vacuum(path, free=len(before))
-    assert "Free some space" in caught.value.advice
-    assert path.read_bytes() == before

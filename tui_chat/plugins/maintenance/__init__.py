@@ -1,7 +1,7 @@
 """Maintenance of the database file: `tui-chat db`, and the app's offer to save a damaged one.
 
 command   the commands and their reports
-upkeep    migrating, backing up, restoring and compacting a file
+upkeep    status, backups, restoring and compacting a file
 check     integrity checks (faults: values that cannot be read, and derived data)
 salvage   copies what can be read of a damaged file into a new one (repair: broken references in it)
 """
@@ -15,7 +15,7 @@ PLUGIN = Plugin(
         Command(
             "db",
             "tui_chat.plugins.maintenance.command:db",
-            "Maintain the database: versions, backups, checks, salvage.",
+            "Maintain the database: backups, checks, salvage.",
             group="Data",
         ),
     ),

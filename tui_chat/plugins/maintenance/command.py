@@ -1,4 +1,4 @@
-"""`tui-chat db`: status, migrations, backups and repair of the database file."""
+"""`tui-chat db`: status, backups and repair of the database file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tui_chat.cli.options import FILE, json_option
-from tui_chat.cli.output import Styled, write_json, write_line, write_progress
+from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import StoreDamaged
 from tui_chat.plugins.maintenance import upkeep
 from tui_chat.plugins.maintenance.check import DERIVED_CHECKS, CheckResult
@@ -19,11 +19,6 @@ from tui_chat.plugins.maintenance.check import check as run_checks
 from tui_chat.plugins.maintenance.salvage import salvage as save_readable
 from tui_chat.store.errors import salvage_means
 from tui_chat.store.status import status as database_status
-
-
-def _print_backup(saved: Path | None) -> None:
-    if saved is not None:
-        write_line(f"Backup: {saved}")
 
 
 def _age(path: Path) -> str:
@@ -42,7 +37,7 @@ def _size(count: float) -> str:
 @click.group()
 @click.pass_context
 def db(context: click.Context) -> None:
-    """Maintain the database: versions, backups, checks, salvage.
+    """Maintain the database: backups, checks, salvage.
 
     Every command is safe while the app is open. One that needs exclusive access is then refused,
     and changes nothing.
@@ -78,7 +73,7 @@ def status(path: Path, as_json: bool) -> None:
         ("database", str(facts.path)),
         ("version", f"{facts.version} of {facts.version + len(facts.pending)}"),
         *(("", f"{name}  applied") for name in facts.applied),
-        *(("", f"{name}  PENDING: `tui-chat db migrate`") for name in facts.pending),
+        *(("", f"{name}  PENDING: the next start of the app") for name in facts.pending),
         ("size", f"{_size(facts.bytes)}, {_size(facts.free_bytes)} of it free"),
         ("log", _size(facts.log_bytes)),
         ("sessions", f"{facts.sessions:,}"),
@@ -88,26 +83,6 @@ def status(path: Path, as_json: bool) -> None:
     ]
     for name, value in rows:
         write_line(f"{name:<10}{value}")
-
-
-@db.command()
-@click.option(
-    "--to", "target", type=click.IntRange(min=1), help="The version; default: the newest."
-)
-@click.pass_obj
-def migrate(path: Path, target: int | None) -> None:
-    """Migrate the database, after a backup. The app does so when it starts.
-
-    \b
-    Example:
-      tui-chat db migrate
-    """
-    before, after, saved = upkeep.migrate(path, now=time.time(), target=target)
-    if before == after:
-        write_line(f"Nothing to do: the database has version {after}.")
-        return
-    write_line(f"Version {before} -> {after}.")
-    _print_backup(saved)
 
 
 @db.command()
@@ -236,14 +211,11 @@ def salvage(path: Path, file: Path | None, target: Path) -> None:
       tui-chat db salvage --to rescued.db
     """
     source = file or path
-    saved = save_readable(source, target, progress=lambda rows: write_progress(f"{rows:,} rows"))
-    write_progress("")
+    saved = save_readable(source, target)
     sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
     write_line(f"Saved {sessions:,} sessions with {messages:,} messages.")
-    if saved.missing:
-        write_line(f"At least {saved.missing:,} messages are missing.")
-    elif saved.gaps:
-        write_line("The saved sessions are complete; whole sessions may be missing.")
+    if saved.gaps:
+        write_line("Some rows could not be read; whole sessions may be missing.")
     for table, count in saved.rows.items():
         if count and table not in ("sessions", "messages"):
             write_line(f"{count:>9,}  {table}")

@@ -13,7 +13,6 @@ from tui_chat.plugins.maintenance.faults import (
     UNREACHED,
     WRONG_HEADS,
     altered_requests,
-    hidden_messages,
     undecodable_values,
     unknown_values,
 )
@@ -125,23 +124,6 @@ def unhide_ancestors(connection: sqlite3.Connection) -> None:
             "DELETE FROM deletions WHERE message_id NOT IN "
             "(SELECT message_id FROM messages WHERE hidden IS NOT NULL)"
         )
-
-
-def count_missing_messages(connection: sqlite3.Connection) -> int:
-    """Return how many messages are missing according to the counts of sessions. To be called before
-    any repair. Databases of versions without counts give 0.
-    """
-    if not connection.execute(
-        "SELECT 1 FROM pragma_table_info('sessions') WHERE name = 'message_count'"
-    ).fetchone():
-        return 0
-    row = connection.execute(
-        "SELECT total(s.message_count - found.messages) FROM sessions AS s JOIN ("
-        "SELECT s.seq, count(m.seq) AS messages FROM sessions AS s LEFT JOIN messages AS m "
-        f"ON m.session_id = s.session_id AND m.seq NOT IN ({hidden_messages(connection)}) "
-        "GROUP BY s.seq) AS found ON found.seq = s.seq WHERE s.message_count > found.messages"
-    ).fetchone()
-    return int(row[0])
 
 
 def _drop_dangling_rows(connection: sqlite3.Connection) -> int:

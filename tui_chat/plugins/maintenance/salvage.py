@@ -14,21 +14,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
+from tui_chat.cli.output import counted
 from tui_chat.errors import StoreDamaged
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.maintenance.faults import rebuild_derived
-from tui_chat.plugins.maintenance.repair import (
-    count_missing_messages,
-    repair,
-    unhide_ancestors,
-)
-from tui_chat.plugins.maintenance.upkeep import move_aside
+from tui_chat.plugins.maintenance.repair import repair, unhide_ancestors
+from tui_chat.plugins.maintenance.upkeep import move_aside, refuse_in_use
 from tui_chat.store import schema
-from tui_chat.store.access import refuse_in_use, require_database
+from tui_chat.store.access import require_database
 from tui_chat.store.backup import create_private, publish, require_free_target
 from tui_chat.store.errors import store_errors
 
@@ -54,25 +51,16 @@ class SalvageResult:
     """The number of saved rows by table."""
     gaps: int
     """How often a table could not be read further."""
-    missing: int
-    """The number of messages that are missing according to the counts of saved sessions. Those of
-    lost sessions are unknown."""
     repairs: tuple[str, ...]
     """A sentence for each kind of repair."""
 
 
-def _no_progress(rows: int) -> None:
-    """Report no progress."""
-
-
-def salvage(
-    source: Path, target: Path, *, progress: Callable[[int], object] = _no_progress
-) -> SalvageResult:
+def salvage(source: Path, target: Path) -> SalvageResult:
     """Save the readable rows of `source` to `target`, which must not exist.
 
-    `progress` is called with the number of rows read. Raises InputError if a file cannot be used,
-    StoreBusy while another program has it open, StoreDamaged if nothing could be saved. Must not be
-    called by a program that has the file open itself.
+    Raises InputError if a file cannot be used, StoreBusy while another program has it open,
+    StoreDamaged if nothing could be saved. Must not be called by a program that has the file open
+    itself.
     """
     require_database(source)
     refuse_in_use(source)
@@ -91,7 +79,7 @@ def salvage(
                 create_private(partial)
                 with closing(schema.connect(partial, 1.0)) as new:
                     new.execute("PRAGMA synchronous = OFF")  # synced at the end
-                    result = _Salvage(old, new, target, progress).run(version)
+                    result = _Salvage(old, new, target).run(version)
                 publish(partial, target, force=False)
         return result
     finally:
@@ -123,15 +111,9 @@ def _readable_copy(source: Path, copy: Path) -> sqlite3.Connection:
 class _Salvage:
     """The copying of one file."""
 
-    def __init__(
-        self,
-        old: sqlite3.Connection,
-        new: sqlite3.Connection,
-        target: Path,
-        progress: Callable[[int], object],
-    ) -> None:
-        self._old, self._new, self._target, self._progress = old, new, target, progress
-        self._gaps = self._read = 0
+    def __init__(self, old: sqlite3.Connection, new: sqlite3.Connection, target: Path) -> None:
+        self._old, self._new, self._target = old, new, target
+        self._gaps = 0
 
     def run(self, version: int) -> SalvageResult:
         """Copy all tables. Raises StoreDamaged if there is nothing to copy."""
@@ -148,7 +130,6 @@ class _Salvage:
         for table, without_rowid in tables:
             self._copy(table, has_rowid=not without_rowid)
         new.execute("PRAGMA ignore_check_constraints = OFF")
-        missing = count_missing_messages(new)
         repairs = repair(new)
         for _, sql in triggers:
             new.execute(sql)
@@ -168,7 +149,7 @@ class _Salvage:
         unhide_ancestors(new)
         rebuild_derived(new)
         new.execute("COMMIT")
-        return SalvageResult(self._target, rows, self._gaps, missing, tuple(repairs))
+        return SalvageResult(self._target, rows, self._gaps, tuple(repairs))
 
     def _copy(self, table: str, *, has_rowid: bool) -> None:
         """Copy the rows of a table that can be read."""
@@ -183,9 +164,6 @@ class _Salvage:
             except sqlite3.Error:  # a flipped bit makes a text bytes
                 with suppress(sqlite3.Error):
                     self._new.execute(insert, tuple(map(_text_of, row)))
-            self._read += 1
-            if self._read % 1000 == 0:
-                self._progress(self._read)
 
     def _plain(self, table: str, columns: str) -> Iterator[Row]:
         """Yield the rows of a table without ids, up to the first that cannot be read."""
@@ -220,36 +198,17 @@ def _text_of(value: object) -> object:
     return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-@dataclass(frozen=True, slots=True)
-class RescueResult:
-    """The result of salvaging a database in place."""
-
-    saved: SalvageResult
-    aside: Path
-    """The new path of the damaged file."""
-
-    def __str__(self) -> str:
-        saved = self.saved
-        messages = _count(saved.rows["messages"], "message")
-        return (
-            f"Saved {messages} in {_count(saved.rows['sessions'], 'session')}.\n"
-            f"The damaged file is kept: {self.aside}"
-        )
-
-
-def rescue(path: Path, *, now: float) -> RescueResult:
+def rescue(path: Path, *, now: float) -> str:
     """Salvage the database at `path` into a new file and put that in its place; the damaged file
-    is kept beside it.
+    is kept beside it. Return a sentence.
 
     Raises StoreBusy while another program has the database open, StoreDamaged if nothing can be
     read; then nothing is changed.
     """
     new = path.with_name(f"{path.name}.salvaged-{int(now)}")
-    saved = salvage(path, new)
+    rows = salvage(path, new).rows
     aside = move_aside(path, now)
     new.rename(path)
-    return RescueResult(saved, aside)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    messages = counted(rows["messages"], "message")
+    sessions = counted(rows["sessions"], "session")
+    return f"Saved {messages} in {sessions}.\nThe damaged file is kept: {aside}"

@@ -1,4 +1,4 @@
-"""The commands of `tui-chat db`: migrate, back up, restore, compact.
+"""The commands of `tui-chat db`: backups, restoring, compacting.
 
 Commands that change the whole file (restoring, compacting) need exclusive access, and are refused
 while another program has it open. Everything here is synchronous and opens its own connections.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from contextlib import closing, suppress
+from collections.abc import Generator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,13 +17,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import InputError, StoreDamaged, StoreError, StoreNewer
 from tui_chat.files import make_private_folder, restrict
 from tui_chat.store import schema
-from tui_chat.store.access import (
-    BUSY_SECONDS,
-    open_exclusively,
-    open_for_reading,
-    refuse_in_use,
-    require_database,
-)
+from tui_chat.store.access import BUSY_SECONDS, is_in_use, open_for_reading, require_database
 from tui_chat.store.backup import back_up, copy_to, sync_folder
 from tui_chat.store.errors import salvage_means, store_errors
 from tui_chat.store.schema import companion
@@ -31,43 +26,18 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-def migrate(path: Path, *, now: float, target: int | None = None) -> tuple[int, int, Path | None]:
-    """Migrate a database up to `target` (default: the newest version).
-
-    Returns the version before and after, and the path of the backup, if one was made. Raises
-    InputError if the target is below the version, and StoreError.
-    """
-    latest = len(schema.migrations())
-    target = latest if target is None else target
-    version = _version(path)
-    if not version <= target <= latest:
-        raise InputError(
-            f"The database has version {version} and this program supports {latest}, so it cannot "
-            f"be migrated up to {target}.",
-            advice="The backup that was made before a migration has the older version."
-            if target < version
-            else "",
-        )
-    if version == target:
-        return version, version, None
-    with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
-        schema.lock_others_out(connection, path, BUSY_SECONDS)
-        saved = back_up(connection, path, now) if version else None
-        connection.execute("PRAGMA journal_mode = WAL")
-        schema.migrate(connection, path, schema.migrations()[:target])
-    return version, target, saved
-
-
 def rebuild(path: Path) -> None:
     """Rebuild counts and search index, also while the app is open. Raises StoreError, and
     InputError if the database does not have the current version.
     """
     from tui_chat.plugins.maintenance.faults import rebuild_derived
 
-    if _version(path) < len(schema.migrations()):
-        raise InputError(
-            "The database is not up to date.", advice="Run `tui-chat db migrate` first."
-        )
+    require_database(path)
+    with store_errors(path):
+        schema.refuse_empty(path)
+        version = schema.inspect_version(path, BUSY_SECONDS)
+    if version < len(schema.migrations()):
+        raise InputError("The database is not up to date.", advice="Start the app, which does it.")
     with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         rebuild_derived(connection)
@@ -163,14 +133,32 @@ def vacuum(path: Path, *, free: int | None = None) -> tuple[int, int]:
     return before, path.stat().st_size
 
 
-def _version(path: Path) -> int:
-    require_database(path)
-    with store_errors(path):
-        schema.refuse_empty(path)
-        return schema.inspect_version(path, BUSY_SECONDS)
-
-
 def _replace(copy: sqlite3.Connection, path: Path) -> None:
     with suppress(FileNotFoundError):
         path.unlink()
     copy_to(copy, path, force=False)
+
+
+# Access
+
+
+@contextmanager
+def open_exclusively(path: Path) -> Generator[sqlite3.Connection]:
+    """Open a database and keep other programs out.
+
+    Raises StoreBusy if another program has it open.
+    """
+    require_database(path)
+    with store_errors(path):
+        schema.refuse_empty(path)
+        schema.inspect_version(path, BUSY_SECONDS)
+        with closing(schema.connect(path, 0.2)) as connection:
+            connection.execute("PRAGMA foreign_keys = OFF")
+            schema.lock_others_out(connection, path, 0)
+            yield connection
+
+
+def refuse_in_use(path: Path) -> None:
+    """Raise StoreBusy if another program has the database open."""
+    if is_in_use(path):
+        raise schema.in_use_error(path)
