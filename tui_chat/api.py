@@ -7,7 +7,7 @@ the names alone. Nothing else of tui-chat is promised to stay as it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from importlib import import_module
 from typing import Any, Literal
@@ -18,6 +18,23 @@ from tui_chat.lazy_dataclass import dataclass
 API = 2
 """The number of the interface. It grows when a plugin that was written for the number before would
 fail."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineProvider:
+    """A provider inside the process, which needs no key."""
+
+    endpoints: tuple[Any, ...]
+    """Its endpoints (`models.endpoint:Endpoint`), which exist without any configuration."""
+    models: Mapping[str, str]
+    """A sentence about each of its models."""
+    transport: Callable[[], Any]
+    """Returns an httpx transport that answers requests to the endpoints."""
+    serve: Callable[..., Any]
+    """Returns a server of the same on a loopback address, an async context manager with a
+    `base_url`. It takes an `alias` for unknown models and the path of a `script`."""
+
+
 Point = Literal[
     "builder",
     "card reader",
@@ -28,6 +45,7 @@ Point = Literal[
     "lorebook reader",
     "macro",
     "Markdown rule",
+    "offline provider",
     "origin",
     "preset reader",
     "recording reader",
@@ -165,6 +183,7 @@ class Part:
     - macro: a tuple of `context.macros.expansion:Declaration`, which all presets have
     - Markdown rule: a function that adds rules to the `MarkdownIt` which parses messages; tokens
       of its own are of the type `added` within a line, and `added_block`
+    - offline provider: an `OfflineProvider`, which answers in place of the core's
     - origin: a coroutine function of the app and an `Origin`, which goes to where a text of the
       plugin is kept and returns True, or returns False for another's
     - library kind: a `LibraryKind` of `cli/library`, for the command `library`

@@ -27,9 +27,11 @@ from textual.pilot import Pilot
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+
 from tests.support.app import make_app, opened, replied  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
-from tui_chat.offline.script import read_script  # noqa: E402
+from tui_chat.plugins.practice.provider import PracticeProvider  # noqa: E402
+from tui_chat.plugins.practice.script import read_script  # noqa: E402
 
 COLUMNS, ROWS = 150, 40
 WIDTH, HEIGHT = 8.4, 18
@@ -97,7 +99,9 @@ async def frames() -> list[Frame]:
             folder,
             model=MODEL,
             prices=Prices(input=Decimal(5), output=Decimal(25), cached=Decimal("0.5")),
-            script=read_script(json.dumps(REPLIES).encode()),
+            transport=lambda: PracticeProvider(
+                alias="script", script=read_script(json.dumps(REPLIES).encode())
+            ),
         )
         async with app.run_test(size=(COLUMNS, ROWS)) as pilot:
 

@@ -21,10 +21,10 @@ from tests.support.app import (
     until,
     workspace_of,
 )
+from tests.support.vendors import HttpRequest
 from tui_chat.errors import Refused
 from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.usage import NO_TIMING
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.providers.retry import RetryPause
 from tui_chat.ui.areas.chat.composer import Composer

@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from tests.support import app as support
 from tests.support.app import opened, press, rows_shown, say, settle, until
 from tests.support.preset_app import app_with, body, line_of, message
+from tests.support.vendors import ENDPOINTS
 from tui_chat.compose import compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Message
@@ -52,8 +52,8 @@ SAID = (
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models with room for 1,000 tokens."""
     facts = (("*", ModelFacts(context_limit=1_000)),)
-    ends = tuple(replace(each, facts=facts) for each in BUILT_IN_ENDPOINTS)
-    monkeypatch.setattr(support, "BUILT_IN_ENDPOINTS", ends)
+    ends = tuple(replace(each, facts=facts) for each in ENDPOINTS)
+    monkeypatch.setattr(support, "ENDPOINTS", ends)
 
 
 async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:

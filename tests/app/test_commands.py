@@ -22,9 +22,9 @@ from tests.support.app import (
     until,
     workspace_of,
 )
+from tests.support.vendors import HttpRequest
 from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector

@@ -17,7 +17,7 @@ from tests.support.app import (
     until,
     workspace_of,
 )
-from tui_chat.offline.http_messages import HttpRequest
+from tests.support.vendors import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.base import TextPrompt

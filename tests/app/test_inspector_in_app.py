@@ -20,14 +20,13 @@ from tests.support.app import (
     workspace_of,
 )
 from tests.support.preset_app import SIZE, app_with, edited, press
+from tests.support.vendors import ENDPOINTS, HttpRequest
 from tui_chat.compose import Composed, compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
@@ -124,7 +123,7 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         "tools": [{"name": "dig", "description": "", "input_schema": {"type": "object"}}],
         "top_p": 0.5,
     }
-    sent = compose(Inputs(BUILT_IN_ENDPOINTS[0], Preset("theirs"), draft="From a file"))
+    sent = compose(Inputs(ENDPOINTS[0], Preset("theirs"), draft="From a file"))
     reply = TurnReply(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
     async with make_app(tmp_path, captured=dump_turn(sent, sent.payload.body, reply)).run_test(
         size=WIDE, notifications=True

@@ -18,8 +18,8 @@ from tests.support.inspector_app import (
     said,
 )
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.models.edit_list import set_value
 from tui_chat.models.edited_body import EditedBody
@@ -315,7 +315,7 @@ PICTURE = b64encode(bytes(range(256)) * 24).decode()
 
 def pictured(protocol: Protocol, draft: str) -> Composed:
     """A request with a picture in its history."""
-    endpoint = next(each for each in BUILT_IN_ENDPOINTS if each.protocol is protocol)
+    endpoint = next(each for each in ENDPOINTS if each.protocol is protocol)
     shown = Message("user", "Look.", "m1", parts=(Part("image", "image/png", PICTURE),))
     history = (shown, Message("assistant", "I see.", "m2"))
     return compose(Inputs(endpoint, Preset("plain"), history, draft))

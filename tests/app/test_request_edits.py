@@ -22,9 +22,9 @@ from tests.support.app import (
     told,
     until,
 )
+from tests.support.vendors import HttpRequest
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.request_edits import EditListDialog, RequestEditForm

@@ -16,9 +16,8 @@ from textual.pilot import Pilot
 from tests.support import app as support
 from tests.support.app import settle, until
 from tests.support.preset_app import MESSAGES, app_with, opened
-from tui_chat import config
+from tests.support.vendors import LOOPBACKS, HttpRequest
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
@@ -31,7 +30,7 @@ KINDS = (
 )
 """What is done again and again, in an order that chance makes anew for each round."""
 MODEL = "echo:40"
-OFFLINE = tuple(endpoint.name for endpoint in config.OFFLINE)
+OFFLINE = tuple(endpoint.name for endpoint in LOOPBACKS)
 
 
 class Walk:

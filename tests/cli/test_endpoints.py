@@ -1,18 +1,13 @@
-"""`tui-chat endpoints` and `tui-chat loopback`."""
+"""`tui-chat endpoints`."""
 
 from __future__ import annotations
 
 import json
 import re
-import signal
 from pathlib import Path
-
-import pytest
 
 from tests.support.command_line import Run
 from tests.support.config_home import KEY
-from tests.support.program import PIPE, Program, run_program
-from tests.support.sdks import anthropic, openai
 
 
 def test_an_unknown_name_and_a_broken_file_exit_with_2(tmp_path: Path, endpoints: Run):
@@ -74,36 +69,3 @@ def test_the_list_describes_keys_without_showing_them(tmp_path, endpoints, monke
     rows = {row["name"]: row for row in json.loads(done.out)}
     assert rows["anthropic"]["facts"]["claude-opus-5-5"]["reasons"] is True
     assert rows["ollama"]["running"] is False
-
-
-@pytest.fixture
-def base():
-    server = Program(("loopback", "--port", "0"), stdout=PIPE, stderr=PIPE)
-    found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline().decode())
-    yield found[0]
-    server.send_signal(signal.SIGINT)
-    _, said = server.communicate(timeout=20)
-    assert server.returncode == 0
-    assert b"Traceback" not in said
-
-
-@pytest.mark.slow
-def test_official_sdks_work_with_loopback(base: str):
-    client = openai.OpenAI(base_url=f"{base}/v1", api_key="any")
-    chat = client.chat.completions.create(
-        model="echo", messages=[{"role": "user", "content": "hello"}]
-    )
-    assert chat.choices[0].message.content == "hello"
-    claude = anthropic.Anthropic(base_url=base, api_key="any")
-    with claude.messages.stream(
-        model="echo", max_tokens=100, messages=[{"role": "user", "content": "again"}]
-    ) as stream:
-        assert "".join(stream.text_stream) == "again"
-
-
-@pytest.mark.slow
-def test_a_public_address_is_refused():
-    done = run_program("loopback", "--host", "0.0.0.0", "--port", "0")
-    assert done.returncode == 2
-    assert "0.0.0.0" in done.stderr
-    assert "Traceback" not in done.stderr

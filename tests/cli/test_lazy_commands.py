@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.tables import each_row
+from tui_chat import hooks
 from tui_chat.cli.commands import cli
 from tui_chat.hooks import built_in_plugins
 
@@ -47,7 +48,9 @@ def test_a_command_imports_its_own_module_and_no_screen(tmp_path: Path):
     modules = {entry.path.partition(":")[0] for entry in cli.table.values()}
     found = imported(tmp_path, "ask", "--help")
     assert found & modules == {"tui_chat.cli.ask", "tui_chat.cli.completion"}
-    # The manifests name the kinds of generation; nothing else of a plugin is imported.
+    # The manifests name the kinds of generation, and the configuration has the endpoints of an
+    # offline provider; nothing else of a plugin is imported.
     manifests = {f"tui_chat.plugins.{plugin.name}" for plugin in built_in_plugins()}
+    manifests |= {part.path.partition(":")[0] for _, part in hooks.parts_at("offline provider")}
     others = found - manifests
     assert not {name for name in others if name.startswith(("tui_chat.ui", "tui_chat.plugins."))}

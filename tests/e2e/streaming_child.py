@@ -30,20 +30,20 @@ from typing import Any
 
 from tests.support.sending import begin_and_send
 from tests.support.terminal_app import own_time
+from tests.support.vendors import ENDPOINTS
 from tui_chat.cli.app import new_id
 from tui_chat.compose import Composed, compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import Beginning, Begun, StoredEnd
-from tui_chat.offline.transport import LoopbackTransport
+from tui_chat.offline.provider import OfflineProvider
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import PartialReply, SendProgress
 from tui_chat.store import Store
 from tui_chat.store.replies import ReplyStore
 
-ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
+ENDPOINT = next(e for e in ENDPOINTS if e.name == "loopback")
 
 
 def say(*words: object) -> None:
@@ -100,7 +100,7 @@ async def live(path: Path, seed: int) -> None:
     chance = random.Random(seed)
     store = await Store.open(path, now=time.time, new_id=new_id)
     session = await store.sessions.create(title=str(seed))
-    client = HttpClient({"loopback.invalid": LoopbackTransport})
+    client = HttpClient({"loopback.invalid": OfflineProvider})
     parent: str | None = None
     ends_first = seed % 3 == 2  # it is killed after the end of its first reply
     while True:

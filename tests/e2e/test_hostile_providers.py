@@ -13,8 +13,8 @@ import pytest
 
 from tests.support.hostile_server import CASES, HostileServer, serve_hostile
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS
 from tests.support.workspace import settled
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models import json_text, reply_growth
 from tui_chat.models.endpoint import Protocol
@@ -122,7 +122,7 @@ async def meet(name: str, server: HostileServer, make_workspace):
     """Send to a case, and return the reply's entry as it ended."""
     endpoint = server.endpoint(name)
     workspace, _ = await make_workspace(
-        "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint), sent=["Hi."]
+        "hostile", "m", endpoints=(*ENDPOINTS, endpoint), sent=["Hi."]
     )
     return workspace.state.entries[-1]
 
@@ -135,9 +135,7 @@ def test_every_case_is_expected():
 async def test_a_reply_that_never_begins_can_be_stopped(name: str, make_workspace):
     async with serve_hostile(SIZE) as server:
         endpoint = server.endpoint(name)
-        workspace, heard = await make_workspace(
-            "hostile", "m", endpoints=(*BUILT_IN_ENDPOINTS, endpoint)
-        )
+        workspace, heard = await make_workspace("hostile", "m", endpoints=(*ENDPOINTS, endpoint))
         assert await workspace.replies.submit("Hi.")
         await workspace.replies.stop()
         await settled(workspace, heard)

@@ -8,15 +8,12 @@ from pathlib import Path
 
 from tests.support.sdk_types import accept
 from tests.support.tables import each_row
-from tests.support.vendors import serve
+from tests.support.vendors import LOOPBACKS, HttpRequest, serve
 from tests.support.workspace import answered, moved, say, settled
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed, ReplyGrew
 
-LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </script>'
 
 

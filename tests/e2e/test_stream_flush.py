@@ -11,18 +11,17 @@ import pytest
 from tests.e2e.test_send import asking
 from tests.support.sending import begin_and_send
 from tests.support.tables import each_row
-from tests.support.vendors import VendorTransport
-from tui_chat.config import BUILT_IN_ENDPOINTS
+from tests.support.vendors import ENDPOINTS, VendorTransport
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.models.request import Beginning, Begun, StoredEnd, StoredExchange
 from tui_chat.models.session import Entry
-from tui_chat.offline.http_messages import OfflineDependencies
+from tui_chat.offline.provider import OfflineDependencies
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import PartialReply, SendProgress
 
 ALLOWED = 0.25
-ENDPOINT = next(e for e in BUILT_IN_ENDPOINTS if e.name == "loopback")
+ENDPOINT = next(e for e in ENDPOINTS if e.name == "loopback")
 
 
 class JumpingLoop(asyncio.SelectorEventLoop):

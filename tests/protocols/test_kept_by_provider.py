@@ -8,9 +8,8 @@ from typing import Any
 
 import httpx
 
-from tests.support.vendors import VendorTransport
+from tests.support.vendors import LOOPBACKS, VendorTransport
 from tui_chat.compose import Composed, compose, encode
-from tui_chat.config.built_in_endpoints import OFFLINE
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
@@ -19,7 +18,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
 from tui_chat.protocols.registry import protocol_of
 
-RESPONSES = next(each for each in OFFLINE if each.protocol is Protocol.OPENAI_RESPONSES)
+RESPONSES = next(each for each in LOOPBACKS if each.protocol is Protocol.OPENAI_RESPONSES)
 KEEPING = replace(RESPONSES, provider_keeps=True)
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.regions import regions
 from tests.support.strategies import histories, presets, words
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS as ALL_ENDPOINTS
 from tui_chat.compose import compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -25,7 +25,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.payload_places import comes_from, origin_rows
 
-ENDPOINTS = {one.protocol: one for one in BUILT_IN_ENDPOINTS}
+ENDPOINTS = {one.protocol: one for one in ALL_ENDPOINTS}
 ROLE = Role("translator", "Translator", "You translate for {{user}}.\n你好")
 PROFILE = Profile("Ada", "Likes “pines” \\ and\nrain.")
 MACROS = [

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
+import httpx
 from textual import events
 from textual.app import App
 from textual.content import Content
@@ -22,16 +24,15 @@ from textual.widgets import Input
 
 from tests.support.databases import provide_database
 from tests.support.idle import wait_for_rest
-from tests.support.vendors import VendorTransport
+from tests.support.vendors import ENDPOINTS, HttpRequest, VendorTransport
 from tui_chat.cli.app import open_library
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.config import Config
 from tui_chat.config.file import read_config_file
 from tui_chat.models.endpoint import Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import CommandTool
-from tui_chat.offline.http_messages import HttpRequest, OfflineDependencies
-from tui_chat.offline.script import Script
+from tui_chat.offline.provider import OfflineDependencies
 from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
@@ -49,8 +50,8 @@ PRACTICE_HOST = "loopback.invalid"
 
 
 async def no_sleep(seconds: float) -> None:
-    """Let others run, and be done with it."""
-    await asyncio.sleep(0)
+    """Let others run, and be done with it, except where nothing comes any more."""
+    await asyncio.sleep(0 if seconds < math.inf else seconds)
 
 
 def composer_facts(app: TuiChat) -> str:
@@ -73,13 +74,13 @@ def make_app(
     environ: Mapping[str, str] = MappingProxyType({}),
     key_clock: Callable[[], float] = lambda: 0.0,
     prices: Prices | None = None,
-    script: Script | None = None,
     host: str = PRACTICE_HOST,
+    transport: Callable[[], httpx.AsyncBaseTransport] | None = None,
 ) -> TuiChat:
     """Return the app as `cli` wires it, with a clock at noon and a provider that never waits. By
     default no time passes between keys, so that no question takes the focus by itself. `prices` are
-    those of every model; every model without a name of its own plays `script`. With another `host`
-    the offline provider is not known as such, and its models are no practice models.
+    those of every model. With another `host` the offline provider is not known as such, and its
+    models are no practice models. `transport` replaces the provider.
     """
     endpoints = tuple(
         replace(
@@ -87,7 +88,7 @@ def make_app(
             retries=Retries(retries),
             base_url=each.base_url.replace(PRACTICE_HOST, host),
         )
-        for each in BUILT_IN_ENDPOINTS
+        for each in ENDPOINTS
     )
     if prices is not None:
         facts = (("*", ModelFacts(prices=prices)),)
@@ -124,11 +125,11 @@ def make_app(
                 store,
                 HttpClient(
                     {
-                        host: lambda: VendorTransport(
-                            on_request=on_request,
-                            dependencies=dependencies,
-                            alias="script" if script else "",
-                            script=script,
+                        host: transport
+                        or (
+                            lambda: VendorTransport(
+                                on_request=on_request, dependencies=dependencies
+                            )
                         )
                     }
                 ),

@@ -1,74 +1,106 @@
-"""The offline provider with the strictness of the vendors: evidence that our requests are right.
+"""The provider of the tests with the strictness of the vendors: evidence that our requests are
+right.
 
-`tui_chat.offline` is lenient; OpenAI, Anthropic, Google and Ollama are not. A `VendorService`
-refuses what breaks a rule of the vendor that the types of its SDK cannot say: above all, a call
-without its result. The types are held by `sdk_types.accept`, which costs seconds to import.
+OpenAI, Anthropic, Google and Ollama refuse what breaks a rule of theirs that the types of their
+SDKs cannot say: above all, a call without its result. The types are held by `sdk_types.accept`,
+which costs seconds to import.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from tui_chat.models.content_encoding import decode_body
-from tui_chat.models.endpoint import Protocol
-from tui_chat.offline.http_messages import HttpRequest, HttpResponse, OfflineDependencies, Pause
-from tui_chat.offline.reply import Problem
-from tui_chat.offline.script import Script
-from tui_chat.offline.server import OfflineServer
-from tui_chat.offline.service import MAX_BODY, OfflineService, protocol_of
-from tui_chat.offline.transport import LoopbackTransport
+import httpx
 
-_PROTOCOLS = {
-    "OpenAI Chat Completions": Protocol.OPENAI_CHAT,
-    "OpenAI Responses": Protocol.OPENAI_RESPONSES,
-    "Anthropic Messages": Protocol.ANTHROPIC,
-    "Gemini generateContent": Protocol.GEMINI,
-    "Ollama chat": Protocol.OLLAMA,
-}
+from tests.support.provider import TestProvider
+from tui_chat.config.built_in_endpoints import LOCAL, LOOPBACK_URL, PROVIDERS
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.offline.prompt import Refusal
+from tui_chat.offline.provider import OfflineDependencies
+from tui_chat.providers.server import LoopbackServer
+
+LOOPBACKS = tuple(
+    Endpoint(
+        "loopback"
+        if protocol is Protocol.OPENAI_CHAT
+        else f"loopback-{protocol.value.removeprefix('openai_')}",
+        protocol,
+        f"{LOOPBACK_URL}/v1" if protocol.value.startswith("openai_") else LOOPBACK_URL,
+        models=("mirror", "echo", "lorem", "thinker", "researcher", "picture", "toolsmith"),
+    )
+    for protocol in Protocol
+)
+"""The tests' provider in each protocol."""
+ENDPOINTS = (*LOOPBACKS, *PROVIDERS, *LOCAL)
 
 
-class VendorService(OfflineService):
-    """Answers what the vendor of a request would accept, and refuses the rest."""
+@dataclass(frozen=True)
+class HttpRequest:
+    """A request that arrived."""
+
+    method: str
+    target: str
+    """Path and query as sent."""
+    headers: tuple[tuple[str, str], ...] = field(repr=False)
+    body: bytes = field(repr=False)
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+    def header(self, name: str) -> str | None:
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+
+def read_request(request: httpx.Request) -> HttpRequest:
+    headers = tuple(
+        (name.decode("latin-1").lower(), value.decode("latin-1"))
+        for name, value in request.headers.raw
+    )
+    target = request.url.raw_path.decode("ascii")
+    return HttpRequest(request.method, target, headers, request.content)
+
+
+class VendorTransport(TestProvider):
+    """The vendors inside the process."""
 
     def __init__(
         self,
+        *,
         dependencies: OfflineDependencies | None = None,
         on_request: Callable[[HttpRequest], None] | None = None,
         alias: str = "",
-        script: Script | None = None,
+        script: Sequence[Any] = (),
     ) -> None:
-        super().__init__(dependencies, on_request, alias, script)
-        self._arrived = on_request or (lambda request: None)
+        listen = on_request or (lambda request: None)
+        super().__init__(dependencies, lambda request: listen(read_request(request)), alias, script)
 
-    async def respond(self, request: HttpRequest, pause: Pause) -> HttpResponse:
-        asked = protocol_of(request)
-        operation = asked.operation(request)
-        if request.method == "POST" and operation is not None and operation.kind == "reply":
-            fault = _fault(_PROTOCOLS[asked.name], request)
-            if fault:
-                self._arrived(request)
-                id = f"req_{self.dependencies.random_id(24)}"
-                return self.refuse(asked, Problem("invalid", fault), id)
-        return await super().respond(request, pause)
+    def check(self, protocol: Protocol, request: httpx.Request, data: bytes) -> None:
+        if protocol is Protocol.ANTHROPIC and "anthropic-version" not in request.headers:
+            raise Refusal("invalid", "anthropic-version: header is required")
+        try:
+            fault = _rule_fault(protocol, json.loads(data))
+        except (AttributeError, KeyError, TypeError) as error:
+            fault = f"The request has not the form that {protocol.label} expects: {error!r}."
+        if fault:
+            raise Refusal("invalid", fault)
 
 
-def _fault(protocol: Protocol, request: HttpRequest) -> str:
-    """Return what a vendor would find wrong; empty if nothing, or if it is the offline provider's
-    to say.
-    """
-    if protocol is Protocol.ANTHROPIC and request.header("anthropic-version") is None:
-        return "anthropic-version: header is required"
-    try:
-        encoding = request.header("content-encoding") or ""
-        body = json.loads(decode_body(request.body, encoding, MAX_BODY))
-    except ValueError:
-        return ""
-    try:
-        return _rule_fault(protocol, body)
-    except (AttributeError, KeyError, TypeError) as error:
-        return f"The request has not the form that {protocol.label} expects: {error!r}."
+def serve(
+    port: int = 0,
+    *,
+    on_request: Callable[[HttpRequest], None] | None = None,
+    dependencies: OfflineDependencies | None = None,
+    alias: str = "",
+    script: Sequence[Any] = (),
+) -> LoopbackServer:
+    """Return a server of the vendors on a loopback socket."""
+    options = {"on_request": on_request, "dependencies": dependencies}
+    transport = VendorTransport(**options, alias=alias, script=script)
+    return LoopbackServer(transport, port)
 
 
 def _rule_fault(protocol: Protocol, body: dict[str, Any]) -> str:
@@ -160,32 +192,3 @@ def _gemini_fault(contents: list[dict[str, Any]]) -> str:
             return "The number of function response parts must be that of the function call parts."
         called = sum("functionCall" in part for part in parts)
     return ""
-
-
-class VendorTransport(LoopbackTransport):
-    """The vendors inside the process; the arguments are those of `OfflineService`."""
-
-    def __init__(
-        self,
-        *,
-        dependencies: OfflineDependencies | None = None,
-        on_request: Callable[[HttpRequest], None] | None = None,
-        alias: str = "",
-        script: Script | None = None,
-    ) -> None:
-        super().__init__(VendorService(dependencies, on_request, alias, script))
-
-
-def serve(
-    port: int = 0,
-    host: str = "127.0.0.1",
-    *,
-    on_request: Callable[[HttpRequest], None] | None = None,
-    dependencies: OfflineDependencies | None = None,
-    alias: str = "",
-    script: Script | None = None,
-) -> OfflineServer:
-    """Return a server of the vendors on a loopback socket; the arguments are those of the offline
-    provider's.
-    """
-    return OfflineServer(VendorService(dependencies, on_request, alias, script), port, host)

@@ -20,16 +20,16 @@ import httpx
 import pytest
 
 from tests.support.databases import provide_database
-from tests.support.vendors import VendorTransport
+from tests.support.vendors import ENDPOINTS, HttpRequest, VendorTransport
+from tests.support.vendors import LOOPBACKS as LOOPBACKS
 from tui_chat.cli.app import open_library
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config, load_config
+from tui_chat.config import Config, load_config
 from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Part
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.tool import CommandTool
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.core import WorkspaceCore
@@ -38,8 +38,6 @@ from tui_chat.workspace.events import (
     WorkspaceEvent,
 )
 from tui_chat.workspace.workspace import Workspace
-
-LOOPBACKS = [e for e in BUILT_IN_ENDPOINTS if e.name.startswith("loopback")]
 
 
 async def no_wait(seconds: float) -> None:
@@ -90,7 +88,7 @@ class MakeWorkspace:
         self,
         endpoint: str = "loopback",
         model: str = "echo",
-        endpoints: tuple[Endpoint, ...] = BUILT_IN_ENDPOINTS,
+        endpoints: tuple[Endpoint, ...] = ENDPOINTS,
         sent: Sequence[str] = (),
         on_request: Callable[[HttpRequest], None] | None = None,
         clock: Callable[[], float] = monotonic,
@@ -231,7 +229,7 @@ def files_with(folder: Path, text: str) -> list[Path]:
 def limited(tokens: int) -> tuple[Endpoint, ...]:
     """Return the built-in endpoints with models that have a context of so many tokens."""
     facts = (("*", ModelFacts(context_limit=tokens, max_output=20)),)
-    return tuple(replace(each, facts=facts) for each in BUILT_IN_ENDPOINTS)
+    return tuple(replace(each, facts=facts) for each in ENDPOINTS)
 
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -15,7 +15,8 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from tui_chat import paths
+from tui_chat import hooks, paths
+from tui_chat.api import OfflineProvider
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.interpreter import (
     collect_seldom,
@@ -167,9 +168,11 @@ def _http_client() -> HttpClient:
     from tui_chat.providers.client import HttpClient
 
     def loopback() -> httpx.AsyncBaseTransport:
-        from tui_chat.offline.transport import LoopbackTransport
+        for provider in hooks.load_all("offline provider", OfflineProvider):
+            return provider.transport()
+        from tui_chat.offline.provider import OfflineProvider as CoreProvider
 
-        return LoopbackTransport()
+        return CoreProvider()
 
     return HttpClient({"loopback.invalid": loopback})
 

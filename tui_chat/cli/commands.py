@@ -28,7 +28,6 @@ _COMMANDS = {
         ("build", "build:build", "Print the request that `ask` would send."),
         ("convert", "captured:convert_command", "Convert a request body to another protocol."),
         ("inspect", "captured:inspect", "Open a captured request in the inspector."),
-        ("loopback", "loopback:loopback", "Serve the offline provider on a loopback address."),
         ("read", "captured:read", "Parse a recorded reply and print it as JSON."),
     ),
     "Data": (

@@ -13,7 +13,7 @@ import click
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import INPUT, json_option
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.config import Config, built_in_endpoints
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import input_name, read_toml
 from tui_chat.models.setting_types import settings_json
@@ -59,7 +59,7 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
             "parameters": settings_json(endpoint.settings),
         }
         for endpoint in config.endpoints
-        if endpoint not in BUILT_IN_ENDPOINTS
+        if endpoint not in built_in_endpoints()
     ]
     if as_json:
         body: dict[str, Any] = {name: getattr(config, name) for name in sources}

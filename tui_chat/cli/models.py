@@ -15,7 +15,7 @@ from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import endpoint_option, json_option
 from tui_chat.cli.output import document_json, write_line, write_list
-from tui_chat.config import OFFLINE, repeats_offline_models
+from tui_chat.config import OFFLINE_ENDPOINT, repeats_offline_models
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
@@ -84,10 +84,10 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     unlisted = [endpoint.name for endpoint in endpoints if not endpoint.models]
     if name and unlisted and not online and not as_json:
         write_line(f"None are configured for {name}; --online asks its server.", err=True)
-    is_offline = any(model.endpoint == OFFLINE[0].name for model in listed_models)
+    is_offline = any(model.endpoint == OFFLINE_ENDPOINT for model in listed_models)
     if repeating and is_offline and not as_json:
         others = ", ".join(endpoint.name for endpoint in repeating)
-        write_line(f"The models of {OFFLINE[0].name} are also at {others}.", err=True)
+        write_line(f"The models of {OFFLINE_ENDPOINT} are also at {others}.", err=True)
     for sentence in failures:
         write_line(f"warning: {sentence}", err=True)
     if failures:

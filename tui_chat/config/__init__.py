@@ -9,9 +9,8 @@ schema              the keys that it may have
 """
 
 from tui_chat.config.built_in_endpoints import (
-    BUILT_IN_ENDPOINTS,
     LOOPBACK_URL,
-    OFFLINE,
+    built_in_endpoints,
     repeats_offline_models,
     standard_endpoint,
 )
@@ -19,11 +18,10 @@ from tui_chat.config.sources import endpoints_with_key, lacks_key, load_config
 from tui_chat.config.values import OFFLINE_ENDPOINT, Config
 
 __all__ = [
-    "BUILT_IN_ENDPOINTS",
     "LOOPBACK_URL",
-    "OFFLINE",
     "OFFLINE_ENDPOINT",
     "Config",
+    "built_in_endpoints",
     "endpoints_with_key",
     "lacks_key",
     "load_config",

@@ -14,9 +14,12 @@ evidence.
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tui_chat import hooks
+from tui_chat.api import OfflineProvider
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.model_facts import ModelFacts
 
@@ -24,25 +27,9 @@ LOOPBACK_URL = "http://loopback.invalid"
 """The URL of the offline provider. Its top-level domain can never exist (RFC 6761), so a stray
 request would reach nobody."""
 
-_OFFLINE_MODELS = ("mirror", "echo", "lorem", "thinker", "researcher", "picture", "toolsmith")
-OFFLINE = tuple(
-    Endpoint(
-        "loopback"
-        if protocol is Protocol.OPENAI_CHAT
-        else f"loopback-{protocol.value.removeprefix('openai_')}",
-        protocol,
-        f"{LOOPBACK_URL}/v1" if protocol.value.startswith("openai_") else LOOPBACK_URL,
-        models=_OFFLINE_MODELS,
-    )
-    for protocol in Protocol
+_OFFLINE = Endpoint(
+    *("loopback", Protocol.OPENAI_CHAT, f"{LOOPBACK_URL}/v1"), models=("mirror", "echo", "lorem")
 )
-
-
-def repeats_offline_models(endpoint: Endpoint) -> bool:
-    """Return True for an endpoint of the offline provider whose models are those of `loopback`, in
-    another protocol. A list need not name them again.
-    """
-    return endpoint in OFFLINE[1:]
 
 
 _OPENAI_FACTS: tuple[tuple[str, ModelFacts], ...] = (
@@ -145,10 +132,26 @@ LOCAL = (
 """Servers on this machine, at their default ports. `providers.discovery` lists their models on
 demand."""
 
-BUILT_IN_ENDPOINTS = (*OFFLINE, *PROVIDERS, *LOCAL)
+
+@cache
+def built_in_endpoints() -> tuple[Endpoint, ...]:
+    """Return the endpoints that exist without configuration, those of the offline provider
+    first.
+    """
+    providers = hooks.load_all("offline provider", OfflineProvider)
+    offline = tuple(endpoint for provider in providers for endpoint in provider.endpoints)
+    return (*(offline or (_OFFLINE,)), *PROVIDERS, *LOCAL)
+
+
+def repeats_offline_models(endpoint: Endpoint) -> bool:
+    """Return True for a built-in endpoint of the offline provider whose models are those of
+    `loopback`, in another protocol. A list need not name them again.
+    """
+    is_offline = endpoint.base_url.startswith(LOOPBACK_URL)
+    return is_offline and endpoint != built_in_endpoints()[0] and endpoint in built_in_endpoints()
 
 
 def standard_endpoint(protocol: Protocol) -> str:
-    """Return the default endpoint of a protocol: the offline provider's if there is no other."""
-    endpoints = (*PROVIDERS, *LOCAL, *OFFLINE)
+    """Return the default endpoint of a protocol."""
+    endpoints = (*PROVIDERS, *LOCAL)
     return next(endpoint.name for endpoint in endpoints if endpoint.protocol is protocol)

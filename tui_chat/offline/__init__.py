@@ -1,20 +1,10 @@
-"""The offline provider: all protocols answered without network, key or configuration.
+"""The offline provider: a model to try the program with, without network, key or configuration.
 
-It takes the provider's side: it reads the real HTTP requests that this app, or an official SDK,
-sends to OpenAI, Anthropic, Google and Ollama, and answers with their bodies, events and errors. It
-is lenient where they refuse; `tests/support/vendors.py` refuses as they do. It shares nothing with
-`tui_chat.protocols`: two independent readings of a protocol that agree are evidence.
+It answers OpenAI's Chat Completions inside the process, as an httpx transport. A plugin can put a
+provider with more protocols and models in its place (`OfflineProvider` and what it is made of).
 
-The modules, in the order in which a request passes them:
-
-    transport  server        an httpx transport; a loopback socket (h11)
-      http_messages          the HTTP request and response, byte for byte; clock, sleep and ids
-      service                from a request to a response; the list of protocols
-        base_protocol        what each of them implements: reading, writing, errors
-        openai_chat  openai_responses  anthropic  gemini  ollama
-        prompt               the request in terms of no protocol
-        models               every model by its name; mirror and script have modules of their own
-        json_answers         arguments and answers that fit a JSON schema
-        reply                the pieces of a reply; its tokens, speed and limits
-        prompt_cache         what a real prompt cache would serve
+    provider               a request -> a response, in OpenAI Chat
+      prompt               the request, as the protocol decodes it
+      models, mirror       the models: generators of pieces that know no protocol
+      reply                the pieces of a reply; its tokens, speed and limits
 """

@@ -8,12 +8,12 @@ from pathlib import Path
 from tests.support.command_line import Run
 from tests.support.config_home import KEY, endpoints
 from tests.support.tables import each_row
-from tui_chat.config import OFFLINE
+from tests.support.vendors import LOOPBACKS
 
 __all__ = ["endpoints"]
 
 
-@each_row("name", [endpoint.name for endpoint in OFFLINE])
+@each_row("name", [endpoint.name for endpoint in LOOPBACKS])
 def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
     done = endpoints("test", name, "--model", "echo", "--json")
     assert done.code == 0, done.out + done.err

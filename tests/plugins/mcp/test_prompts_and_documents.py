@@ -11,11 +11,11 @@ import pytest
 from tests.plugins.mcp.conftest import SCRIPT, Start
 from tests.support.corpus import ORACLE, oracle
 from tests.support.sdk_types import accept
+from tests.support.vendors import HttpRequest
 from tests.support.workspace import LOOPBACKS, make_workspace, settled
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import Brought
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.mcp.connection import MAX_PAGES
 from tui_chat.plugins.mcp.server import MAX_ARGUMENTS
 from tui_chat.plugins.mcp.settings import ServerSettings

@@ -11,9 +11,9 @@ import pytest
 from tests.plugins.mcp.conftest import SCRIPT
 from tests.support.corpus import ORACLE, oracle
 from tests.support.sdk_types import accept
+from tests.support.vendors import HttpRequest
 from tests.support.workspace import LOOPBACKS, make_workspace, say, settled
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.mcp.settings import ServerSettings
 
 __all__ = ["make_workspace"]

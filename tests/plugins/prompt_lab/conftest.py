@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.vendors import ENDPOINTS
 from tui_chat.cli.app import new_id
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -26,7 +26,7 @@ from tui_chat.plugins.prompt_lab.values import (
 )
 from tui_chat.store import Store
 
-LOOPBACK = next(each for each in BUILT_IN_ENDPOINTS if each.name == "loopback")
+LOOPBACK = next(each for each in ENDPOINTS if each.name == "loopback")
 
 
 def make_case(draft: str, *checks: ReplyCheck, history: tuple[Message, ...] = ()) -> Case:

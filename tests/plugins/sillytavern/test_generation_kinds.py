@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.vendors import HttpRequest
 from tests.support.workspace import put, say, settled
 from tui_chat import hooks
 from tui_chat.models.boundary import InvalidValue, read
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import PresetMessage
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.sillytavern.policies import GENERATION_KINDS
 from tui_chat.workspace.workspace import Workspace
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.golden import cases, update
 from tests.support.tables import each_row
-from tui_chat.config import BUILT_IN_ENDPOINTS
+from tests.support.vendors import ENDPOINTS
 from tui_chat.context import Inputs, build
 from tui_chat.errors import InputError
 from tui_chat.library.presets import dump_preset, parse_preset
@@ -101,7 +101,7 @@ def test_empty_character_fields_are_not_sent(
     found = parse_preset(dump_preset(found), "again", "x")
 
     def sent(**values: str) -> list[str]:
-        endpoint = next(one for one in BUILT_IN_ENDPOINTS if one.name == "loopback")
+        endpoint = next(one for one in ENDPOINTS if one.name == "loopback")
         inputs = Inputs(endpoint, found, draft="D", role=Role("r", "Mira"), variables=values)
         return [turn.text.plain for turn in build(inputs, counter_for).turns]
 

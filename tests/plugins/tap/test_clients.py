@@ -20,9 +20,7 @@ import pytest
 
 from tests.support.app import make_app, opened, until
 from tests.support.program import run_program
-from tui_chat.offline.http_messages import HttpRequest
-from tui_chat.offline.script import read_script
-from tui_chat.offline.server import serve
+from tests.support.vendors import HttpRequest, serve
 from tui_chat.plugins.tap.held_request import editable_text
 from tui_chat.plugins.tap.held_table import decide, waiting_requests
 from tui_chat.store import Store
@@ -40,8 +38,7 @@ def upstream(script: Any, received: list[HttpRequest]) -> Iterator[str]:
     address, stop = [""], asyncio.Event()
 
     async def run() -> None:
-        played = read_script(json.dumps(script).encode())
-        async with serve(alias="script", script=played, on_request=received.append) as server:
+        async with serve(script=script, on_request=received.append) as server:
             address[0] = server.base_url
             ready.set()
             await stop.wait()

@@ -17,12 +17,11 @@ from tests.plugins.tap.conftest import KEY, recording
 from tests.plugins.tap.test_proxy import OK, request
 from tests.plugins.tap.wire import PATIENCE, Tap, answering, tap_with, within
 from tests.support.tables import each_row
-from tests.support.vendors import serve
+from tests.support.vendors import HttpRequest, serve
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import OriginKind
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.call_output import call_json, call_line
 from tui_chat.plugins.tap.held_request import editable_text, edited_body
 from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision, Pauses, read_pattern

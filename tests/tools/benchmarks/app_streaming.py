@@ -82,7 +82,7 @@ async def streaming(folder: Path, name: str, tokens: int) -> None:
     """
     words = "".join(reply_of(name, tokens))
     length = len("".join(islice(split_tokens(words), tokens)))
-    catalog.blocks = lambda count: islice(split_tokens(words), count)
+    catalog.blocks = lambda length: islice(split_tokens(words), length)
     app = make_app(folder, "mirror")
     async with app.run_test(size=SIZE) as pilot:
         await laid(pilot)

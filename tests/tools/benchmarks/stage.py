@@ -18,9 +18,10 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from tests.support.vendors import ENDPOINTS
 from tests.tools.benchmarks.shapes import conversation
 from tui_chat.cli.app import open_workspace
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tui_chat.config import Config
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
@@ -102,7 +103,7 @@ async def fill(folder: Path, sizes: dict[str, int]) -> None:
 def make_app(folder: Path, model: str, endpoints: tuple[Endpoint, ...] = ()) -> TuiChat:
     """Wire the app as the command does, with more endpoints than the ready-made ones."""
     config = Config(
-        endpoints=(*BUILT_IN_ENDPOINTS, *endpoints),
+        endpoints=(*ENDPOINTS, *endpoints),
         endpoint="loopback",
         model=model,
         theme="tui-chat-dark",

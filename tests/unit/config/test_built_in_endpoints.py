@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from tests.support.tables import each_row
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config, built_in_endpoints, standard_endpoint
+from tui_chat.config import Config, built_in_endpoints, standard_endpoint
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.model_facts import merged_facts, published_date
 
-BY_NAME = {endpoint.name: endpoint for endpoint in BUILT_IN_ENDPOINTS}
+BY_NAME = {endpoint.name: endpoint for endpoint in built_in_endpoints()}
 
 
 @each_row(
@@ -28,7 +26,7 @@ def test_every_provider_has_a_built_in_endpoint(name: str):
 
 
 def test_a_model_may_be_named_with_its_endpoint():
-    config = Config(endpoints=BUILT_IN_ENDPOINTS)
+    config = Config(endpoints=built_in_endpoints())
     current = config.endpoint_named("loopback")
 
     def named(words: str) -> tuple[str, str]:
@@ -106,10 +104,5 @@ def test_exact_names_go_before_patterns_and_longer_before_shorter_ones():
 
 
 @each_row("protocol", Protocol)
-def test_a_protocol_without_a_known_provider_has_the_offline_one(
-    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
-):
+def test_each_protocol_has_a_standard_endpoint(protocol: Protocol):
     assert BY_NAME[standard_endpoint(protocol)].protocol is protocol
-    monkeypatch.setattr(built_in_endpoints, "PROVIDERS", ())
-    monkeypatch.setattr(built_in_endpoints, "LOCAL", ())
-    assert standard_endpoint(protocol).startswith("loopback")

@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS
 from tui_chat.compose import compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.library.prices import load_prices
 from tui_chat.models.model_facts import ModelFacts
@@ -18,7 +18,7 @@ from tui_chat.models.prices import Prices
 from tui_chat.models.settings import Settings
 
 DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
-OPENAI = next(each for each in BUILT_IN_ENDPOINTS if each.name == "openai")
+OPENAI = next(each for each in ENDPOINTS if each.name == "openai")
 ONE, TWO = Decimal(1), Decimal(2)
 
 

@@ -17,10 +17,10 @@ from rich.console import Console
 from rich.traceback import Traceback
 
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS
 from tests.unit.providers.conftest import Closing, Provider, request
 from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.compose import compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import ConfigError, TooLarge, Unreachable
 from tui_chat.models.endpoint import Endpoint, Protocol, Timeouts
@@ -253,7 +253,7 @@ async def test_a_body_is_read_up_to_the_limit_only(provider: Provider, closing: 
 
 
 def test_what_is_known_of_a_server_shapes_its_requests():
-    mistral = next(e for e in BUILT_IN_ENDPOINTS if e.name == "mistral")
+    mistral = next(e for e in ENDPOINTS if e.name == "mistral")
     settings = SessionSettings(max_tokens=5, temperature=0.5)
     body = compose(Inputs(mistral, Preset("p"), draft="hi", settings=settings)).payload.body
     assert b"stream_options" not in body

@@ -12,9 +12,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.tables import each_row
-from tests.support.vendors import serve
+from tests.support.vendors import ENDPOINTS, serve
 from tests.unit.providers.conftest import Closing, Provider
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.providers import discovery
@@ -175,7 +174,7 @@ async def test_only_this_machine_is_probed_and_no_key_is_sent(closing: Closing, 
 async def test_the_models_of_each_protocol_are_listed(closing: Closing):
     client = closing(HttpClient())
     async with serve() as offline:
-        for endpoint in BUILT_IN_ENDPOINTS[:4]:
+        for endpoint in ENDPOINTS[:4]:
             base = endpoint.base_url.replace("http://loopback.invalid", offline.base_url)
             there = Endpoint(endpoint.name, endpoint.protocol, base)
             assert "mirror" in await list_models(there, client)

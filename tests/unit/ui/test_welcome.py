@@ -5,7 +5,8 @@ from __future__ import annotations
 from rich.cells import cell_len
 
 from tests.support.tables import each_row
-from tui_chat.config import BUILT_IN_ENDPOINTS, endpoints_with_key
+from tests.support.vendors import ENDPOINTS
+from tui_chat.config import endpoints_with_key
 from tui_chat.ui.areas.chat.welcome import Welcome, welcome, welcome_lines
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
 
@@ -35,7 +36,7 @@ RECENT = (("s-1", "Tides\n\x1b[31m", "now"), ("s-2", "漢字" * 40, "31 Dec"))
 def test_it_fits_and_everything_in_it_can_be_clicked(
     environ: dict[str, str], is_offline: bool, width: int
 ) -> None:
-    with_key = endpoints_with_key(BUILT_IN_ENDPOINTS, environ)
+    with_key = endpoints_with_key(ENDPOINTS, environ)
     shown = welcome("gpt-6.1-terra", is_offline, with_key, recent=RECENT)
     lines = welcome_lines(shown, width)
     assert all(cell_len(line.text) <= width for line in lines)
@@ -66,4 +67,4 @@ def test_an_action_without_a_key_is_not_offered():
     ],
 )
 def test_keys_are_found_as_the_endpoints_name_them(environ: dict[str, str], names: list[str]):
-    assert [each.name for each in endpoints_with_key(BUILT_IN_ENDPOINTS, environ)] == names
+    assert [each.name for each in endpoints_with_key(ENDPOINTS, environ)] == names

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.support.reading import import_into
+from tests.support.vendors import LOOPBACKS
 from tests.support.workspace import answered, contents, ids, last_failure, say
-from tui_chat.config import OFFLINE
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.workspace.events import Done, Failed
 
@@ -208,12 +208,12 @@ async def test_a_deleted_message_is_restored_while_another_session_is_active(mak
 
 async def test_the_model_can_be_changed_in_the_middle(make_workspace):
     workspace, heard = await make_workspace("loopback", "echo", sent=["one"])
-    for endpoint in (each.name for each in OFFLINE[1:]):
+    for endpoint in (each.name for each in LOOPBACKS[1:]):
         await workspace.settings.set_model(endpoint, "echo")
         await say(workspace, heard, f"to {endpoint}")
         assert workspace.state.entries[-1].endpoint == endpoint
         assert workspace.state.entries[-1].status == "complete"
-    assert len(workspace.state.entries) == 2 * len(OFFLINE)
+    assert len(workspace.state.entries) == 2 * len(LOOPBACKS)
 
 
 async def test_siblings_can_be_activated_while_a_reply_streams(make_workspace):

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.support.tables import each_row
+from tests.support.vendors import HttpRequest
 from tests.support.workspace import Heard, MakeWorkspace, ids, make_workspace, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.own_json import read_session, session_text
@@ -20,7 +21,6 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.request_edit import MOST_SENT, RequestEdit, edit_fault, edits_after, edits_for
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace

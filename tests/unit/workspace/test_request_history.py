@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.reading import import_into
 from tests.support.tables import each_row
+from tests.support.vendors import HttpRequest
 from tests.support.workspace import (
     BY_HAND,
     LOOPBACKS,
@@ -27,7 +28,6 @@ from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RawResponse, RequestRecord
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn

@@ -246,7 +246,8 @@ from pathlib import Path
 sys.path.insert(0, {str(Path.cwd())!r})
 from tests.support.vendors import VendorTransport
 from tui_chat.cli.app import open_library
-from tui_chat.config import BUILT_IN_ENDPOINTS, Config
+from tests.support.vendors import ENDPOINTS
+from tui_chat.config import Config
 from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.core import WorkspaceCore
@@ -255,7 +256,7 @@ from tui_chat.workspace.workspace import Workspace
 
 async def main():
     folder = Path({str(tmp_path)!r})
-    config = Config(endpoints=BUILT_IN_ENDPOINTS, endpoint="loopback", model="echo",
+    config = Config(endpoints=ENDPOINTS, endpoint="loopback", model="echo",
                     data_dir=folder, config_dir=folder)
     store = await Store.open(folder / "chat.db", now=time.time, new_id=lambda: uuid.uuid4().hex)
     client = HttpClient({{"loopback.invalid": VendorTransport}})

@@ -6,10 +6,10 @@ import asyncio
 import json
 
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS
 from tests.support.workspace import ids, last_failure, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.titles import read_title, title_request
 
@@ -146,7 +146,7 @@ def test_the_title_is_read_from_the_reply(reply: str, title: str):
 
 
 def test_reasoning_is_switched_off_or_has_room():
-    openai = next(each for each in BUILT_IN_ENDPOINTS if each.name == "openai")
+    openai = next(each for each in ENDPOINTS if each.name == "openai")
     bodies = {
         model: json.loads(title_request(openai, model, "q", "r").payload.body)
         for model in ("gpt-4.1", "gpt-5-mini", "gpt-5.1")

@@ -6,6 +6,7 @@ import json
 
 from tests.support.reading import import_into
 from tests.support.tables import each_row
+from tests.support.vendors import HttpRequest
 from tests.support.workspace import (
     BY_HAND,
     ECHO,
@@ -20,7 +21,6 @@ from tests.support.workspace import (
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.tool import DECLINED
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
 

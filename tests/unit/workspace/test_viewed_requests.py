@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS
 from tui_chat.analysis.http_text import read_http
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
@@ -55,7 +55,7 @@ def test_lost_parts_of_a_captured_request_are_reported(
 
 def test_the_other_inputs_of_an_exported_turn_are_listed():
     made_of = Inputs(
-        BUILT_IN_ENDPOINTS[0],
+        ENDPOINTS[0],
         Preset("p"),
         role=Role("", "Gardener", "You garden."),
         profile=Profile("Ann", ""),

@@ -4,8 +4,8 @@ command            the command and its flags: runs the proxy, and a client behin
                    (client_environment: with variables that name the proxy)
 proxy              listens (client_connection: passes the bytes of one client on, both ways)
 http_messages      where HTTP messages begin and end, in bytes that pass unchanged
-pause              which requests are held, and until when (held_request: their edited bodies and
-                   answers by hand; pause_terminal: the keys that decide)
+pause              which requests are held, and until when (held_request: their edited bodies;
+                   held_answer: answers by hand; pause_terminal: the keys that decide)
 upstreams          the servers that requests go on to, and the protocols of requests
 exchange           what is kept of a request and its response
                    (credentials: recognized there, and masked in what is kept)

@@ -27,10 +27,9 @@ from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.tap.exchange import Outcome, RecordedExchange
-from tui_chat.plugins.tap.held_request import answer_by_hand
+from tui_chat.plugins.tap.held_answer import answer_by_hand
 from tui_chat.plugins.tap.http_messages import (
     ByteSource,
     Headers,
@@ -297,12 +296,7 @@ class ClientConnection:
         exchange.finish_request(monotonic())
         match decision.end:
             case "answered":
-                try:
-                    headers, body = answer_by_hand(held.call, decision.content.decode())
-                except InputError as error:
-                    await self._answer(400, f"tui-chat tap: {error}", exchange.path, close=False)
-                    self._end(exchange, "dropped", str(error))
-                    return False
+                headers, body = answer_by_hand(held.call, decision.content.decode())
                 await self._answer_for_model(exchange, headers, body)
             case "dropped":
                 self._end(exchange, "dropped", "Dropped by hand; it was not sent.")

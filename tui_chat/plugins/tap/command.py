@@ -27,9 +27,10 @@ from urllib.parse import urlsplit
 
 import click
 
+from tui_chat import hooks
+from tui_chat.api import OfflineProvider
 from tui_chat.cli.app import new_id, open_store
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.loopback import offline_options
 from tui_chat.cli.options import FILE, PROTOCOLS, json_option
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.config import LOOPBACK_URL, Config
@@ -297,10 +298,12 @@ class _Tap:
             return behind_proxy_of(
                 read_upstream(url), endpoint.proxy if endpoint else "", os.environ
             )
-        from tui_chat.offline.server import serve
-
-        options = offline_options(self._options.alias, self._options.script)
-        server = await stack.enter_async_context(serve(**options))
+        for provider in hooks.load_all("offline provider", OfflineProvider):
+            served = provider.serve(alias=self._options.alias, script=self._options.script)
+            break
+        else:
+            raise InputError("There is no offline provider that can be an upstream.")
+        server = await stack.enter_async_context(served)
         path = urlsplit(url).path if endpoint is not None else ""
         return read_upstream(server.base_url + path)
 

@@ -1,9 +1,8 @@
-"""What a user writes about a held request: its body edited, or an answer in the model's place."""
+"""The body of a held request as a user edits it."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.errors import InputError
@@ -11,10 +10,6 @@ from tui_chat.models.content_encoding import EncodingFault, decode_body
 from tui_chat.models.endpoint import CREDENTIAL_MASK, Protocol
 from tui_chat.models.json_text import parse_json
 from tui_chat.models.json_tree import JsonValue, body_of, tree_of
-from tui_chat.offline.base_protocol import OfflineProtocol, Operation
-from tui_chat.offline.http_messages import Headers, HttpRequest, OfflineDependencies
-from tui_chat.offline.reply import Finish, Refusal, TextPiece, WholeReply, limited
-from tui_chat.offline.service import protocol_of as offline_protocol_of
 from tui_chat.plugins.tap.calls import MAX_DECODED, Call, json_object
 from tui_chat.protocols.registry import protocol_of
 
@@ -92,44 +87,3 @@ def _with_credentials(edited: Any, masked: Any, original: Any) -> Any:
         pairs = list(zip(masked, original, strict=True))
         return [next((value for shown, value in pairs if shown == item), item) for item in edited]
     return edited
-
-
-def answer_by_hand(call: Call, text: str) -> tuple[Headers, bytes]:
-    """Return headers and body of a response that says a text, in the protocol of a call, and as a
-    stream if it asks for one. Raises InputError if the request cannot be read.
-    """
-    request = HttpRequest("POST", _usual_target(call), (), call.body)
-    try:
-        protocol, operation = _offline_protocol(request)
-        body = json_object(call.body) or {}
-        prompt = protocol.read(body, operation, len(call.body))
-    except Refusal as refusal:
-        raise InputError(f"It cannot be answered: {refusal.fault.message}") from refusal
-    prompt = replace(prompt, model=prompt.model or call.model, limit=None, stops=())
-    dependencies = OfflineDependencies()
-    writer = protocol.writer(prompt, dependencies)
-    pieces = list(limited([TextPiece(text)], None, (), dependencies.random_id))
-    texts = [piece for piece in pieces if isinstance(piece, TextPiece)]
-    finish = next(piece for piece in pieces if isinstance(piece, Finish))
-    if not prompt.stream:
-        data = writer.full_response(WholeReply(texts), finish)
-        return (("content-type", protocol.json_type),), data
-    data = writer.start() + b"".join(map(writer.piece, texts)) + writer.end(finish)
-    return (("content-type", protocol.stream_type), ("cache-control", "no-cache")), data
-
-
-def _offline_protocol(request: HttpRequest) -> tuple[OfflineProtocol, Operation]:
-    protocol = offline_protocol_of(request)
-    operation = protocol.operation(request)
-    if operation is None:
-        raise InputError("It cannot be answered: its path is not known.")
-    return protocol, operation
-
-
-def _usual_target(call: Call) -> str:
-    """Return the target of a call at its provider; a gateway may have another path."""
-    target = call.exchange.target
-    if "/models/" in target:  # the path says whether a stream is wanted
-        return "/v1beta/models/" + target.partition("/models/")[2]
-    path = call.composed.encoded.path if call.composed is not None else target
-    return path if path.startswith(("/v1", "/api/")) else f"/v1{path}"

@@ -25,7 +25,7 @@ from tui_chat.files import write_private
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
 from tui_chat.plugins.tap.call_output import hold_words
-from tui_chat.plugins.tap.held_request import answer_by_hand, editable_text, edited_body
+from tui_chat.plugins.tap.held_request import editable_text, edited_body
 from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision, Pauses
 
 KEYS = (
@@ -212,7 +212,6 @@ class PauseTerminal:
         if not answer.strip():
             self.show(f"Request {held.number} still waits: the answer was empty.")
             return
-        answer_by_hand(held.call, answer)  # raises before the request is decided
         self._decide(held, HoldDecision("answered", answer.encode()))
 
     async def _in_editor(self, held: HeldRequest, text: str, name: str) -> str:

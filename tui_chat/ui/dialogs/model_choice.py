@@ -13,6 +13,8 @@ from textual.binding import Binding, BindingType
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui_chat import hooks
+from tui_chat.api import OfflineProvider
 from tui_chat.config import LOOPBACK_URL, lacks_key, repeats_offline_models
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
@@ -109,7 +111,8 @@ def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Cho
     """Return the models of all endpoints, each with endpoint and model as its id."""
     from tui_chat.offline.models import MODELS
 
-    about = {model.name: model.about for model in MODELS}
+    providers = hooks.load_all("offline provider", OfflineProvider)
+    about = next((provider.models for provider in providers), MODELS)
     return [
         Choice(
             f"{offering.name}\n{model}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.app import make_app, opened, say, settle, typed_command, until, workspace_of
-from tui_chat.offline.http_messages import HttpRequest
+from tests.support.vendors import HttpRequest
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
 from tui_chat.plugins.sillytavern.side_replies import ComposerEdit
 from tui_chat.ui.areas.chat.composer import Composer

@@ -22,9 +22,8 @@ from tests.plugins.tap.wire import PATIENCE
 from tests.support.app import asked, make_app, opened, rows_shown, settle, told, until
 from tests.support.command_line import Run
 from tests.support.pictures import WIDE, Album
-from tests.support.vendors import serve
+from tests.support.vendors import HttpRequest, serve
 from tui_chat.models.usage import Usage
-from tui_chat.offline.http_messages import HttpRequest
 from tui_chat.plugins.tap.calls_view import CallsView
 from tui_chat.plugins.tap.held_table import CREATE, decide, share, waiting_requests
 from tui_chat.store import Store

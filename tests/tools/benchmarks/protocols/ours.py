@@ -9,16 +9,16 @@ from typing import Any
 
 import httpx
 
+from tests.support.provider import TestProvider
+from tests.support.vendors import ENDPOINTS
 from tests.tools.benchmarks.protocols.given import PROTOCOLS, RUNS, TOOLS, Figures, best, best_of
 from tui_chat.compose import compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, NO_SEMANTICS
-from tui_chat.offline.transport import LoopbackTransport
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import receive
@@ -89,13 +89,10 @@ def streams(tokens: int) -> dict[str, bytes]:
     async def stream_of(endpoint: Endpoint) -> bytes:
         settings = SessionSettings(model=f"lorem:max:{tokens}", max_tokens=2 * tokens)
         asked = compose(Inputs(endpoint, Preset("p"), draft="go", settings=settings))
-        async with httpx.AsyncClient(transport=LoopbackTransport()) as client:
+        async with httpx.AsyncClient(transport=TestProvider()) as client:
             answer = await client.post(
                 asked.url, content=asked.payload.body, headers=dict(asked.headers)
             )
             return answer.content
 
-    return {
-        endpoint.protocol.value: asyncio.run(stream_of(endpoint))
-        for endpoint in BUILT_IN_ENDPOINTS[:4]
-    }
+    return {endpoint.protocol.value: asyncio.run(stream_of(endpoint)) for endpoint in ENDPOINTS[:4]}

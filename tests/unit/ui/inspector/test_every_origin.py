@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS as ALL_ENDPOINTS
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.envelope import ToolDefinition
@@ -34,7 +34,7 @@ ENDPOINTS = {
     each.protocol: replace(
         each, facts=(("developing", ModelFacts(developer_role=True)), ("*", ModelFacts()))
     )
-    for each in BUILT_IN_ENDPOINTS
+    for each in ALL_ENDPOINTS
 }
 HISTORY = PresetMessage("history", type="chat_history")
 STYLE = PresetMessage("style", content="Be brief, {{user}}.", name="Style")

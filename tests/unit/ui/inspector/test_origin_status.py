@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.tables import each_row
+from tests.support.vendors import ENDPOINTS as ALL_ENDPOINTS
 from tui_chat.compose import Composed, compose
-from tui_chat.config import BUILT_IN_ENDPOINTS
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Message, ToolCall
@@ -22,7 +22,7 @@ ENDPOINTS = {
     one.protocol: replace(
         one, facts=(("developing", ModelFacts(developer_role=True)), ("*", ModelFacts()))
     )
-    for one in BUILT_IN_ENDPOINTS
+    for one in ALL_ENDPOINTS
 }
 PRESET = Preset(
     "mixed",

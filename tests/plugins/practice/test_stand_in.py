@@ -13,9 +13,9 @@ import pytest
 from backports import zstd
 
 from tests.support.tables import each_row
-from tui_chat.offline.http_messages import OfflineDependencies
-from tui_chat.offline.script import read_script
-from tui_chat.offline.server import serve
+from tui_chat.plugins.practice.provider import PracticeProvider
+from tui_chat.plugins.practice.script import read_script
+from tui_chat.providers.server import LoopbackServer
 
 from .provider_messages import read_reply, request
 
@@ -57,9 +57,9 @@ class Provider:
 
 @asynccontextmanager
 async def provider(clock: Any = None, **options: Any) -> AsyncIterator[Provider]:
-    dependencies: OfflineDependencies | None = clock and clock.dependencies
+    practice = PracticeProvider(clock and clock.dependencies, **options)
     async with (
-        serve(dependencies=dependencies, **options) as server,
+        LoopbackServer(practice) as server,
         httpx.AsyncClient(base_url=server.base_url, timeout=20) as client,
     ):
         yield Provider(client)
@@ -123,7 +123,7 @@ async def test_a_scripted_reply_can_break_off(end: str):
 @each_row(
     ("data", "told"),
     [
-        (b"[", "it is not JSON"),
+        (b"[", "line 1, column 2: is not JSON"),
         (b"[]", "replies"),
         (b"[1]", "replies[0]: must be an object"),
         (b'[{"txt": "x"}]', "replies[0].txt: is unknown; known are text"),

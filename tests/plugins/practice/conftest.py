@@ -2,15 +2,16 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import httpx
 import pytest
 
-from tui_chat.offline.http_messages import HttpRequest, OfflineDependencies
-from tui_chat.offline.server import OfflineServer, serve
-from tui_chat.offline.service import OfflineService
-from tui_chat.offline.transport import LoopbackTransport
+from tests.support.vendors import HttpRequest, read_request
+from tui_chat.offline.provider import OfflineDependencies
+from tui_chat.plugins.practice.provider import PracticeProvider
+from tui_chat.providers.server import LoopbackServer
 
 
 class Clock:
@@ -22,6 +23,8 @@ class Clock:
         self.ids = itertools.count(1)
 
     async def sleep(self, seconds: float) -> None:
+        if seconds == float("inf"):
+            await asyncio.Event().wait()
         self.slept.append(seconds)
         self.time += seconds
         await asyncio.sleep(0)
@@ -39,6 +42,19 @@ class Clock:
         )
 
 
+class Recording(PracticeProvider):
+    """The provider, which tells of each request."""
+
+    def __init__(self, listen: Callable[[HttpRequest], None], *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._listen = listen
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        await request.aread()
+        self._listen(read_request(request))
+        return await super().handle_async_request(request)
+
+
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
@@ -52,15 +68,16 @@ def received() -> list[HttpRequest]:
 
 @pytest.fixture
 async def client(clock: Clock, received: list[HttpRequest]) -> AsyncIterator[httpx.AsyncClient]:
-    transport = LoopbackTransport(OfflineService(clock.dependencies, received.append))
     headers = {"anthropic-version": "2026-10-21", "authorization": "Bearer sk-very-secret"}
     async with httpx.AsyncClient(
-        transport=transport, base_url="http://loopback.invalid", headers=headers
+        transport=Recording(received.append, clock.dependencies),
+        base_url="http://loopback.invalid",
+        headers=headers,
     ) as client:
         yield client
 
 
 @pytest.fixture
-async def server(clock: Clock, received: list[HttpRequest]) -> AsyncIterator[OfflineServer]:
-    async with serve(on_request=received.append, dependencies=clock.dependencies) as server:
+async def server(clock: Clock, received: list[HttpRequest]) -> AsyncIterator[LoopbackServer]:
+    async with LoopbackServer(Recording(received.append, clock.dependencies)) as server:
         yield server

@@ -9,30 +9,13 @@ best guess: a real model does no better.
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from tui_chat.offline.prompt import fields_of, rows_of
-from tui_chat.offline.reply import Disconnect, Failure, Piece, Stall, TextPiece
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.json_text import as_array, as_object
+from tui_chat.offline.reply import Piece, Pieces, Wait
 
-_PLACES = (
-    ("response_format", "json_schema", "schema"),
-    ("text", "format", "schema"),
-    ("output_config", "format", "schema"),
-    ("output_format", "schema"),
-    ("generationConfig", "responseJsonSchema"),
-    ("generationConfig", "responseSchema"),
-    ("generation_config", "response_schema"),
-    ("format",),
-)
-"""The places of the answer's JSON schema in requests of the protocols."""
-_JSON_MODES = (
-    (("response_format", "type"), "json_object"),
-    (("text", "format", "type"), "json_object"),
-    (("generationConfig", "responseMimeType"), "application/json"),
-    (("format",), "json"),
-)
-"""The places where they ask for any JSON object."""
 _ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
 _OPTIONAL_DEPTH = 2
@@ -70,38 +53,23 @@ _NAMES = {
 """What works for texts without a format, by the last word of a name, or its last two."""
 
 
-def wanted_schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the schema that the answer has to fit; None if it may be any text."""
-    for place in _PLACES:
-        if schema := fields_of(_at(body, place)):
-            return schema
-    if any(_at(body, place) == word for place, word in _JSON_MODES):
-        return _ANY_OBJECT
-    return None
-
-
-def _at(body: Mapping[str, Any], place: tuple[str, ...]) -> Any:
-    value: Any = body
-    for key in place:
-        value = fields_of(value).get(key)
-    return value
-
-
-def obeying(pieces: Iterable[Piece], schema: Mapping[str, Any]) -> Iterator[Piece]:
-    """Yield a reply whose text is JSON that fits a schema: the model's own text if it is an object,
-    else a sample. A reply without text stays as it is.
+def obeying(pieces: Pieces, envelope: ChatEnvelope) -> Pieces:
+    """Yield a reply whose text is JSON if the request wants that: the model's own text if it is an
+    object, else a sample of the schema. A reply without text stays as it is.
     """
+    wanted = envelope.parameters.response_format
+    if wanted is None or wanted.value.kind == "text":
+        yield from pieces
+        return
+    schema = wanted.value.schema or _ANY_OBJECT
     text = ""
     for piece in pieces:
-        if isinstance(piece, TextPiece):
+        if isinstance(piece, Wait) or piece.kind != "text":
+            yield piece
+        else:
             text += piece.text
-            continue
-        if isinstance(piece, Disconnect | Stall | Failure) and text:
-            yield TextPiece(text)
-            text = ""
-        yield piece
     if text:
-        yield TextPiece(_fitting(text, schema))
+        yield Piece(_fitting(text, schema))
 
 
 def _fitting(text: str, schema: Mapping[str, Any]) -> str:
@@ -128,21 +96,21 @@ class _SchemaSampler:
 
     def value(self, schema: Any, name: str, depth: int) -> Any:
         self._remaining -= 1
-        node = fields_of(schema)
+        node = as_object(schema)
         if not isinstance(schema, dict) or depth > _MAX_DEPTH or self._remaining < 0:
             return f"example {name}"
         for key in ("const", "default", "example"):
             if key in node:
                 return node[key]
         for several in ("enum", "examples"):
-            if choices := rows_of(node.get(several)):
+            if choices := as_array(node.get(several)):
                 return choices[0]
-        if isinstance(node.get("$ref"), str):
-            return self.value(self._target(node["$ref"]), name, depth + 1)
+        if isinstance(reference := node.get("$ref"), str):
+            return self.value(self._target(reference), name, depth + 1)
         for several in ("anyOf", "any_of", "oneOf"):
-            if choices := rows_of(node.get(several)):
+            if choices := as_array(node.get(several)):
                 return self.value(choices[0], name, depth + 1)
-        if rows_of(node.get("allOf")):
+        if as_array(node.get("allOf")):
             return self.value(_merged(node), name, depth + 1)
         match _type(node):
             case "object":
@@ -162,10 +130,10 @@ class _SchemaSampler:
                 return _string(node, name)
 
     def _object(self, node: Mapping[str, Any], depth: int) -> dict[str, Any]:
-        required = rows_of(node.get("required"))
+        required = as_array(node.get("required"))
         return {
             name: self.value(schema, name, depth + 1)
-            for name, schema in fields_of(node.get("properties")).items()
+            for name, schema in as_object(node.get("properties")).items()
             if depth < _OPTIONAL_DEPTH or name in required
         }
 
@@ -173,13 +141,13 @@ class _SchemaSampler:
         here: Any = self._root
         for step in reference.removeprefix("#").strip("/").split("/"):
             if step:
-                here = fields_of(here).get(step.replace("~1", "/").replace("~0", "~"))
+                here = as_object(here).get(step.replace("~1", "/").replace("~0", "~"))
         return here
 
 
 def _type(node: Mapping[str, Any]) -> str:
     kind: Any = node.get("type")
-    if kinds := rows_of(kind):
+    if kinds := as_array(kind):
         kind = next((one for one in kinds if one != "null"), kinds[0])
     if isinstance(kind, str):
         return kind.lower()  # Gemini writes OBJECT
@@ -191,13 +159,13 @@ def _type(node: Mapping[str, Any]) -> str:
 def _merged(node: Mapping[str, Any]) -> dict[str, Any]:
     """Return `allOf` merged: objects joined, lists appended, else the last value."""
     merged = {key: value for key, value in node.items() if key != "allOf"}
-    for part in rows_of(node["allOf"]):
-        for key, value in fields_of(part).items():
-            mine = merged.get(key)
+    for part in as_array(node["allOf"]):
+        for key, value in as_object(part).items():
+            mine: Any = merged.get(key)
             if isinstance(mine, dict) and isinstance(value, dict):
-                merged[key] = fields_of(mine) | fields_of(value)
+                merged[key] = {**mine, **value}
             elif isinstance(mine, list) and isinstance(value, list):
-                merged[key] = rows_of(mine) + rows_of(value)
+                merged[key] = [*mine, *value]
             else:
                 merged[key] = value
     return merged

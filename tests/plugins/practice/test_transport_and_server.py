@@ -7,10 +7,8 @@ import httpx
 import pytest
 
 from tests.support.tables import each_row
-from tui_chat.offline.http_messages import OfflineDependencies
-from tui_chat.offline.server import serve
-from tui_chat.offline.service import MAX_BODY, OfflineService
-from tui_chat.offline.transport import LoopbackTransport
+from tui_chat.offline.provider import OfflineDependencies
+from tui_chat.plugins.practice.provider import PracticeProvider
 
 from .provider_messages import PROTOCOLS, read_reply, request
 
@@ -72,7 +70,7 @@ async def test_the_exact_bytes_arrive(either_client, received, protocol, stream)
     assert seen.body == sent
     assert seen.method == "POST"
     assert seen.target == path
-    assert seen.header("Authorization") == "Bearer sk-very-secret"
+    assert seen.header("authorization") == "Bearer sk-very-secret"
     assert "secret" not in repr(seen)
 
 
@@ -88,9 +86,9 @@ async def test_a_cut_stream_ends_without_its_end(either_client, protocol):
 
 
 @every
-async def test_a_cut_whole_reply_is_half_a_body(either_client, protocol):
+async def test_a_cut_whole_reply_does_not_come(either_client, protocol):
     path, body = request(protocol, "flaky-cut")
-    with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
+    with pytest.raises(httpx.RemoteProtocolError):
         await either_client.post(path, json=body)
 
 
@@ -115,9 +113,7 @@ async def test_the_first_text_arrives_before_the_last_is_generated(either_client
 class TestTransport:
     async def test_cancelling_the_reader_stops_the_model(self):
         gate = Gate()
-        async with httpx.AsyncClient(
-            transport=LoopbackTransport(OfflineService(gate.dependencies))
-        ) as client:
+        async with httpx.AsyncClient(transport=PracticeProvider(gate.dependencies)) as client:
             path, body = request("gemini", "lorem:1")
             post = asyncio.create_task(client.post(f"http://x{path}", json=body))
             await gate.waiting.wait()
@@ -141,98 +137,14 @@ class TestServer:
             texts = await asyncio.gather(*(one(client, number) for number in range(20)))
         assert texts == [f"stream {number} end" for number in range(20)]
 
-    @both
-    async def test_a_client_that_leaves_stops_the_work(self, stream):
-        gate = Gate()
-        path, body = request("openai_chat", "lorem:1", stream=stream)
-        async with serve(dependencies=gate.dependencies) as server:
-            async with httpx.AsyncClient(base_url=server.base_url) as client:
-                post = asyncio.create_task(client.post(path, json=body))
-                await gate.waiting.wait()
-                post.cancel()
-                await asyncio.wait_for(gate.cancelled.wait(), 2)
-            assert gate.naps == 1
-
-    async def test_closing_the_server_ends_its_connections(self):
-        gate = Gate()
-        path, body = request("openai_chat", "lorem:1", stream=True)
-        server = serve(dependencies=gate.dependencies)
-        await server.start()
-        async with httpx.AsyncClient(base_url=server.base_url) as client:
-            post = asyncio.create_task(client.post(path, json=body))
-            await gate.waiting.wait()
-            await asyncio.wait_for(server.close(), 2)
-            with pytest.raises(httpx.RemoteProtocolError):
-                await post
-        assert server.connections == 0
-
-    @each_row("host", ["0.0.0.0", "::", "192.168.1.2", "example.com", ""])
-    def test_it_refuses_hosts_that_other_machines_reach(self, host):
-        with pytest.raises(ValueError, match="this machine only"):
-            serve(host=host)
-
-    @each_row("host", ["127.0.0.1", "localhost", "127.1.2.3", "::1"])
-    def test_it_accepts_loopback_hosts(self, host):
-        assert serve(port=1234, host=host).base_url.endswith(":1234")
-
-    async def test_a_port_that_is_taken(self, server):
-        with pytest.raises(OSError):
-            await serve(port=server.port).start()
-
-    async def raw(self, server, data: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(data)
-        answer = await asyncio.wait_for(reader.read(), 5)
-        writer.close()
-        await writer.wait_closed()
-        return answer
-
-    async def test_broken_http_gets_a_400(self, server):
-        answer = await self.raw(server, b"NOT HTTP AT ALL\r\n\r\n")
-        assert answer.startswith(b"HTTP/1.1 400 ")
-        assert b"invalid_request_error" in answer
-
-    async def test_endless_headers_are_refused(self, server):
-        answer = await self.raw(server, b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 20_000)
-        assert answer.startswith(b"HTTP/1.1 431 ")
-
-    async def test_chunked_bodies_and_continue(self, server, received):
-        _, body = request("gemini", "echo", "chunky")
-        data = json.dumps(body).encode()
-        chunks = b"".join(b"%x\r\n%s\r\n" % (len(c), c) for c in (data[:7], data[7:]))
-        answer = await self.raw(
-            server,
-            b"POST /v1/models/echo:generateContent HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-            b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n",
-        )
-        assert b"chunky" in answer
-        assert received[0].body == data
-
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        head = f"Host: x\r\nContent-Length: {len(data)}\r\nExpect: 100-continue\r\n\r\n"
-        writer.write(b"POST /v1/models/echo:generateContent HTTP/1.1\r\n" + head.encode())
-        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
-        writer.write(data)
-        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
-        writer.close()
-        await writer.wait_closed()
-
     async def test_a_body_over_the_limit_is_refused(self, server, monkeypatch):
-        monkeypatch.setattr("tui_chat.offline.server.MAX_BODY", 1_000)
-        answer = await self.raw(
-            server,
-            b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n" + b"x" * 5000,
-        )
-        assert answer.startswith(b"HTTP/1.1 413 ")
-        assert b"request_too_large" in answer
-
-    async def test_a_large_body_is_taken(self, server, received):
-        text = "x" * 5_000_000
-        path, body = request("openai_chat", "mirror", text)
+        monkeypatch.setattr("tui_chat.plugins.practice.provider.MAX_BODY", 1_000)
         async with httpx.AsyncClient(base_url=server.base_url) as client:
-            response = await client.post(path, json=body)
-        assert "5,000,000 characters" in response.text
-        assert MAX_BODY > len(received[0].body) > 5_000_000
+            response = await client.post("/v1/messages", content=b"x" * 5000)
+        assert (response.status_code, response.json()["error"]["type"]) == (
+            413,
+            "request_too_large",
+        )
 
 
 @each_row("status", [429, 500, 529])

@@ -139,13 +139,6 @@ async def test_responses_are_not_stored_with_store_false(client):
     assert again.status_code == 400
 
 
-@both
-async def test_ollama_only_loads_a_model_without_messages(client, stream):
-    response = await client.post("/api/chat", json={"model": "echo", "stream": stream})
-    body = response.json()
-    assert (body["done"], body["done_reason"], body["message"]["content"]) == (True, "load", "")
-
-
 @every
 @both
 async def test_picture_answers_with_a_picture(client, protocol, stream):

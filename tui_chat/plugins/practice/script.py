@@ -19,38 +19,22 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
+from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Check, InvalidValue, Path, read
-from tui_chat.offline.prompt import PromptRequest, fields_of, parse_body, rows_of
-from tui_chat.offline.reply import (
-    Disconnect,
-    Failure,
-    Piece,
-    Problem,
-    ReasoningPiece,
-    Refusal,
-    Speed,
-    Stall,
-    TextPiece,
-    ToolCallPiece,
-)
+from tui_chat.models.json_text import as_array, as_object, parse_json
+from tui_chat.offline.models import at_speed
+from tui_chat.offline.prompt import Prompt
+from tui_chat.offline.reply import Piece, Pieces
+from tui_chat.plugins.practice.models import ENDS, FAULTS
 
 NAME = "script"
 """The name of the model."""
-_FAULTS: Mapping[int, Problem] = {
-    429: Problem("rate_limited", seconds=1),
-    500: Problem("failed"),
-    529: Problem("overloaded"),
-}
-_ENDS: Mapping[str, Piece] = {
-    "cut": Disconnect(),
-    "stall": Stall(),
-    "error": Failure(Problem("overloaded")),
-}
 
 
 def _not_empty(value: Any) -> Any:
@@ -94,63 +78,61 @@ class Script:
         self._failed: Counter[tuple[int, int]] = Counter()
         """The failures of a reply so far, by script and number."""
 
-    def reply(self, prompt: PromptRequest, _attempt: int) -> Iterator[Piece]:
+    def reply(self, prompt: Prompt) -> Pieces:
         """Yield the reply to a request."""
-        number = sum(
-            turn.role in ("assistant", "model")
-            and (index == 0 or prompt.turns[index - 1].role not in ("assistant", "model"))
-            for index, turn in enumerate(prompt.turns)
-        )
+        roles = ["", *(turn.role for turn in prompt.envelope.turns)]
+        number = sum(role == "assistant" != before for before, role in pairwise(roles))
         for index, part in enumerate(self._parts):
             if part.when in _beginning(prompt):
                 if number >= len(part.replies):
-                    yield TextPiece("The script has no more replies.")
+                    yield Piece("The script has no more replies.")
                     return
-                yield from self._play(part.replies[number], (index, number))
+                yield from self._play(part.replies[number], (index, number), prompt)
                 return
-        yield TextPiece("No script fits this conversation.")
+        yield Piece("No script fits this conversation.")
 
-    def _play(self, reply: ScriptedReply, place: tuple[int, int]) -> Iterator[Piece]:
+    def _play(self, reply: ScriptedReply, place: tuple[int, int], prompt: Prompt) -> Pieces:
         if (attempt := self._failed[place]) < len(reply.fail):
             self._failed[place] += 1
-            yield Failure(_FAULTS[reply.fail[attempt]])
-            return
-        yield Speed(max(0, reply.speed) or None)
-        if reply.reasoning:
-            yield ReasoningPiece(reply.reasoning)
-        if reply.text:
-            yield TextPiece(reply.text)
-        for call in reply.tool_calls:
-            arguments = json.dumps(dict(call.arguments), ensure_ascii=False)
-            yield ToolCallPiece(call.name, arguments)
+            raise FAULTS[str(reply.fail[attempt])]()
+        yield from at_speed(lambda _: _pieces(reply), max(0, reply.speed) or None)(prompt)
         if reply.end:
-            yield _ENDS[reply.end]
+            yield from ENDS[reply.end]()
 
 
-def _beginning(prompt: PromptRequest) -> str:
-    first = next((turn.text for turn in prompt.turns if turn.role == "user"), "")
-    systems = [turn.text for turn in prompt.turns if turn.role in ("system", "developer")]
-    return "\n".join((*prompt.system, *systems, first))
+def _pieces(reply: ScriptedReply) -> Pieces:
+    if reply.reasoning:
+        yield Piece(reply.reasoning, "reasoning")
+    if reply.text:
+        yield Piece(reply.text)
+    for call in reply.tool_calls:
+        yield Piece(json.dumps(dict(call.arguments), ensure_ascii=False), "call", call.name)
+
+
+def _beginning(prompt: Prompt) -> str:
+    turns = prompt.envelope.turns
+    first = next((turn.text.plain for turn in turns if turn.role == "user"), "")
+    return "\n".join((*(turn.text.plain for turn in turns if turn.role == "system"), first))
 
 
 def read_script(data: bytes) -> Script:
     """Return the script of a file. Raises ValueError with the place and the fault."""
     try:
-        body = data if data.lstrip()[:1] == b"{" else b'{"replies":' + data + b"}"
-        fields = parse_body(body)
-    except Refusal as refused:
-        raise ValueError(refused.fault.message.replace("The request's body", "it")) from refused
+        value = parse_json(data.decode(), "script")
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    replies = as_array(value)
+    fields = {"replies": replies} if replies else as_object(value)
     if "scripts" not in fields:
         return Script((_part(fields, ()),))
-    scripts = rows_of(fields["scripts"])
-    if not scripts:
+    if not (scripts := as_array(fields["scripts"])):
         raise ValueError("scripts: must be a list of scripts")
     return Script(tuple(_part(part, ("scripts", n)) for n, part in enumerate(scripts)))
 
 
 def _part(value: Any, place: Path) -> _Part:
     """Return a script, in which a reply may be a text alone; `place` is its place in the file."""
-    if replies := rows_of(fields_of(value).get("replies")):
+    if replies := as_array(as_object(value).get("replies")):
         texts = [{"text": reply} if isinstance(reply, str) else reply for reply in replies]
         value = {**value, "replies": texts}
     try:

@@ -16,8 +16,10 @@ from hashlib import sha256
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.offline.prompt import CacheUse, PromptRequest, compact, fields_of
-from tui_chat.offline.reply import estimate_prompt_tokens
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import as_object, object_or_none, to_json
+from tui_chat.offline.prompt import Prompt
+from tui_chat.plugins.practice.writers import CacheUse
 
 _MINIMUM = 1024
 """Tokens of the shortest prompt, or beginning of one, that is cached."""
@@ -57,17 +59,17 @@ class PromptCache:
         self._marked: OrderedDict[str, tuple[float, float]] = OrderedDict()
         """Hashes of marked beginnings, when they end, and for how long they are kept."""
 
-    def use(self, prompt: PromptRequest) -> CacheUse:
+    def use(self, protocol: Protocol, prompt: Prompt) -> CacheUse:
         """Return what of a prompt is cached, and remember it."""
-        if prompt.protocol.startswith("Ollama"):
+        if protocol is Protocol.OLLAMA:
             return CacheUse()
-        if prompt.protocol.startswith("Anthropic"):
+        if protocol is Protocol.ANTHROPIC:
             return self._marked_use(prompt)
         return self._automatic_use(prompt)
 
-    def _automatic_use(self, prompt: PromptRequest) -> CacheUse:
+    def _automatic_use(self, prompt: Prompt) -> CacheUse:
         text = "".join(block.text for block in _blocks(prompt))
-        total, now = estimate_prompt_tokens(prompt.characters), self._now()
+        total, now = prompt.tokens, self._now()
         common = max(
             (
                 _common(earlier, text)
@@ -87,18 +89,18 @@ class PromptCache:
         cached = total * common // max(1, len(text)) // _STEP * _STEP
         return CacheUse(read=cached) if cached >= _MINIMUM else CacheUse()
 
-    def _marked_use(self, prompt: PromptRequest) -> CacheUse:
+    def _marked_use(self, prompt: Prompt) -> CacheUse:
         blocks = list(_blocks(prompt))
         if all(block.seconds is None for block in blocks):
             return CacheUse()
-        total, now = estimate_prompt_tokens(prompt.characters), self._now()
+        total, now = prompt.tokens, self._now()
         digest, hashes, ends = sha256(prompt.model.encode()), list[str](), list[int]()
         characters = 0
         for block in blocks:
             digest.update(block.text.encode("utf-8", "replace"))
             characters += block.characters
             hashes.append(digest.hexdigest())
-            ends.append(min(total, estimate_prompt_tokens(characters)))
+            ends.append(min(total, -(-characters // 4)))
         marks = [n for n, block in enumerate(blocks) if block.seconds is not None]
         marks = [n for n in marks if ends[n] >= _MINIMUM]
         read = 0
@@ -125,12 +127,8 @@ class PromptCache:
         return CacheUse(read, written[300.0], written[3600.0])
 
 
-def _blocks(prompt: PromptRequest) -> Iterator[_PromptBlock]:
+def _blocks(prompt: Prompt) -> Iterator[_PromptBlock]:
     """Yield the blocks of a prompt in the order in which a model reads them."""
-    if prompt.protocol == "OpenAI Responses":  # the body may leave the earlier turns out
-        for part in (*prompt.tools, prompt.body.get("text"), *prompt.system, *prompt.turns):
-            yield _PromptBlock(repr(part), 0, None)
-        return
     blocks: list[_PromptBlock] = []
     for key in _ORDER:
         value = prompt.body.get(key)
@@ -144,16 +142,16 @@ def _blocks(prompt: PromptRequest) -> Iterator[_PromptBlock]:
 
 
 def _item_blocks(key: str, item: Any) -> Iterator[_PromptBlock]:
-    message = fields_of(item)
+    message = as_object(item)
     content = message.get("content")
     if not isinstance(content, list):
         text = f"{key} {_without_marks(item)}"
         yield _PromptBlock(text, _characters(item), _seconds(message.get(_MARK)))
         return
     rest = {name: value for name, value in message.items() if name not in ("content", _MARK)}
-    head = f"{key} {compact(rest)} "
+    head = f"{key} {to_json(rest)} "
     for block in cast("list[Any]", content):
-        seconds = _seconds(fields_of(block).get(_MARK))
+        seconds = _seconds(as_object(block).get(_MARK))
         yield _PromptBlock(head + _without_marks(block), _characters(block), seconds)
         head = ""
 
@@ -162,8 +160,8 @@ _NOT_COUNTED = frozenset(("type", "role", "id", "tool_use_id", "signature", _MAR
 
 
 def _characters(value: Any) -> int:
-    """Return the characters of a part of a body that `PromptRequest.characters` counts, about."""
-    if fields := fields_of(value):
+    """Return the characters of a part of a body that `Prompt.characters` counts, about."""
+    if fields := as_object(value):
         if "source" in fields:  # a picture or a document
             return 1_000
         if "input_schema" in fields:
@@ -176,15 +174,15 @@ def _characters(value: Any) -> int:
 
 
 def _without_marks(value: Any) -> str:
-    if isinstance(value, dict):
-        value = {key: field for key, field in fields_of(value).items() if key != _MARK}
-    return compact(value)
+    fields = object_or_none(value)
+    if fields is None:
+        return to_json(value)
+    return to_json({key: field for key, field in fields.items() if key != _MARK})
 
 
 def _seconds(mark: Any) -> float | None:
-    if not isinstance(mark, dict):
-        return None
-    return 3600.0 if fields_of(mark).get("ttl") == "1h" else 300.0
+    fields = object_or_none(mark)
+    return None if fields is None else 3600.0 if fields.get("ttl") == "1h" else 300.0
 
 
 def _common(one: str, other: str) -> int:
