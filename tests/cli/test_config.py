@@ -257,3 +257,25 @@ def test_a_typed_key_is_not_shown(tmp_path: Path):
         assert app.wait() == 0
     assert (tmp_path / "kept").read_text() == SECRET
     assert SECRET not in app.text()
+
+
+def test_a_value_is_set_and_the_rest_stays(home, tmp_path: Path):
+    file = tmp_path / "config.toml"
+    before = file.read_text() if file.exists() else ""
+    file.write_text(f"# Mine.\n{before}")
+    rows = (("theme", "dark", "dark"), ("title_model", "echo", "echo"))
+    for key, value, found in rows:
+        assert home("config", "set", key, value).code == 0
+        assert tomllib.loads(file.read_text())[key] == found
+    assert home("config", "set", "endpoints.openai.models", '["a", "b"]').code == 0
+    assert tomllib.loads(file.read_text())["endpoints"]["openai"]["models"] == ["a", "b"]
+    assert file.read_text().startswith("# Mine.\n")
+    kept = file.read_text()
+    for key, value in (
+        ("endpoint", "nowhere"),
+        ("no_such_key", "1"),
+        ("a..b", "1"),
+        ("theme", "3"),
+    ):
+        assert home("config", "set", key, value).code == 2, key
+    assert file.read_text() == kept

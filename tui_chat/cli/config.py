@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import INPUT, json_option
+from tui_chat.cli.options import INPUT, TEXT, json_option
 from tui_chat.cli.output import write_json, write_line
 from tui_chat.config import Config, built_in_endpoints
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import input_name, read_toml
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import settings_json
 from tui_chat.providers.keys import describe_key_reference
 
@@ -99,6 +101,52 @@ def _sources(common: CommonOptions, config: Config) -> dict[str, str]:
         else:
             sources[name] = "default"
     return sources
+
+
+@config_group.command("set")
+@click.argument("key", type=TEXT)
+@click.argument("value", type=TEXT)
+@click.pass_obj
+def set_value(common: CommonOptions, key: str, value: str) -> None:
+    """Change a value of the configuration file; the rest of it, comments too, stays.
+
+    KEY is as in the file, with dots between tables. VALUE is text, or TOML such as true, 4096 or
+    ["a", "b"]. Nothing is written if the file would have a fault then.
+
+    \b
+    Examples:
+      tui-chat config set endpoint anthropic
+      tui-chat config set endpoints.work.models '["gpt-5", "gpt-5-mini"]'
+    """
+    steps = _steps(_toml(f"{key} = 0"))
+    if not steps:
+        raise InputError(f"“{one_line(key, 80)}” is no key.", advice="Write it as in the file.")
+    change_file(common, steps, _toml(f"value = {value}").get("value", value))
+
+
+def _steps(table: dict[str, Any]) -> tuple[str, ...]:
+    """Return the keys that lead to the only value of a table; none if it has several."""
+    if len(table) != 1:
+        return ()
+    name, inner = next(iter(table.items()))
+    return (name, *_steps(cast("dict[str, Any]", inner))) if isinstance(inner, dict) else (name,)
+
+
+def change_file(common: CommonOptions, key: tuple[str, ...], value: object) -> None:
+    """Change a value of the configuration file, and say so. Raises ConfigError and InputError."""
+    from tui_chat.config.edit import change_config
+
+    defaults = Config(config_dir=common.config_folder, data_dir=common.data_folder)
+    change_config(common.config_file, {key: value}, defaults)
+    write_line(f"{common.config_file}: {'.'.join(key)} is changed.")
+
+
+def _toml(text: str) -> dict[str, Any]:
+    """Return the values of a TOML text; none if it is not one."""
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
 
 
 @config_group.command("edit")

@@ -15,6 +15,8 @@ from tui_chat import __version__, hooks
 from tui_chat.api import Plugin
 from tui_chat.cli import output
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.config import change_file
+from tui_chat.cli.names import find
 from tui_chat.cli.options import TEXT, json_option
 from tui_chat.cli.output import document_json, write_json, write_line
 from tui_chat.errors import InputError
@@ -124,6 +126,25 @@ def _points(plugin: Plugin) -> Iterator[str]:
         if field.name not in (*_NOT_POINTS, "parts") and getattr(plugin, field.name):
             yield field.name
     yield from dict.fromkeys(part.point for part in plugin.parts)
+
+
+@plugins.command()
+@click.argument("name", type=TEXT)
+@click.pass_obj
+def enable(common: CommonOptions, name: str) -> None:
+    """Enable an installed plugin of other people: add it to `[plugins] enabled` in config.toml.
+
+    \b
+    Example:
+      tui-chat plugins enable servers
+    """
+    installed = sorted(entry.name for entry in entry_points(group=hooks.ENTRY_POINTS))
+    name = find("installed plugin", name, installed)
+    enabled = common.config().plugins
+    if name in enabled:
+        write_line(f"The plugin “{one_line(name)}” is enabled already.")
+    else:
+        change_file(common, ("plugins", "enabled"), [*enabled, name])
 
 
 @plugins.command()

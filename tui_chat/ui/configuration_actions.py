@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING
 
 from textual import work
@@ -37,6 +38,22 @@ class ConfigurationActions(DOMNode):
 
         workspace = await self._opened_workspace()
         await enter_key(self._app, workspace, endpoint)
+
+    def action_edit_endpoints(self, name: str = "") -> None:
+        """Add or edit an endpoint."""
+        self._open("edit_endpoints", name)
+
+    def action_edit_tools(self, name: str = "") -> None:
+        """Add or edit a tool."""
+        self._open("edit_tools", name)
+
+    def action_choose_title_model(self, name: str = "") -> None:
+        """Choose the model that writes titles."""
+        self._open("choose_title_model", name)
+
+    def _open(self, dialog: str, name: str) -> None:
+        run = hooks.load(f"tui_chat.ui.dialogs.configuration:{dialog}")
+        self._app.run_worker(partial(run, self._app, name), group="dialog", exclusive=True)
 
     @work(group="dialog", exclusive=True)
     async def action_list_plugins(self) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from tui_chat import hooks
 from tui_chat.config import OFFLINE_ENDPOINT
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.reply_end import end_sentence
@@ -362,17 +361,11 @@ def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
         elif "key" in words.casefold():
             action = ClickAction("run", f"configuration.enter_key({name!r})")
             buttons.insert(0, ("/key", "Enter key", action))
-        elif "endpoint" in words and _has_endpoint_form():
-            action = ClickAction("run", f"plugins.endpoints({name!r})")
+        elif "endpoint" in words:
+            action = ClickAction("run", f"configuration.edit_endpoints({name!r})")
             buttons.insert(0, ("/endpoint", "Edit endpoint", action))
     runs: list[TextRun] = []
     for key, label, action in buttons:
         runs.append(TextRun(f" {key} " if key else "", ("key",), action=action))
         runs.append(TextRun(f" {label}   " if key else f"{label}   ", ("button",), action=action))
     return runs
-
-
-def _has_endpoint_form() -> bool:
-    """True if a plugin edits endpoints in the app."""
-    plugins = hooks.plugins()
-    return any(action.name == "endpoints" for plugin in plugins for action in plugin.actions)
