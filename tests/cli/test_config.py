@@ -263,7 +263,7 @@ def test_a_value_is_set_and_the_rest_stays(home, tmp_path: Path):
     file = tmp_path / "config.toml"
     before = file.read_text() if file.exists() else ""
     file.write_text(f"# Mine.\n{before}")
-    rows = (("theme", "dark", "dark"), ("title_model", "echo", "echo"))
+    rows = (("theme", "dark", "dark"), ("title_model", "loopback/echo", "loopback/echo"))
     for key, value, found in rows:
         assert home("config", "set", key, value).code == 0
         assert tomllib.loads(file.read_text())[key] == found
