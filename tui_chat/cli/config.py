@@ -121,6 +121,8 @@ def set_value(common: CommonOptions, key: str, value: str) -> None:
     steps = _steps(_toml(f"{key} = 0"))
     if not steps:
         raise InputError(f"“{one_line(key, 80)}” is no key.", advice="Write it as in the file.")
+    if steps == ("endpoint",):
+        common.config().endpoint_named(value)  # raises an error for an unknown one
     change_file(common, steps, _toml(f"value = {value}").get("value", value))
 
 
