@@ -129,3 +129,18 @@ def test_a_gateways_long_ids_go_back_whole_to_it_and_short_to_openai(
 def decoded_message(message: dict[str, Any]) -> Message:
     turn = decoded(chat(message)).turns[0]
     return Message("assistant", "", tool_calls=turn.tool_calls)
+
+
+def test_reasoning_of_several_parts_without_an_id_goes_back_as_one_item() -> None:
+    item: dict[str, Any] = {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": text} for text in ("first", "second")],
+        "content": [{"type": "reasoning_text", "text": "whole"}],
+        "encrypted_content": "RU5D",
+    }
+    said = {"role": "assistant", "content": "Looked."}
+    turn = decoded({"model": "m", "input": [item, said]}, RESPONSES).turns[0]
+    message = Message("assistant", turn.text.plain, semantics=turn.semantics)
+    items, codes = sent(Message("user", "q"), message)
+    assert items[1:3] == [item, said]
+    assert codes == []

@@ -117,15 +117,30 @@ def with_keys(written: JsonObject, holder: HasExtras, protocol: Protocol) -> Jso
     extras = own(holder, protocol)
     if extras is None or not (extras.keys or extras.changes):
         return written
-    name = "what only its provider understands"
-    if isinstance(holder, ReasoningBlock):
-        name = "reasoning"
-    keys = {key: labelled(value, _NAMES.get(key, name)) for key, value in extras.keys.items()}
+    other = "reasoning" if isinstance(holder, ReasoningBlock) else _OTHER
+    keys = _named(extras.keys, other)
     return patched(written, Extras(protocol, extras.form, keys, extras.changes), plain)
 
 
-_NAMES = {"cache_control": "cache mark", "prompt_cache_breakpoint": "cache mark"}
+_OTHER = "what only its provider understands"
+_NAMES = {
+    "cache_control": "cache mark",
+    "prompt_cache_breakpoint": "cache mark",
+    "id": "item id",
+    "phase": "phase",
+    "encrypted_content": "encrypted reasoning",
+}
 """What the values of some keys are called."""
+
+
+def _named(keys: Mapping[str, Json], other: str) -> JsonObject:
+    """Return keys with the origins of their values. A pair of an item and its part has both's."""
+    return {
+        key: _named(cast("JsonObject", value), other)
+        if key in ("item", "part") and isinstance(value, dict)
+        else labelled(value, _NAMES.get(key, other))
+        for key, value in keys.items()
+    }
 
 
 def object_of(value: Json, origin: Origin = GLUE) -> Obj:

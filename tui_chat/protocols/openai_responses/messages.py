@@ -17,14 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
     Extras,
-    HasExtras,
     Json,
     JsonObject,
     MediaBlock,
@@ -35,7 +34,6 @@ from tui_chat.models.blocks import (
     extras_of,
     form_of,
     own,
-    patched,
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.media import data_url, split_data_url
@@ -51,7 +49,14 @@ from tui_chat.protocols.common.reading import (
     string,
     turn_origin,
 )
-from tui_chat.protocols.common.trees import Named, Word, dictionary, labelled, plain
+from tui_chat.protocols.common.trees import (
+    Named,
+    Word,
+    dictionary,
+    labelled,
+    plain,
+    with_keys,
+)
 
 RESPONSES = Protocol.OPENAI_RESPONSES
 INSTRUCTIONS, INPUT = "instructions", "input"
@@ -78,7 +83,7 @@ def write_items(turn: BlockTurn, *, developer: bool = False) -> list[JsonObject]
         return [labelled(b.value, b.name) for b in turn.blocks if isinstance(b, OpaqueBlock)]
     is_developer = developer and role == "system" and not turn.captured_from(RESPONSES)
     word = "developer" if is_developer or form == "developer" else role
-    return [_with_extras({"role": Word(word), "content": _content(turn)}, turn)]
+    return [with_keys({"role": Word(word), "content": _content(turn)}, turn, RESPONSES)]
 
 
 def _write_output(turn: BlockTurn, head: ResultBlock) -> JsonObject:
@@ -87,7 +92,7 @@ def _write_output(turn: BlockTurn, head: ResultBlock) -> JsonObject:
     if head.call_id or not turn.captured_from(RESPONSES):
         written["call_id"] = Named(head.call_id, "tool call id")
     written["output"] = _content(turn)
-    written = _with_extras(_with_extras(written, head), turn)
+    written = with_keys(with_keys(written, head, RESPONSES), turn, RESPONSES)
     return _ordered(written, ("type", "id", "call_id", "output"))
 
 
@@ -104,35 +109,6 @@ def _content(turn: BlockTurn) -> Json:
     if not parts:
         return ""
     return bare if len(parts) == 1 and bare is not None else parts
-
-
-def _with_extras(written: JsonObject, holder: HasExtras) -> JsonObject:
-    """Return what is written of a thing with its extras on it, each under its name."""
-    extras = own(holder, RESPONSES)
-    if extras is None or not (extras.keys or extras.changes):
-        return written
-    return patched(written, replace(extras, keys=_named(extras.keys)), plain)
-
-
-_NAMES = {
-    "id": "item id",
-    "phase": "phase",
-    "encrypted_content": "encrypted reasoning",
-    "cache_control": "cache mark",
-    "prompt_cache_breakpoint": "cache mark",
-}
-"""What the values of keys are called."""
-
-
-def _named(keys: Mapping[str, Json]) -> JsonObject:
-    """Return keys with the origins of their values; a pair has those of both."""
-    other = "what only its provider understands"
-    return {
-        key: _named(cast("JsonObject", value))
-        if key in ("item", "part") and isinstance(value, dict)
-        else labelled(value, _NAMES.get(key, other))
-        for key, value in keys.items()
-    }
 
 
 def _ordered(written: JsonObject, keys: Sequence[str]) -> JsonObject:
@@ -192,11 +168,13 @@ def write_pair(block: TextBlock, text: Text | None = None) -> JsonObject:
     key = "refusal" if block.is_refusal else "text"
     words = Named(block.text, "refusal") if block.is_refusal else text or block.text
     if form == STRING or own(block, RESPONSES) is None:
-        return _with_extras({"item": {**item, "content": words}}, block)
+        return with_keys({"item": {**item, "content": words}}, block, RESPONSES)
     part: JsonObject = {"type": Word("refusal" if block.is_refusal else "output_text"), key: words}
     if form == REPLY and not block.is_refusal:
         part["annotations"] = []
-    return _with_extras({"part": part} if form == PART else {"item": item, "part": part}, block)
+    return with_keys(
+        {"part": part} if form == PART else {"item": item, "part": part}, block, RESPONSES
+    )
 
 
 def write_call(block: CallBlock) -> JsonObject:
@@ -209,13 +187,13 @@ def write_call(block: CallBlock) -> JsonObject:
         written["name"] = Named(block.name, "tool name")
     key = "input" if is_custom else "arguments"
     written[key] = Named(block.arguments, f"arguments of {block.name}")
-    return _ordered(_with_extras(written, block), ("type", "id"))
+    return _ordered(with_keys(written, block, RESPONSES), ("type", "id"))
 
 
 def write_picture(block: MediaBlock) -> JsonObject:
     """Return a picture that the model made as the item that it came in."""
     written = {"type": Word(IMAGE_CALL), "result": Named(block.data, "picture")}
-    return _ordered(_with_extras(written, block), ("type", "id", "status"))
+    return _ordered(with_keys(written, block, RESPONSES), ("type", "id", "status"))
 
 
 def continues(block: Block) -> TypeGuard[ReasoningBlock]:
@@ -235,7 +213,7 @@ def write_thought(parts: Sequence[ReasoningBlock]) -> JsonObject:
     if texts["content"]:
         written["content"] = texts["content"]
     keys = ("type", "id", "summary", "content", "encrypted_content")
-    return _ordered(_with_extras(written, parts[0]), keys)
+    return _ordered(with_keys(written, parts[0], RESPONSES), keys)
 
 
 _THOUGHT = {"summary": "summary_text", "content": "reasoning_text"}
@@ -259,7 +237,7 @@ def write_part(block: Block, text: Text | None = None) -> JsonObject | None:
             written = _write_media(block)
         case _:
             return None
-    return None if written is None else _with_extras(written, block)
+    return None if written is None else with_keys(written, block, RESPONSES)
 
 
 def _write_media(block: MediaBlock) -> JsonObject | None:
@@ -312,25 +290,20 @@ def read_items(items: Sequence[JsonObject], number: int = 1) -> Iterator[BlockTu
     """Yield the turns of items; `number` is that of the first. Raises InputError for an unknown
     role.
     """
-    for start, group in _groups(items):
-        yield _read_turn(group, f"input[{start}]", number)
-        number += 1
-
-
-def _groups(items: Sequence[JsonObject]) -> Iterator[tuple[int, list[JsonObject]]]:
-    """Yield the items of each turn, with the index of the first."""
-    group: list[JsonObject] = []
+    said: list[JsonObject] = []
     for index, item in enumerate(items):
-        is_next = bool(group) and is_message(item) and is_message(group[-1])
-        if group and (is_next or not _is_of_the_model(item, is_open=True)):
-            yield index - len(group), group
-            group = []
-        if _is_of_the_model(item, is_open=bool(group)):
-            group.append(item)
+        is_said = _is_of_the_model(item, is_open=bool(said))
+        is_next = is_message(item) and bool(said) and is_message(said[-1])
+        if said and (is_next or not is_said):
+            yield _read_model_turn(said, number)
+            said, number = [], number + 1
+        if is_said:
+            said.append(item)
         else:
-            yield index, [item]
-    if group:
-        yield len(items) - len(group), group
+            yield _read_turn(item, f"input[{index}]", number)
+            number += 1
+    if said:
+        yield _read_model_turn(said, number)
 
 
 def is_message(item: Mapping[str, Json]) -> bool:
@@ -343,24 +316,24 @@ def _is_of_the_model(item: JsonObject, *, is_open: bool) -> bool:
     if is_message(item):
         return item["role"] == "assistant"
     kind = string(item, "type")
-    is_unknown = kind not in OF_THE_MODEL
-    return kind not in _OUTPUTS and not (
-        is_unknown and (string(item, "role") in ROLES or not is_open)
-    )
+    if kind in OF_THE_MODEL or kind in _OUTPUTS:
+        return kind in OF_THE_MODEL
+    return is_open and string(item, "role") not in ROLES
 
 
-def _read_turn(group: Sequence[JsonObject], place: str, number: int) -> BlockTurn:
-    item = group[0]
-    if string(item, "type") in _OUTPUTS and not is_message(item):
-        return _read_output(item, number)
-    if is_message(item) and item["role"] != "assistant":
+def _read_model_turn(items: Sequence[JsonObject], number: int) -> BlockTurn:
+    blocks = tuple(block for item in items for block in _read_model_item(item))
+    return BlockTurn("assistant", blocks, turn_origin("assistant", number), extras=_PLAIN)
+
+
+def _read_turn(item: JsonObject, place: str, number: int) -> BlockTurn:
+    """Return an item that is a turn of its own."""
+    if is_message(item):
         return _read_message(item, place, number)
-    if is_message(item) or _is_of_the_model(item, is_open=False):
-        blocks = tuple(block for each in group for block in _read_model_item(each))
-        return BlockTurn("assistant", blocks, turn_origin("assistant", number), extras=_PLAIN)
-    role = ROLES.get(string(item, "role"), "system")
-    block, extras = opaque(RESPONSES, item), Extras(RESPONSES, ITEM)
-    return BlockTurn(role, (block,), turn_origin(role, number), extras=extras)
+    if string(item, "type") in _OUTPUTS:
+        return _read_output(item, number)
+    role, extras = ROLES.get(string(item, "role"), "system"), Extras(RESPONSES, ITEM)
+    return BlockTurn(role, (opaque(RESPONSES, item),), turn_origin(role, number), extras=extras)
 
 
 _PLAIN = Extras(RESPONSES)
