@@ -1,4 +1,4 @@
-"""Writes the manual page `man/tui-chat.1`; `python docs/dev/command_line.py` runs it too.
+"""Writes the manual page `man/tui-chat.1`; `python docs/dev/man_page.py`.
 
 It has what `--help` prints. The package installs it where `man` finds it.
 `.ci/run` writes it and fails if that changes it.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import runpy
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,8 @@ from tui_chat.cli.completion import PROGRAM
 FILE = Path(__file__).parents[1] / "man" / f"{PROGRAM}.1"
 DATE = "2026-11-23"
 """When what this page adds to the help was written."""
+WIDTH = 100
+"""Columns of the help."""
 FILES = (
     ("~/.config/tui-chat/config.toml", "The configuration; beside it presets, roles and themes."),
     ("~/.local/share/tui-chat/chat.db", "All conversations."),
@@ -33,6 +34,21 @@ ENVIRONMENT = (
     ("OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, ...", "Keys of the built-in endpoints."),
     ("TUI_CHAT_TRACEBACK", "If set, an internal error prints its traceback."),
 )
+
+
+def contexts(command: click.Command, parent: click.Context | None) -> Iterator[click.Context]:
+    """Yield a context for a command and, after it, for each one below it."""
+    name = PROGRAM if parent is None else command.name
+    context = click.Context(
+        command, info_name=name, parent=parent, terminal_width=WIDTH, max_content_width=WIDTH
+    )
+    context.help_option_names = ["-h", "--help"]
+    yield context
+    if isinstance(command, click.Group):
+        for name in sorted(command.list_commands(context)):
+            found = command.get_command(context, name)
+            assert found is not None  # it is listed
+            yield from contexts(found, context)
 
 
 def escaped(text: str) -> str:
@@ -79,7 +95,6 @@ def command(context: click.Context) -> Iterator[str]:
 
 def text() -> str:
     """Return the page for the present commands."""
-    contexts = runpy.run_path(str(Path(__file__).parent / "command_line.py"))["contexts"]
     first, *others = contexts(cli, None)
     parts = [
         f'.TH {PROGRAM.upper()} 1 "{DATE}" "tui\\-chat {__version__}" "User Commands"',

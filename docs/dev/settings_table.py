@@ -1,4 +1,5 @@
-"""Writes the table of settings by protocol in `settings.md`: `python docs/dev/settings_table.py`.
+"""Writes the table of settings by protocol in `configuration.md`:
+`python docs/dev/settings_table.py`.
 
 Each setting is encoded alone in each protocol, and the report that the inspector shows says what
 became of it. `.ci/run` runs it and fails if that changes the file.
@@ -22,7 +23,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import CONTEXT_SETTINGS
 
-FILE = Path(__file__).parents[1] / "settings.md"
+FILE = Path(__file__).parents[1] / "configuration.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 MODELS = {

@@ -80,7 +80,9 @@ def provide_files(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     assert run("import", "chatgpt.zip").code == 0
     preset = json.dumps({"presetMessages": [{"id": "history", "type": "chat_history"}]})
     Path("my.json").write_text(preset)
-    case = next(text for page, text in blocks("json") if page == "recipes.md")
+    case = next(
+        text for page, text in blocks("json") if page == "presets.md" and "expected" in text
+    )
     for name, text in (("presets", preset), ("cases", case)):
         Path(name).mkdir()
         Path(name, "one.json").write_text(text)

@@ -1,6 +1,6 @@
 """Every setting of a random request arrives, is mapped, or a note names it: all pairs.
 
-`SILENT` has the exceptions and their reasons, as docs/settings.md does.
+`SILENT` has the exceptions and their reasons, as docs/configuration.md does.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ RULES: dict[str, Callable[[str, Any, Protocol], bool]] = {
 
 def test_the_settings_that_vanish_silently_are_documented() -> None:
     assert RULES.keys() == SILENT.keys()
-    text = (Path(__file__).parents[2] / "docs/settings.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs/configuration.md").read_text(encoding="utf-8")
     for what, why in SILENT.items():
         assert f"| {what} | {why} |" in text
 

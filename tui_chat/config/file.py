@@ -28,11 +28,11 @@
     retries = { times = 4, first_wait = 1, longest_wait = 30 }
 
     [endpoints.work.parameters]       # settings where session, preset and role have none
-    temperature = 0.7                 # docs/settings.md has all of them
+    temperature = 0.7                 # docs/configuration.md has all of them
     effort = "high"
     web_search = true
 
-    [endpoints.work.facts."gpt-5*"]   # one model, or all with this prefix; docs/settings.md
+    [endpoints.work.facts."gpt-5*"]   # one model, or all with this prefix; docs/configuration.md
     context_limit = 400000
     sampling = false
     prices = { input = 1.25, output = 10 }    # US dollars per million tokens

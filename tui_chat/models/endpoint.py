@@ -135,7 +135,7 @@ class Endpoint:
     whatever the environment says; empty for what the environment says."""
     settings: Settings = NO_SETTINGS
     """Settings of requests to this endpoint where neither session nor preset nor role has them:
-    docs/settings.md."""
+    docs/configuration.md."""
     timeouts: Timeouts = Timeouts()
     """Limits on waiting."""
     retries: Retries = Retries()

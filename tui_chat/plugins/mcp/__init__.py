@@ -11,7 +11,7 @@ content          texts, pictures and files in what a server sends
 command          `tui-chat mcp` (foreign_files: servers in other programs' files)
 history_server   our own history as a server (history_command: on standard input and output)
 
-docs/mcp.md says how it is used.
+docs/tools.md says how it is used.
 """
 
 from tui_chat.api import Command, Part, Plugin

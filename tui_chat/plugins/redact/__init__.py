@@ -7,7 +7,7 @@ review          what was found, and the session with placeholders in its place
 text_walk       goes through all texts of a session (encodings: and what is encoded in them)
 scanner         searches one text (patterns: what keys, addresses and home folders look like)
 
-docs/redact.md says what is found, and what cannot be.
+docs/formats.md says what is found, and what cannot be.
 """
 
 from tui_chat.api import Action, Command, Plugin

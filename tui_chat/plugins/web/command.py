@@ -21,7 +21,7 @@ def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: 
     """Serve the app to a browser.
 
     Prints a secret address; only people who have it can use the app. Without --allow-remote, only
-    this machine can connect. Needs the extra “serve”. See docs/serve.md.
+    this machine can connect. Needs the extra “serve”. See docs/configuration.md.
 
     \b
     Example:

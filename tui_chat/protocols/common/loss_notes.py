@@ -33,7 +33,7 @@ SILENT: Mapping[str, str] = {
     "store: false": "Anthropic and Ollama store no replies.",
 }
 """The values that another protocol's request may lack without a note, and why. The table in
-docs/settings.md is this one."""
+docs/configuration.md is this one."""
 _REDUNDANT = frozenset({"model", "stream"})
 """Fields that repeat a unified field; see `SILENT`."""
 
