@@ -24,7 +24,7 @@ from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET
 from tui_chat.models.text import Text
-from tui_chat.protocols.common.call_pairing import tools_of, variant
+from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
@@ -35,8 +35,8 @@ from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.trees import Word, dictionary, labelled, object_of
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.gemini.contents import JOINED, write_content
+from tui_chat.protocols.gemini.decode import GeminiSettings
 from tui_chat.protocols.gemini.sent_content import SentContent, instruction_notes, sent_content
-from tui_chat.protocols.gemini.settings import GeminiSettings
 from tui_chat.protocols.gemini.spelling import spelled
 from tui_chat.protocols.roles import SYSTEM_SEPARATOR
 
@@ -86,54 +86,52 @@ def _contents(request: RequestEncoder, spoken: Sequence[BlockTurn]) -> Iterator[
     signed = _signed_from(request, spoken)
     run: list[BlockTurn] = []
     sent: list[SentContent] = []
-    for index, turn in enumerate(_named(spoken)):
+    for index, turn in enumerate(spoken):
+        if turn.role == "tool":
+            turn = _named(spoken, index)
         if run and not _joins(run, turn):
-            yield _content(run, sent)
+            yield sent[0].content if len(run) == 1 else _joined_content(run[0], *sent)
             run, sent = [], []
+        content = sent_content(turn, index >= signed)
+        if content.notes:
+            request.notes += content.notes
         run.append(turn)
-        sent.append(sent_content(turn, index >= signed))
-        request.notes += sent[-1].notes
+        sent.append(content)
     if run:
-        yield _content(run, sent)
+        yield sent[0].content if len(run) == 1 else _joined_content(run[0], *sent)
+
+
+@Memo
+def _joined_content(first: BlockTurn, *sent: SentContent) -> Obj:
+    parts = [part for each in sent for part in each.parts]
+    return object_of(write_content(first, parts), first.origin)
 
 
 def _joins(run: Sequence[BlockTurn], turn: BlockTurn) -> bool:
     """Return True if a turn belongs to the content of the turns before it."""
     before = run[-1]
-    # The turn that a captured one was joined to may be muted, or comes later in a session.
-    is_moved = form_of(run[0], _GEMINI) == JOINED
-    if turn.captured_from(_GEMINI) and not (is_moved and turn.role == "tool"):
-        return form_of(turn, _GEMINI) == JOINED and before.role != "assistant"
+    if turn.captured_from(_GEMINI):
+        # The turn that it was joined to may be muted, or comes later in a session.
+        is_moved = turn.role == "tool" and form_of(run[0], _GEMINI) == JOINED
+        if not is_moved:
+            return form_of(turn, _GEMINI) == JOINED and before.role != "assistant"
     if turn.role == "assistant":
         return before.role == "assistant" and not before.calls
     return turn.role == "tool" and before.role == "tool"
 
 
-def _content(run: Sequence[BlockTurn], sent: Sequence[SentContent]) -> Tree:
-    if len(run) == 1:
-        return sent[0].content
-    return _joined_content(run[0], tuple(part for each in sent for part in each.parts))
-
-
-@Memo
-def _joined_content(first: BlockTurn, parts: tuple[Tree, ...]) -> Obj:
-    return object_of(write_content(first, parts), first.origin)
-
-
-def _named(spoken: Sequence[BlockTurn]) -> Iterator[BlockTurn]:
-    """Yield the turns, each result with the name of the call that it answers."""
-    names: dict[str, str] = {}
-    for turn in spoken:
-        calls, result = tools_of(turn) or ((), None)
-        if calls:
-            names = {call.id: call.name for call in calls}
-        if result is None or result.name or turn.captured_from(_GEMINI):
-            yield turn
-        elif name := names.get(result.call_id):
-            head = replace(result, name=name)
-            yield variant(turn, ("named", name), lambda old, head=head: with_block(old, 0, head))
-        else:
-            yield turn
+def _named(spoken: Sequence[BlockTurn], index: int) -> BlockTurn:
+    """Return a result with the name of the call that it answers."""
+    turn = spoken[index]
+    head = turn.result
+    if head is None or head.name or turn.captured_from(_GEMINI):
+        return turn
+    before = (spoken[place].calls for place in range(index - 1, -1, -1))
+    calls = next(filter(None, before), ())
+    name = {call.id: call.name for call in calls}.get(head.call_id)
+    if not name:
+        return turn
+    return variant(turn, ("named", name), lambda old: with_block(old, 0, replace(head, name=name)))
 
 
 def _signed_from(request: RequestEncoder, spoken: Sequence[BlockTurn]) -> int:

@@ -17,15 +17,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, ClassVar, Literal, cast
 
 from tui_chat.errors import InputError
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import camel_case
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
-from tui_chat.models.json_text import to_json
+from tui_chat.models.json_text import as_object, as_string, to_json
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.semantics import UNSET, NativeTool, ReasoningBlock
+from tui_chat.models.semantics import (
+    UNSET,
+    HostedTool,
+    Namespace,
+    NativeTool,
+    ReasoningBlock,
+    Setting,
+)
+from tui_chat.models.settings import EFFORTS, ResponseFormat, WebSearch
 from tui_chat.protocols.common.decoding import (
+    Meanings,
     TurnBuilder,
     captured_envelope,
     captured_model,
@@ -34,18 +45,19 @@ from tui_chat.protocols.common.decoding import (
     sourced,
     turns_with_results,
 )
-from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
-from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar, read_scalars
-from tui_chat.protocols.gemini.contents import KEPT, kind_of_mime
-from tui_chat.protocols.gemini.settings import GeminiSettings
-from tui_chat.protocols.gemini.spelling import camel_fields, camel_inner
-from tui_chat.protocols.gemini.tools import (
-    read_choice,
-    read_format,
-    read_hosted,
-    read_tool,
-    write_choice,
+from tui_chat.protocols.common.reasoning_effort import AUTO
+from tui_chat.protocols.common.request_fields import (
+    Fields,
+    is_count,
+    load_request,
+    take_if_reversible,
 )
+from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar, read_scalars
+from tui_chat.protocols.common.tools import take_domains
+from tui_chat.protocols.gemini.contents import KEPT, kind_of_mime
+from tui_chat.protocols.gemini.settings import JSON_MIME, TIERS, read_choice, write_choice
+from tui_chat.protocols.gemini.spelling import camel_fields
+from tui_chat.protocols.gemini.tools import HOSTED
 
 _GEMINI = Protocol.GEMINI
 _ROLES: dict[str, MessageRole] = {
@@ -330,3 +342,123 @@ def _media_parts(answer: Fields, spelled: set[str]) -> list[tuple[Part, dict[str
 
 def _marks(fields: Fields, spelled: set[str]) -> dict[str, Any]:
     return {"extras": fields.remaining_json(), "spelled": tuple(sorted(spelled))}
+
+
+# --- keys, settings and tools in the flat model ------------------------------------------
+
+
+def camel_inner(fields: Fields, key: str, spelled: set[str]) -> Fields | None:
+    """Take an inner object apart in the same way."""
+    inner = fields.take_fields(key)
+    return camel_fields(inner.remaining, inner.place, spelled) if inner else None
+
+
+@dataclass(frozen=True, slots=True)
+class GeminiSettings(Namespace):
+    """The settings that only Gemini has."""
+
+    protocol: ClassVar = Protocol.GEMINI
+    form_only: ClassVar = frozenset({"system_instruction", "tool_groups", "tools_shape", "spelled"})
+    informational: ClassVar = frozenset({"labels", "service_tier", "store"})
+    earlier_turns: ClassVar = frozenset({"cached_content"})
+    keys: ClassVar = {
+        name: camel_case(name)
+        for name in (
+            *("cached_content", "continuation_token", "generation_config", "safety_settings"),
+            *("service_tier", "tool_config"),
+        )
+    }
+    groups: ClassVar = frozenset({"generation_config", "tool_config"})
+
+    cached_content: Setting = UNSET
+    continuation_token: Setting = UNSET
+    generation_config: Setting = UNSET
+    """The part of `generationConfig` that no unified field holds."""
+    labels: Setting = UNSET
+    model: Setting = UNSET
+    """The body's own `model`, as it was written; the one that counts is in the URL."""
+    safety_settings: Setting = UNSET
+    service_tier: Setting = UNSET
+    store: Setting = UNSET
+    tool_config: Setting = UNSET
+    """The part that the unified tool choice does not give back word for word."""
+    system_instruction: Setting = UNSET
+    """Not in the body: the instruction's keys other than its parts (`role`)."""
+    tool_groups: tuple[tuple[int, str], ...] = ()
+    """Not in the body: how `tools` was written: for each entry, how many function declarations
+    it holds, and its other keys (`googleSearch`, ...) as compact JSON."""
+    tools_shape: Literal["", "object"] = ""
+    """Not in the body: whether `tools` was one bare object."""
+    spelled: tuple[str, ...] = ()
+    """Not in the body: the keys above the contents that were written in snake_case."""
+
+    def meanings(self) -> Meanings:
+        """Return what these settings mean for other protocols."""
+        meanings = Meanings(GeminiSettings)
+        config = as_object(self.generation_config)
+        thinking = Fields(as_object(config.get("thinkingConfig")), "")
+        level = as_string(thinking.remaining.get("thinkingLevel")).lower()
+        budget = thinking.remaining.get("thinkingBudget")
+        shown = thinking.remaining.get("includeThoughts")
+        base = "generation_config"
+        if level in EFFORTS:
+            meanings.add("effort", level, f"{base}.thinkingConfig.thinkingLevel")
+        if is_count(budget):
+            meanings.add("reasoning_budget", budget, f"{base}.thinkingConfig.thinkingBudget")
+        elif budget == -1:
+            meanings.add("effort", AUTO, f"{base}.thinkingConfig.thinkingBudget")
+        if isinstance(shown, bool):
+            summary = "auto" if shown else "none"
+            meanings.add("reasoning_summary", summary, f"{base}.thinkingConfig.includeThoughts")
+        if is_count(count := config.get("candidateCount")):
+            meanings.add("replies", count, f"{base}.candidateCount")
+        is_on, number = config.get("responseLogprobs"), config.get("logprobs")
+        meanings.add_logprobs(is_on, number, f"{base}.responseLogprobs", f"{base}.logprobs")
+        if (tier := as_string(self.service_tier).lower()) in TIERS:
+            meanings.add("service_tier", TIERS[tier], "service_tier")
+        if isinstance(self.store, bool):
+            meanings.add("store", self.store, "store")
+        return meanings
+
+
+def read_tool(entry: Fields) -> ToolDefinition | None:
+    """Return a function's declaration; None if it has no name."""
+    name = entry.take_text("name")
+    if not name:
+        return None
+    description = entry.take_text("description")
+    schema, own = entry.take_object("parametersJsonSchema"), None
+    if schema is None:
+        own = entry.take_object("parameters")
+    return ToolDefinition(
+        name,
+        description,
+        schema or own or {},
+        dialect="gemini" if own else "json",
+        extras=entry.remaining_json(),
+    )
+
+
+def read_hosted(tool: Fields) -> HostedTool | None:
+    """Return the meaning of one of Google's own tools; None if other protocols have none."""
+    for key, kind in HOSTED.items():
+        if isinstance(tool.remaining.get(key), dict):
+            inner = Fields(tool.remaining.pop(key), key)
+            search = WebSearch()
+            if kind == "web_search":
+                search = WebSearch(blocked_domains=take_domains(inner, "excludeDomains"))
+            tool.put_back(key, inner)
+            return HostedTool(kind, search)
+    return None
+
+
+def read_format(config: Fields) -> ResponseFormat | None:
+    """Take the reply's form out of `generationConfig`; None if it is unknown."""
+    if config.remaining.get("responseMimeType") != JSON_MIME:
+        return None
+    del config.remaining["responseMimeType"]
+    if schema := config.take_object("responseJsonSchema"):
+        return ResponseFormat("schema", schema)
+    if schema := config.take_object("responseSchema"):
+        return ResponseFormat("schema", schema, "gemini")
+    return ResponseFormat("json")

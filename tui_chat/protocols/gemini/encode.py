@@ -36,11 +36,11 @@ from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_GEMINI, strict_notes
 from tui_chat.protocols.common.trees import Named, dictionary, labelled, object_of
 from tui_chat.protocols.gemini.conversation import conversation
+from tui_chat.protocols.gemini.decode import GeminiSettings
 from tui_chat.protocols.gemini.settings import (
     BODY,
     CONFIG,
     THINKING,
-    GeminiSettings,
     fitted_thinking,
 )
 from tui_chat.protocols.gemini.spelling import NOWHERE, spelled

@@ -86,7 +86,7 @@ def sent_content(turn: BlockTurn, signs: bool) -> SentContent:
         heard = read_content(plain(write_content(fit, written)))
         losses = list(turn_losses(_with_bytes(turn), heard, _GEMINI))
         notes += loss_notes(turn, losses, _GEMINI)
-    parts = tuple(tree(part, turn.origin) for part in written)
+    parts = tuple([tree(part, turn.origin) for part in written])
     return SentContent(parts, object_of(write_content(turn, parts), turn.origin), tuple(notes))
 
 

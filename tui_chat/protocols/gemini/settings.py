@@ -1,4 +1,4 @@
-"""The settings that only Gemini has.
+"""The settings of Gemini, as tables, and reasoning as its models accept it.
 
 `thinkingConfig`, as the model's family accepts it: Gemini 3 and later take levels, 2.5 takes
 budgets, older ones neither. An unknown model is asked as the newest are. A model of another maker
@@ -7,19 +7,15 @@ behind this protocol gets levels, and a budget of 0 for no reasoning.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, Literal, cast
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Json
-from tui_chat.models.boundary import camel_case
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, Parameters, Sourced
-from tui_chat.models.json_text import as_object, as_string
+from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.model_facts import ModelFacts, maker_of
-from tui_chat.models.semantics import UNSET, Namespace, Setting
-from tui_chat.models.settings import EFFORTS
-from tui_chat.protocols.common.decoding import Meanings
+from tui_chat.models.settings import EFFORTS, ResponseFormat, ToolChoice
 from tui_chat.protocols.common.loss_notes import setting_note
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,
@@ -29,7 +25,6 @@ from tui_chat.protocols.common.reasoning_effort import (
     summary_note,
     with_default_effort,
 )
-from tui_chat.protocols.common.request_fields import Fields, is_count
 from tui_chat.protocols.common.setting_rows import (
     Row,
     Table,
@@ -42,23 +37,57 @@ from tui_chat.protocols.common.setting_rows import (
     texts,
     unread,
 )
-from tui_chat.protocols.gemini.tools import (
-    read_choice,
-    read_mime,
-    read_own_schema,
-    read_schema,
-    write_choice,
-    write_mime,
-    write_own_schema,
-    write_schema,
-)
+from tui_chat.protocols.common.trees import dictionary
 
 _LEVELS = ("minimal", "low", "medium", "high")
 """Levels that the newest known models accept."""
 TIERS = {"standard": "default", "flex": "flex", "priority": "priority", "unspecified": "auto"}
 """Gemini's service tiers in OpenAI's words."""
 _TIER_WORDS = {word: tier for tier, word in TIERS.items()}
+_MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
+_WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
+JSON_MIME = "application/json"
 THINKING = "thinkingConfig"
+
+
+def read_choice(value: Any) -> ToolChoice | None:
+    """Return what `functionCallingConfig` means; None if the unified fields cannot express it."""
+    fields = as_object(value)
+    mode: Any = _MODES.get(as_string(fields.get("mode")))
+    names = as_array(fields.get("allowedFunctionNames"))
+    if mode is None or not all(isinstance(name, str) for name in names):
+        return None
+    return ToolChoice(mode, tuple(cast("list[str]", names)))
+
+
+def write_choice(choice: ToolChoice) -> dict[str, Any]:
+    """Return `functionCallingConfig` as the protocol writes it."""
+    fields: dict[str, Any] = {"mode": _WORDS[choice.mode]}
+    if choice.names and choice.mode != "none":
+        if choice.mode == "auto":
+            fields["mode"] = "VALIDATED"
+        fields["allowedFunctionNames"] = list(choice.names)
+    return fields
+
+
+def schema_of(
+    dialect: Literal["json", "gemini"],
+) -> tuple[Callable[[Json], ResponseFormat | None], Callable[[ResponseFormat], Json]]:
+    """Return the reader and the writer of the key for schemas of one dialect."""
+    return (
+        lambda value: ResponseFormat("schema", value, dialect) if dictionary(value) else None,
+        lambda form: form.schema or None if form.dialect == dialect else None,
+    )
+
+
+def read_mime(value: Json) -> ResponseFormat | None:
+    """Read `responseMimeType`."""
+    return ResponseFormat("json") if value == JSON_MIME else None
+
+
+def write_mime(form: ResponseFormat) -> Json:
+    """Return `responseMimeType`."""
+    return "text/plain" if form.kind == "text" else JSON_MIME
 
 
 def _read_tier(value: Json) -> str | None:
@@ -87,11 +116,10 @@ CONFIG: Table = (
     Row("seed", ("seed",), integer, low=-(2**31), high=2**31 - 1),
     Row("max_tokens", ("maxOutputTokens",), integer),
     Row("stop", ("stopSequences",), texts),
-    Row("response_format", ("responseJsonSchema",), read_schema, never),
-    Row("response_format", ("responseSchema",), read_own_schema, never),
-    Row("response_format", ("responseMimeType",), read_mime, write_mime),
-    Row("response_format", ("responseSchema",), unread, write_own_schema),
-    Row("response_format", ("responseJsonSchema",), unread, write_schema),
+    Row("response_format", ("responseMimeType",), unread, write_mime),
+    Row("response_format", ("responseJsonSchema",), *schema_of("json")),
+    Row("response_format", ("responseSchema",), *schema_of("gemini")),
+    Row("response_format", ("responseMimeType",), read_mime, never),
     Row("effort", (THINKING, "thinkingLevel"), _read_level, _write_level),
     Row(
         "effort",
@@ -172,71 +200,3 @@ def _level(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> Reas
         is_google = maker_of(parameters.model.value) == "google"
         facts = ModelFacts(efforts=_LEVELS if is_google else ("none", *_LEVELS))
     return with_default_effort(reasoning_by_word(parameters, facts, notes), parameters, notes)
-
-
-@dataclass(frozen=True, slots=True)
-class GeminiSettings(Namespace):
-    """The settings that only Gemini has."""
-
-    protocol: ClassVar = Protocol.GEMINI
-    form_only: ClassVar = frozenset({"system_instruction", "tool_groups", "tools_shape", "spelled"})
-    informational: ClassVar = frozenset({"labels", "service_tier", "store"})
-    earlier_turns: ClassVar = frozenset({"cached_content"})
-    keys: ClassVar = {
-        name: camel_case(name)
-        for name in (
-            *("cached_content", "continuation_token", "generation_config", "safety_settings"),
-            *("service_tier", "tool_config"),
-        )
-    }
-    groups: ClassVar = frozenset({"generation_config", "tool_config"})
-
-    cached_content: Setting = UNSET
-    continuation_token: Setting = UNSET
-    generation_config: Setting = UNSET
-    """The part of `generationConfig` that no unified field holds."""
-    labels: Setting = UNSET
-    model: Setting = UNSET
-    """The body's own `model`, as it was written; the one that counts is in the URL."""
-    safety_settings: Setting = UNSET
-    service_tier: Setting = UNSET
-    store: Setting = UNSET
-    tool_config: Setting = UNSET
-    """The part that the unified tool choice does not give back word for word."""
-    system_instruction: Setting = UNSET
-    """Not in the body: the instruction's keys other than its parts (`role`)."""
-    tool_groups: tuple[tuple[int, str], ...] = ()
-    """Not in the body: how `tools` was written: for each entry, how many function declarations
-    it holds, and its other keys (`googleSearch`, ...) as compact JSON."""
-    tools_shape: Literal["", "object"] = ""
-    """Not in the body: whether `tools` was one bare object."""
-    spelled: tuple[str, ...] = ()
-    """Not in the body: the keys above the contents that were written in snake_case."""
-
-    def meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = Meanings(GeminiSettings)
-        config = as_object(self.generation_config)
-        thinking = Fields(as_object(config.get("thinkingConfig")), "")
-        level = as_string(thinking.remaining.get("thinkingLevel")).lower()
-        budget = thinking.remaining.get("thinkingBudget")
-        shown = thinking.remaining.get("includeThoughts")
-        base = "generation_config"
-        if level in EFFORTS:
-            meanings.add("effort", level, f"{base}.thinkingConfig.thinkingLevel")
-        if is_count(budget):
-            meanings.add("reasoning_budget", budget, f"{base}.thinkingConfig.thinkingBudget")
-        elif budget == -1:
-            meanings.add("effort", AUTO, f"{base}.thinkingConfig.thinkingBudget")
-        if isinstance(shown, bool):
-            summary = "auto" if shown else "none"
-            meanings.add("reasoning_summary", summary, f"{base}.thinkingConfig.includeThoughts")
-        if is_count(count := config.get("candidateCount")):
-            meanings.add("replies", count, f"{base}.candidateCount")
-        is_on, number = config.get("responseLogprobs"), config.get("logprobs")
-        meanings.add_logprobs(is_on, number, f"{base}.responseLogprobs", f"{base}.logprobs")
-        if (tier := as_string(self.service_tier).lower()) in TIERS:
-            meanings.add("service_tier", TIERS[tier], "service_tier")
-        if isinstance(self.store, bool):
-            meanings.add("store", self.store, "store")
-        return meanings

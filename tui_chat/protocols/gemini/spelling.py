@@ -28,12 +28,6 @@ def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fie
     return Fields(fields, place)
 
 
-def camel_inner(fields: Fields, key: str, spelled: set[str]) -> Fields | None:
-    """Take an inner object apart in the same way."""
-    inner = fields.take_fields(key)
-    return camel_fields(inner.remaining, inner.place, spelled) if inner else None
-
-
 Places: TypeAlias = "Mapping[str, Places]"
 """The keys of objects within an object whose own keys are the protocol's too, and those in them."""
 NOWHERE: Places = {}

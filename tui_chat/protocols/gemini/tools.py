@@ -1,39 +1,19 @@
-"""Tool definitions, tool choice and response format, read and written side by side."""
+"""Tools, read and written: groups of functions, and Google's own."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from tui_chat.models.blocks import Json, JsonObject
+from tui_chat.models.blocks import Json, JsonObject, extras_of, form_of, patched
+from tui_chat.models.boundary import camel_case
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.semantics import HostedTool, HostedToolKind
-from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
-from tui_chat.protocols.common.request_fields import Fields
-from tui_chat.protocols.common.tools import take_domains
-from tui_chat.protocols.common.trees import dictionary
-
-_MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
-_WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
-JSON_MIME = "application/json"
-
-
-def read_tool(entry: Fields) -> ToolDefinition | None:
-    """Return a function's declaration; None if it has no name."""
-    name = entry.take_text("name")
-    if not name:
-        return None
-    description = entry.take_text("description")
-    schema, own = entry.take_object("parametersJsonSchema"), None
-    if schema is None:
-        own = entry.take_object("parameters")
-    return ToolDefinition(
-        name,
-        description,
-        schema or own or {},
-        dialect="gemini" if own else "json",
-        extras=entry.remaining_json(),
-    )
+from tui_chat.protocols.common.reading import NativeDefinition, WireTool, items_of, string
+from tui_chat.protocols.common.trees import dictionary, plain
+from tui_chat.protocols.gemini.contents import JOINED
+from tui_chat.protocols.gemini.spelling import Places, camel, spelled
 
 
 def write_function(tool: ToolDefinition) -> JsonObject:
@@ -47,89 +27,72 @@ def write_function(tool: ToolDefinition) -> JsonObject:
     return written
 
 
-_HOSTED: dict[str, HostedToolKind] = {
+_GEMINI = Protocol.GEMINI
+_DECLARED = "functionDeclarations"
+_PLACES: Places = {"group": {}, "function": {}}
+HOSTED: dict[str, HostedToolKind] = {
     "googleSearch": "web_search",
     "urlContext": "web_fetch",
     "codeExecution": "code_execution",
 }
 
 
-def read_hosted(tool: Fields) -> HostedTool | None:
-    """Return the meaning of one of Google's own tools; None if other protocols have none."""
-    for key, kind in _HOSTED.items():
-        if isinstance(tool.remaining.get(key), dict):
-            inner = Fields(tool.remaining.pop(key), key)
-            search = WebSearch()
-            if kind == "web_search":
-                search = WebSearch(blocked_domains=take_domains(inner, "excludeDomains"))
-            tool.put_back(key, inner)
-            return HostedTool(kind, search)
-    return None
-
-
 def write_hosted(tool: HostedTool) -> dict[str, Any]:
     """Return the entry of `tools` for one of Google's own tools."""
-    key = next(key for key, kind in _HOSTED.items() if kind == tool.kind)
+    key = next(key for key, kind in HOSTED.items() if kind == tool.kind)
     return {key: {}}
 
 
-def read_choice(value: Any) -> ToolChoice | None:
-    """Return what `functionCallingConfig` means; None if the unified fields cannot express it."""
-    fields = as_object(value)
-    mode: Any = _MODES.get(as_string(fields.get("mode")))
-    names = as_array(fields.get("allowedFunctionNames"))
-    if mode is None or not all(isinstance(name, str) for name in names):
-        return None
-    return ToolChoice(mode, tuple(cast("list[str]", names)))
+def read_tools(wire: Json) -> Iterator[WireTool | NativeDefinition]:
+    """Yield the tools of a group. The first function has the keys of it, without its list."""
+    group, _ = camel(dictionary(wire))
+    declared = items_of(group.get(_DECLARED))
+    if not declared or not all(string(dictionary(each), "name") for each in declared):
+        yield NativeDefinition(next(iter(group), ""), wire)
+        return
+    around: JsonObject = {
+        key: [] if camel_case(key) == _DECLARED else value for key, value in wire.items()
+    }
+    for index, each in enumerate(declared):
+        first: JsonObject = {} if index else {"group": around}
+        pair, form = camel({**first, "function": each}, _PLACES)
+        function = dictionary(pair["function"])
+        schema = dictionary(function.get("parametersJsonSchema"))
+        own = {} if schema else dictionary(function.get("parameters"))
+        definition = ToolDefinition(
+            string(function, "name"),
+            string(function, "description"),
+            schema or own,
+            dialect="gemini" if own else "json",
+        )
+        form = f"{JOINED} {form}" if index else form
+        written = _write_tool(definition, is_first=not index)
+        yield WireTool(definition, extras_of(_GEMINI, pair, written, form))
 
 
-def write_choice(choice: ToolChoice) -> dict[str, Any]:
-    """Return `functionCallingConfig` as the protocol writes it."""
-    fields: dict[str, Any] = {"mode": _WORDS[choice.mode]}
-    if choice.names and choice.mode != "none":
-        if choice.mode == "auto":
-            fields["mode"] = "VALIDATED"
-        fields["allowedFunctionNames"] = list(choice.names)
-    return fields
+def _write_tool(definition: ToolDefinition, *, is_first: bool) -> JsonObject:
+    group: JsonObject = {"group": {_DECLARED: []}} if is_first else {}
+    return {**group, "function": plain(write_function(definition))}
 
 
-def read_format(config: Fields) -> ResponseFormat | None:
-    """Take the reply's form out of `generationConfig`; None if it is unknown."""
-    if config.remaining.get("responseMimeType") != JSON_MIME:
-        return None
-    del config.remaining["responseMimeType"]
-    if schema := config.take_object("responseJsonSchema"):
-        return ResponseFormat("schema", schema)
-    if schema := config.take_object("responseSchema"):
-        return ResponseFormat("schema", schema, "gemini")
-    return ResponseFormat("json")
-
-
-def read_schema(value: Json) -> ResponseFormat | None:
-    """Read `responseJsonSchema`."""
-    return ResponseFormat("schema", value) if dictionary(value) else None
-
-
-def read_own_schema(value: Json) -> ResponseFormat | None:
-    """Read `responseSchema`, which is in Gemini's form."""
-    return ResponseFormat("schema", value, "gemini") if dictionary(value) else None
-
-
-def write_schema(form: ResponseFormat) -> Json:
-    """Return `responseJsonSchema`; None for a form that has none."""
-    return form.schema or None if form.dialect == "json" else None
-
-
-def write_own_schema(form: ResponseFormat) -> Json:
-    """Return `responseSchema`; None for a form that has none."""
-    return form.schema or None if form.dialect == "gemini" else None
-
-
-def read_mime(value: Json) -> ResponseFormat | None:
-    """Read `responseMimeType`."""
-    return ResponseFormat("json") if value == JSON_MIME else None
-
-
-def write_mime(form: ResponseFormat) -> Json:
-    """Return `responseMimeType`."""
-    return "text/plain" if form.kind == "text" else JSON_MIME
+def write_tools(tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
+    """Return the tools in their groups."""
+    groups: list[Json] = []
+    functions: list[Json] = []
+    for tool in tools:
+        if isinstance(tool, NativeDefinition):
+            groups.append(tool.value)
+            functions = []
+            continue
+        form = form_of(tool, _GEMINI).split()
+        is_first = JOINED not in form
+        pair = patched(_write_tool(tool.definition, is_first=is_first), tool.extras)
+        pair = spelled(pair, form, _PLACES)
+        if is_first:
+            functions = []
+            group = dictionary(pair["group"])
+            groups.append(
+                {key: functions if camel_case(key) == _DECLARED else v for key, v in group.items()}
+            )
+        functions.append(pair["function"])
+    return groups
