@@ -15,7 +15,7 @@ from tui_chat.cli.app import library_in, open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import named_session
 from tui_chat.cli.options import FILE, PluginChoice, last_or_session
-from tui_chat.cli.output import counted, finish, write_export, write_line
+from tui_chat.cli.output import counted, write_export, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
 from tui_chat.models.sanitize import one_line
@@ -27,7 +27,6 @@ from tui_chat.workspace.exporter import (
 )
 
 if TYPE_CHECKING:
-    from tui_chat.library.library import Library
     from tui_chat.models.session import SessionSummary
     from tui_chat.models.transcript import SessionTranscript
     from tui_chat.store import Store
@@ -89,25 +88,23 @@ async def export_command(
     require_target(output, kind, into_folder=into_folder, force=force)
     library = library_in(common.config_folder)
     async with open_store(common, only_reads=True) as store:
-        if everything:
-            sessions = list(await store.sessions.list())
-        else:
-            sessions = [await named_session(store, name)]
+        named = [] if everything else [await named_session(store, name)]
+        sessions = list(await store.sessions.list()) if everything else named
         if export_formats()[kind].unwritten:
             count = hooks.load_named("exports", kind, "unwritten")
             await _name_unwritten(store, sessions, count)
-        if into_folder:
-            assert output is not None
-            await _write_each(store, library, sessions, kind, output, force)
-            return
         ids = [session.session_id for session in sessions]
+        if into_folder and output is not None:
+            targets = session_files(output, sessions, kind, force=force)
+            for each, target in zip(ids, targets, strict=True):
+                await write_file(exported_texts(store, [each], kind, local_zone(), library), target)
+            return
         texts = exported_texts(store, ids, kind, local_zone(), library)
         if output is not None:
             await write_file(texts, output)
             return
         async for text in texts:
             write_export(text)
-        finish()
 
 
 def require_target(output: Path | None, kind: str, *, into_folder: bool, force: bool) -> None:
@@ -133,20 +130,6 @@ async def _name_unwritten(
             verb = "is" if count == 1 else "are"
             sentence = f"{counted(count, 'message')} of other branches {verb} not written."
             write_line(f"{one_line(session.title, 60)}: {sentence}", err=True)
-
-
-async def _write_each(
-    store: Store,
-    library: Library,
-    sessions: Sequence[SessionSummary],
-    kind: str,
-    folder: Path,
-    force: bool,
-) -> None:
-    targets = session_files(folder, sessions, kind, force=force)
-    for session, target in zip(sessions, targets, strict=True):
-        ids = [session.session_id]
-        await write_file(exported_texts(store, ids, kind, local_zone(), library), target)
 
 
 def session_files(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from tui_chat.cli import completion
 from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.export import local_zone
 from tui_chat.cli.names import find_session, named_session, short_ids
 from tui_chat.cli.options import (
     TEXT,
@@ -24,7 +25,6 @@ from tui_chat.cli.options import (
 from tui_chat.cli.output import write_document, write_line, write_list, write_markdown
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.exporter import exported_texts
 from tui_chat.workspace.mutes import muted_messages
@@ -68,66 +68,21 @@ async def _named(store: Store, names: Sequence[str]) -> dict[str, SessionSummary
     return {summary.session_id: summary for summary in summaries}
 
 
+async def _activate(workspace: Workspace, name: str) -> list[str]:
+    """Make a session active; return the ids of its branch's messages. Raises InputError."""
+    session = await named_session(workspace.store, name)
+    await workspace.sessions.activate(session.session_id)
+    return [entry.message.id for entry in workspace.state.entries]
+
+
 def _titles(*sessions: SessionSummary) -> str:
     return ", ".join(f"“{one_line(session.title, 60)}”" for session in sessions)
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Conditions that listed sessions meet; an empty one is not checked."""
-
-    role: str = ""
-    model: str = ""
-    endpoint: str = ""
-    tag: str = ""
-    folder: str = ""
-    title: str = ""
-    """Text that the title contains."""
-    archived: bool = False
-    """True to include archived sessions."""
-    deleted: bool = False
-    """True for sessions in the trash, and only those."""
-    limit: int | None = None
-
-    def apply(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """Return the sessions that meet the conditions, in the same order."""
-        return [session for session in sessions if self.matches(session)][: self.limit]
-
-    def rows(self, sessions: Sequence[SessionSummary], *, unfolded: bool) -> list[_ListedSession]:
-        """Return matching sessions; side conversations follow theirs only if `unfolded`."""
-        matching = [session for session in sessions if self.matches(session)]
-        ids = {session.session_id for session in matching if not session.parent_id}
-        sides = [session for session in matching if session.parent_id in ids]
-        rows: list[_ListedSession] = []
-        for session in [each for each in matching if each.parent_id not in ids][: self.limit]:
-            own = [side for side in sides if side.parent_id == session.session_id]
-            mark = f"{'▾' if unfolded else '▸'}{len(own):,} " if own else ""
-            rows.append(_ListedSession(session, mark))
-            rows += [_ListedSession(side, "└ ") for side in own if unfolded]
-        return rows
-
-    def matches(self, session: SessionSummary) -> bool:
-        """Return True if a session meets the conditions."""
-        return (
-            (session.deleted is not None) == self.deleted
-            and (self.archived or not session.archived or self.deleted)
-            and _same(self.role, session.role_name)
-            and _same(self.model, session.model)
-            and _same(self.endpoint, session.endpoint)
-            and _same(self.folder, session.folder)
-            and (not self.tag or any(_same(self.tag, tag) for tag in session.tags))
-            and self.title.casefold() in session.title.casefold()
-        )
-
-
-class _ListedSession(NamedTuple):
+class _Row(NamedTuple):
     session: SessionSummary
-    mark: str
+    mark: str = ""
     """Stands before its title: how many side conversations it has, or that it is one."""
-
-
-def _same(condition: str, value: str) -> bool:
-    return not condition or condition.casefold() == value.casefold()
 
 
 @sessions.command("list")
@@ -144,7 +99,15 @@ def _same(condition: str, value: str) -> bool:
 @json_option()
 @click.pass_obj
 @synchronous
-async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **filters: Any) -> None:
+async def list_sessions(
+    common: CommonOptions,
+    as_json: bool,
+    sides: bool,
+    limit: int | None,
+    archived: bool,
+    deleted: bool,
+    **texts: str,
+) -> None:
     """List sessions, most recently active first.
 
     Titles and subagents of a recorded session are folded below it; with --json, all are listed,
@@ -155,15 +118,16 @@ async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **fil
       tui-chat sessions list --tag outdoors --limit 20
       tui-chat sessions list --deleted --json
     """
-    conditions = Filters(**filters)
     async with open_store(common, only_reads=True) as store:
-        listed = store.sessions.list_trash() if conditions.deleted else store.sessions.list()
-        summaries, ids = await listed, await short_ids(store)
-        summaries = await store.sessions.counted_by_branch(filter(conditions.matches, summaries))
-    if as_json:
-        rows = [_ListedSession(session, "") for session in conditions.apply(summaries)]
-    else:
-        rows = conditions.rows(summaries, unfolded=sides)
+        found = await (store.sessions.list_trash() if deleted else store.sessions.list())
+        ids = await short_ids(store)
+        found = [
+            each
+            for each in found
+            if (archived or deleted or not each.archived) and _matches(each, **texts)
+        ]
+        found = await store.sessions.counted_by_branch(found)
+    rows = [_Row(each) for each in found[:limit]] if as_json else _rows(found, limit, sides)
     programs = ("PROGRAM",) if any(row.session.client for row in rows) else ()
     write_list(
         rows,
@@ -178,7 +142,28 @@ async def list_sessions(common: CommonOptions, as_json: bool, sides: bool, **fil
     )
 
 
-def _cells(row: _ListedSession, short_id: str, has_programs: bool) -> tuple[str, ...]:
+def _matches(session: SessionSummary, *, role: str, tag: str, title: str, **texts: str) -> bool:
+    """Return True if a session has these texts, in any case; an empty one is not checked."""
+    equal = [(role, (session.role_name,)), (tag, session.tags)]
+    equal += [(text, (getattr(session, name),)) for name, text in texts.items()]
+    return title.casefold() in session.title.casefold() and all(
+        not text or text.casefold() in map(str.casefold, values) for text, values in equal
+    )
+
+
+def _rows(found: Sequence[SessionSummary], limit: int | None, unfolded: bool) -> list[_Row]:
+    """Return the rows of a table; side conversations follow theirs only if `unfolded`."""
+    ids = {session.session_id for session in found if not session.parent_id}
+    sides = [session for session in found if session.parent_id in ids]
+    rows: list[_Row] = []
+    for session in [each for each in found if each.parent_id not in ids][:limit]:
+        own = [side for side in sides if side.parent_id == session.session_id]
+        rows.append(_Row(session, f"{'▾' if unfolded else '▸'}{len(own):,} " if own else ""))
+        rows += [_Row(side, "└ ") for side in own if unfolded]
+    return rows
+
+
+def _cells(row: _Row, short_id: str, has_programs: bool) -> tuple[str, ...]:
     session = row.session
     updated = datetime.fromtimestamp(session.updated, UTC).astimezone()
     return (
@@ -216,16 +201,13 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
             from tui_chat.cli.documents import whole_session_document
 
             await workspace.sessions.activate(summary.session_id)
-            failures.warn()
             sent = await workspace.store.requests.list(summary.session_id)
+            failures.warn()
             recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
             write_document(whole_session_document(workspace, summary, recorded))
             return
-        zone = datetime.now().astimezone().tzinfo
-        assert zone is not None  # astimezone sets it
-        texts = exported_texts(
-            workspace.store, [summary.session_id], "markdown", zone, workspace.library
-        )
+        ids, zone = [summary.session_id], local_zone()
+        texts = exported_texts(workspace.store, ids, "markdown", zone, workspace.library)
         write_markdown([text async for text in texts])
 
 
@@ -252,15 +234,14 @@ async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
         from tui_chat.cli.documents import CacheDocument, document
 
         write_document([document(CacheDocument, cause) for cause in causes])
-        return
-    if not causes:
+    elif not causes:
         write_line("No request of this session lost the cache, as far as is known.", err=True)
-        return
-    write_line(f"{'TIMES':>5}  {'TOKENS':>9}  {'COST':>9}  CAUSE")
-    for cause in causes:
-        cost = "" if cause.cost is None else f"${cause.cost:.4f}"
-        words = one_line(f"{cause.sentence} {cause.advice}".strip(), 400)
-        write_line(f"{cause.times:>5,}  {cause.tokens:>9,}  {cost:>9}  {words}")
+    else:
+        write_line(f"{'TIMES':>5}  {'TOKENS':>9}  {'COST':>9}  CAUSE")
+        for cause in causes:
+            cost = "" if cause.cost is None else f"${cause.cost:.4f}"
+            words = one_line(f"{cause.sentence} {cause.advice}".strip(), 400)
+            write_line(f"{cause.times:>5,}  {cause.tokens:>9,}  {cost:>9}  {words}")
 
 
 @sessions.command()
@@ -379,12 +360,10 @@ async def fork(common: CommonOptions, name: str, message_id: str, title: str) ->
       tui-chat ask -s "$(tui-chat sessions fork 'A walk')" "And if it had rained?"
     """
     async with _workspace(common) as (workspace, failures):
-        session = await named_session(workspace.store, name)
-        await workspace.sessions.activate(session.session_id)
-        ids = [entry.message.id for entry in workspace.state.entries]
+        ids = await _activate(workspace, name)
         if not ids:
             raise InputError("The session has no messages.")
-        message_id = _message_id(workspace, message_id) if message_id else ids[-1]
+        message_id = _message_id(ids, message_id) if message_id else ids[-1]
         await workspace.branches.fork(message_id, title)
         failures.raise_first()
         write_line(workspace.state.session_id)
@@ -422,9 +401,8 @@ async def mute(
             "Say which messages.", advice="For example 3, or --tool-results-older-than 2."
         )
     async with _workspace(common) as (workspace, failures):
-        session = await named_session(workspace.store, name)
-        await workspace.sessions.activate(session.session_id)
-        ids = [_message_id(workspace, each) for each in messages]
+        branch = await _activate(workspace, name)
+        ids = [_message_id(branch, message) for message in messages]
         ids += [] if turns is None else workspace.mutes.tool_results_before(turns)
         if undo:
             await workspace.mutes.unmute(ids or None)
@@ -438,9 +416,8 @@ async def mute(
         write_line(f"{count:,} {plural} muted{tokens if count else ''}.")
 
 
-def _message_id(workspace: Workspace, message: str) -> str:
+def _message_id(ids: Sequence[str], message: str) -> str:
     """Return the id of a message that is given by id or number. Raises InputError."""
-    ids = [entry.message.id for entry in workspace.state.entries]
     if message in ids:
         return message
     if message.isascii() and message.isdigit() and 0 < int(message[:9]) <= len(ids):

@@ -43,17 +43,16 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
     if not sums:
         write_line("No replies with tokens.", err=True)
         return
-    rows: list[tuple[str, ...]] = [
-        (group.upper(), "REPLIES", "INPUT", "CACHED", "OUTPUT", "COST", "WITHOUT COST")
-    ]
+    head = (group.upper(), "REPLIES", "INPUT", "CACHED", "OUTPUT", "COST", "WITHOUT COST")
+    rows: list[tuple[str, ...]] = [head]
     for name, usage in [*sums.items(), ("all", total)]:
         counts = (usage.replies, usage.input, usage.cached, usage.output)
         cells = (f"{count:,}" for count in counts)
         rows.append((one_line(name, 60), *cells, usage.dollars, f"{usage.unknown:,}"))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        write_line("  ".join((row[0].ljust(widths[0]), *cells)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = map(str.rjust, cells, widths[1:])
+        write_line("  ".join((name.ljust(widths[0]), *numbers)))
 
 
 async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, UsageSum], UsageSum]:
