@@ -25,9 +25,6 @@ from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.presets.header import PresetToolbar
-from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.inspector.context import ContextView
 from tui_chat.ui.inspector.notes_list import NotesHeader
 from tui_chat.ui.inspector.pane import Inspector
@@ -35,6 +32,9 @@ from tui_chat.ui.inspector.summary import forecast_sentences
 from tui_chat.ui.inspector.tabs import ViewTabs
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.pane_keys import PaneKeys
+from tui_chat.ui.presets.header import PresetToolbar
+from tui_chat.ui.presets.pane import PresetPane
+from tui_chat.ui.presets.rows import PresetRows
 from tui_chat.workspace.state import ViewedRequest
 
 CHART = "The whole chart of the coast, rock by rock. " * 150

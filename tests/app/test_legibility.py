@@ -20,8 +20,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.inspector.origins import Legend
+from tui_chat.ui.presets.pane import PresetPane
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.themes import load_themes
 

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from tests.support.app import asked, make_app, opened, settle
 from tests.support.preset_app import body, followed, press
-from tui_chat.ui.areas.presets.pane import PresetPane
+from tui_chat.ui.presets.pane import PresetPane
 
 
 async def choose(pilot: Pilot[None], *keys: str) -> None:

@@ -23,11 +23,11 @@ from tests.support.pictures import NARROW, SIZES, WIDE
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.area import Area
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
 from tui_chat.ui.panes import MIN_CHAT
+from tui_chat.ui.presets.pane import PresetPane
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.ui.widgets.pane_divider import PaneDivider

@@ -24,9 +24,9 @@ from tests.support.preset_app import (
     said_yes,
 )
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.notifications import Notice
+from tui_chat.ui.presets.pane import PresetPane
 
 EDITOR = """
 import sys

@@ -28,11 +28,11 @@ from tests.support.preset_app import (
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.presets.form_fields import FormField
-from tui_chat.ui.areas.presets.pane import PresetPane
-from tui_chat.ui.areas.presets.rows import PresetRows
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.presets.form_fields import FormField
+from tui_chat.ui.presets.pane import PresetPane
+from tui_chat.ui.presets.rows import PresetRows
 
 STEPS = [
     (["d"], ["rule", "rule-2", "world", "lore", "history", "note"]),

@@ -14,9 +14,9 @@ from tests.support.app import composer_facts, make_app, opened, say, settle, unt
 from tests.support.pictures import Album
 from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tui_chat.models.prices import Prices
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.usage import UsageDialog
+from tui_chat.ui.presets.pane import PresetPane
 
 DOLLAR_A_TOKEN = Prices(Decimal(1_000_000), Decimal(1_000_000))
 """Per million tokens."""

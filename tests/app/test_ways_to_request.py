@@ -10,9 +10,9 @@ from tests.support.app import rows_shown, say, settle
 from tests.support.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.inspector.origins import OriginStatus
 from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.presets.pane import PresetPane
 
 MESSAGES: list[dict[str, object]] = [
     {"id": "rule", "role": "system", "content": "Be brief."},

@@ -14,9 +14,9 @@ from textual.widgets import Button, Static
 from tests.support.app import make_app, opened, settle, until
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.inspector.pane import Inspector
+from tui_chat.ui.presets.pane import PresetPane
 
 SIZE = (178, 45)
 MESSAGES: list[dict[str, object]] = [

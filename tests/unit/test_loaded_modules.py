@@ -44,7 +44,7 @@ load_config(Path("/nowhere"), Path("/nowhere"), {}, {})
             ["textual"],
             ["tui_chat.context", "tui_chat.protocols", "tui_chat.store", "tui_chat.providers",
              "tui_chat.workspace.workspace", "tui_chat.ui.inspector.pane",
-             "tui_chat.ui.areas.presets.pane", "tui_chat.ui.dialogs.base", "httpx", "aiosqlite"],
+             "tui_chat.ui.presets.pane", "tui_chat.ui.dialogs.base", "httpx", "aiosqlite"],
         ),
         (
             "import tui_chat.ui.app, tui_chat.workspace.workspace, tui_chat.store",

@@ -33,10 +33,10 @@ from textual.widget import Widget
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.areas.chat.area import ChatArea
 from tui_chat.ui.areas.chat.transcript import Transcript
-from tui_chat.ui.areas.presets.area import PresetsArea
 from tui_chat.ui.inspector.area import InspectorArea
 from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
+from tui_chat.ui.presets.area import PresetsArea
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 from tui_chat.ui.widgets.typed_app import app_of
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
     from tui_chat.ui.areas.area import Area, AreaContext
     from tui_chat.ui.areas.chat.composer import Composer
-    from tui_chat.ui.areas.presets.pane import PresetPane
     from tui_chat.ui.inspector.pane import Inspector
+    from tui_chat.ui.presets.pane import PresetPane
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes are side by side."""

@@ -21,11 +21,11 @@ from tui_chat.plugins.prompt_lab.cases_actions import make_whole_case
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.presets.pane import PresetPane
 from tui_chat.ui.inspector.notes_list import NotesList
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.tabs import ProtocolTabs
 from tui_chat.ui.pane_keys import row_entries
+from tui_chat.ui.presets.pane import PresetPane
 from tui_chat.ui.terminal import external_programs
 
 PRESET = {

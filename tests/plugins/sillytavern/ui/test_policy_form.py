@@ -11,7 +11,7 @@ from tests.support.preset_app import (
     press,
 )
 from tui_chat.plugins.sillytavern.policies import Policies, policies_of
-from tui_chat.ui.areas.presets.settings_form import PolicyRow
+from tui_chat.ui.presets.settings import PolicyRow
 
 
 async def test_policies_are_seen_and_changed_in_the_presets_form(tmp_path: Path) -> None:

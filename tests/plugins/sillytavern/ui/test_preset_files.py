@@ -11,9 +11,9 @@ from textual.widgets import Input
 
 from tests.support.app import until
 from tests.support.preset_app import body, dialog_text, editing, ids, ids_in, press, said_yes
-from tui_chat.ui.areas.presets.dialogs import PresetDiff, ReportDialog
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.presets.dialogs import PresetDiff, ReportDialog
 
 
 async def more(pilot: Pilot[None], words: str) -> None:

@@ -20,7 +20,7 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
-from tui_chat.ui.areas.presets.request_facts import costs, facts_of
+from tui_chat.ui.presets.request_facts import costs, facts_of
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
 CARD = Character(

@@ -14,10 +14,10 @@ from tui_chat.library.editing.outline import outline_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.ui.areas.presets.request_facts import facts_of
-from tui_chat.ui.areas.presets.row_drawing import row_pieces
-from tui_chat.ui.areas.presets.row_edits import after_delete, edit_for
-from tui_chat.ui.areas.presets.row_sentences import placement_sentence, why_not_moved
+from tui_chat.ui.presets.request_facts import facts_of
+from tui_chat.ui.presets.row_drawing import row_pieces
+from tui_chat.ui.presets.row_edits import after_delete, edit_for
+from tui_chat.ui.presets.row_sentences import placement_sentence, why_not_moved
 
 SPOT = PresetMessage("spot", type="placeholder")
 X = said("X")

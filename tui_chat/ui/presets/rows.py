@@ -19,10 +19,10 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.ui.actions import place_bindings
-from tui_chat.ui.areas.presets.folding import HISTORY, Folding
-from tui_chat.ui.areas.presets.outline_lines import OutlineLines
-from tui_chat.ui.areas.presets.request_facts import NO_FACTS, RequestFacts, costs
-from tui_chat.ui.areas.presets.row_drawing import (
+from tui_chat.ui.presets.folding import HISTORY, Folding
+from tui_chat.ui.presets.outline_lines import OutlineLines
+from tui_chat.ui.presets.request_facts import NO_FACTS, RequestFacts, costs
+from tui_chat.ui.presets.row_drawing import (
     CHECKBOX,
     Piece,
     display_name,

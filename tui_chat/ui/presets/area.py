@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tui_chat.models.envelope import Level
     from tui_chat.models.preset import Preset
-    from tui_chat.ui.areas.presets.pane import PresetPane
+    from tui_chat.ui.presets.pane import PresetPane
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
@@ -88,7 +88,7 @@ class PresetsArea(Area):
     @work(group="open", description="open the preset editor")
     async def _open_editor(self) -> None:
         await self.host.opened_workspace()
-        await to_thread(import_module, "tui_chat.ui.areas.presets.pane")
+        await to_thread(import_module, "tui_chat.ui.presets.pane")
         await self._open_pane()
         self.call_after_refresh(self.focus)
 
@@ -105,7 +105,7 @@ class PresetsArea(Area):
     async def _open_pane(self) -> PresetPane:
         """Return the pane, created and filled if it is not there yet."""
         if self.pane is None:
-            from tui_chat.ui.areas.presets.pane import PresetPane
+            from tui_chat.ui.presets.pane import PresetPane
 
             self.pane = PresetPane()
             await self.mount(self.pane, before=0)
@@ -358,7 +358,7 @@ class PresetsArea(Area):
     def _show_sentences(
         self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str
     ) -> None:
-        from tui_chat.ui.areas.presets.dialogs import ReportDialog
+        from tui_chat.ui.presets.dialogs import ReportDialog
 
         self.tui.push_screen(ReportDialog(title, sentences, nothing))
 
@@ -380,7 +380,7 @@ class PresetsArea(Area):
     async def _compare(self, workspace: Workspace, *, with_saved: bool) -> None:
         """Compare the edited preset with its file, or with another preset."""
         from tui_chat.library.presets import dump_preset
-        from tui_chat.ui.areas.presets.dialogs import PresetDiff
+        from tui_chat.ui.presets.dialogs import PresetDiff
 
         edits, name = workspace.state.preset_edits, workspace.state.preset_name
         if edits is None:

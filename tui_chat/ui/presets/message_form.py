@@ -17,10 +17,10 @@ from tui_chat.library.editing.slots import depth_fields, depth_of
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.ui.areas.presets.content_editor import ContentEditor
-from tui_chat.ui.areas.presets.form_fields import EditForm, FormRow
-from tui_chat.ui.areas.presets.row_drawing import display_name
-from tui_chat.ui.areas.presets.row_edits import placement_kind
+from tui_chat.ui.presets.content_editor import ContentEditor
+from tui_chat.ui.presets.form_fields import EditForm, FormRow
+from tui_chat.ui.presets.row_drawing import display_name
+from tui_chat.ui.presets.row_edits import placement_kind
 from tui_chat.ui.widgets.choice_field import ChoiceField
 
 _LARGEST_NUMBER = 1_000_000

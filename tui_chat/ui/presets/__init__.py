@@ -12,7 +12,7 @@ row_drawing     a row as text with styles
 request_facts   what a composed request says about the rows: tokens, the history between them
 message_form    the form of a message
 content_editor  its text, with completion of macros
-settings_form   the form of the preset itself: name, variables, system messages, policies
+settings        the form of the preset itself: name, variables, system messages, policies
 form_fields     the base of both forms: labeled fields in rows
 dialogs         the difference of two presets, and reports of imports
 """

@@ -9,7 +9,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import PresetMessage
-from tui_chat.ui.areas.presets.folding import Folding
+from tui_chat.ui.presets.folding import Folding
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,20 +23,20 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import UNDO_KEYS
-from tui_chat.ui.areas.presets.form_fields import EditForm
-from tui_chat.ui.areas.presets.header import PresetFilterInput, PresetTitle, PresetToolbar
-from tui_chat.ui.areas.presets.message_form import MessageForm
-from tui_chat.ui.areas.presets.request_facts import NO_FACTS, facts_of
-from tui_chat.ui.areas.presets.row_edits import (
+from tui_chat.ui.presets.form_fields import EditForm
+from tui_chat.ui.presets.header import PresetFilterInput, PresetTitle, PresetToolbar
+from tui_chat.ui.presets.message_form import MessageForm
+from tui_chat.ui.presets.request_facts import NO_FACTS, facts_of
+from tui_chat.ui.presets.row_edits import (
     after_delete,
     edit_for,
     keep_shown_order,
     quoted,
     switch_heading,
 )
-from tui_chat.ui.areas.presets.row_sentences import row_sentence, why_moved, why_not_moved
-from tui_chat.ui.areas.presets.rows import PresetRows
-from tui_chat.ui.areas.presets.settings_form import SettingsForm
+from tui_chat.ui.presets.row_sentences import row_sentence, why_moved, why_not_moved
+from tui_chat.ui.presets.rows import PresetRows
+from tui_chat.ui.presets.settings import SettingsForm
 from tui_chat.ui.widgets.typed_app import app_of
 
 UNREADABLE = "This preset cannot be read. E opens its file."

@@ -17,7 +17,7 @@ from tui_chat.library.policies import PolicyField, policies_of_builder
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
-from tui_chat.ui.areas.presets.form_fields import EditForm, FormField, FormRow
+from tui_chat.ui.presets.form_fields import EditForm, FormField, FormRow
 
 _PLACEMENTS = (("hoist", "all first"), ("in_place", "in place"))
 

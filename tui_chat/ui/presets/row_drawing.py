@@ -12,8 +12,8 @@ from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.areas.presets.folding import Heading
-from tui_chat.ui.areas.presets.request_facts import RequestFacts
+from tui_chat.ui.presets.folding import Heading
+from tui_chat.ui.presets.request_facts import RequestFacts
 from tui_chat.ui.widgets.row_list import clipped
 
 Piece = tuple[str, str]

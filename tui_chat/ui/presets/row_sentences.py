@@ -11,8 +11,8 @@ from tui_chat.models.envelope import Note
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.areas.presets.request_facts import RequestFacts
-from tui_chat.ui.areas.presets.row_drawing import display_name
+from tui_chat.ui.presets.request_facts import RequestFacts
+from tui_chat.ui.presets.row_drawing import display_name
 
 
 def row_sentence(
