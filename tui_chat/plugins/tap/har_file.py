@@ -158,6 +158,8 @@ def _read(entries: Iterable[tuple[str, object]], _: JsonObject) -> Iterator[Foun
     exchanges = 0
     for place, value in entries:
         try:
+            if isinstance(value, ValueError):
+                raise value
             exchange = _exchange(value)
         except ValueError as error:
             yield FoundConversation(place, fault=str(error))

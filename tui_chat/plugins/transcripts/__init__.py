@@ -4,7 +4,7 @@ import_command, import_action
                      the command `import` and the action of the app
 importer             stores what is found (participants: the speakers of a chat; report: the result)
 files                what is in files, folders and archives (added_files: of the library)
-reader               the conversations of a file, whatever its format (json_stream: JSON in pieces)
+reader               the conversations of a file of any format (json_text: JSON, value by value)
 view                 the command `view` and the action of the app
 viewed_files         the files whose sessions are viewed, and the sessions of subagents
 

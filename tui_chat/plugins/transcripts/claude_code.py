@@ -48,7 +48,7 @@ from tui_chat.plugins.transcripts.content import (
     total,
     unknown_content,
 )
-from tui_chat.plugins.transcripts.json_stream import JsonLines, read_records
+from tui_chat.plugins.transcripts.json_text import JsonLines, read_records
 from tui_chat.plugins.transcripts.steps import (
     SUBAGENT,
     Result,

@@ -18,7 +18,7 @@ from typing import Any
 from tui_chat.errors import InputError
 from tui_chat.interop.formats import FileFormat, FoundConversation, ImportSource
 from tui_chat.models.json_text import JsonObject
-from tui_chat.plugins.transcripts.json_stream import BadLine, parse_line
+from tui_chat.plugins.transcripts.json_text import BadLine, parse_line
 
 MAGIC = b"SQLite format 3\0"
 _LARGEST_VALUE = 64 * 2**20

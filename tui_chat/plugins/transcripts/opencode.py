@@ -29,7 +29,7 @@ from tui_chat.plugins.transcripts.foreign_database import (
     database_format,
     json_column,
 )
-from tui_chat.plugins.transcripts.json_stream import BadLine
+from tui_chat.plugins.transcripts.json_text import BadLine
 from tui_chat.plugins.transcripts.steps import (
     SUBAGENT,
     Result,

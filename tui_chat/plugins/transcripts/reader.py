@@ -35,13 +35,13 @@ from tui_chat.interop.formats import (
     readable,
 )
 from tui_chat.models.json_text import JsonObject, as_object
-from tui_chat.plugins.transcripts.json_stream import (
+from tui_chat.plugins.transcripts.json_text import (
     LARGEST,
     BadLine,
     BadText,
     BadValue,
     JsonLines,
-    JsonStream,
+    JsonText,
     parse_line,
     read_records,
     split_lines,
@@ -157,7 +157,7 @@ def _read(
         if first and first not in b"{[" and form.detect(sample):
             yield from _written_by(entry, form.read(text, source))
             return
-    yield from _json(JsonStream(text, largest=largest))
+    yield from _json(JsonText(text, largest=largest))
 
 
 def _written_by(
@@ -206,20 +206,20 @@ def _file(
     yield _unknown("")
 
 
-def _json(reader: JsonStream) -> Iterator[FoundConversation]:
-    match reader.peek():
+def _json(text: JsonText) -> Iterator[FoundConversation]:
+    match text.peek():
         case "":
             yield FoundConversation("", fault="is empty")
         case "[":
-            yield from _array(reader)
+            yield from _array(text)
         case "{":
-            yield from _objects(reader)
+            yield from _objects(text)
         case _:
             yield _unknown("")
             return
-    if reader.peek():
+    if text.peek():
         fault = "there is more after the end of the conversations"
-        yield FoundConversation(f"line {reader.line}", fault=fault)
+        yield FoundConversation(f"line {text.line}", fault=fault)
 
 
 def _unknown(place: str) -> FoundConversation:
@@ -228,6 +228,8 @@ def _unknown(place: str) -> FoundConversation:
 
 
 def _conversation(place: str, value: object) -> FoundConversation:
+    if isinstance(value, BadValue):
+        return FoundConversation(place, fault=str(value))
     data = as_object(value)
     for entry, form in _formats(ObjectFormat):
         if form.detect(data):
@@ -240,108 +242,83 @@ def _conversation(place: str, value: object) -> FoundConversation:
     return _unknown(place)
 
 
-class _Values:
-    """The values of a list or of lines with their places, and the faults of those that are bad."""
-
-    def __init__(self, reader: JsonStream, faults: list[FoundConversation]) -> None:
-        self._reader = reader
-        self._faults = faults
-
-    def elements(self, place: str) -> Iterator[tuple[str, object]]:
-        """Yield the elements of an array."""
-        for index in self._reader.elements():
-            yield from self._value(f"{place}[{index}]")
-
-    def lines(self) -> Iterator[tuple[str, object]]:
-        """Yield the values up to the end of the text."""
-        while self._reader.peek():
-            yield from self._value(f"line {self._reader.line}")
-
-    def _value(self, place: str) -> Iterator[tuple[str, object]]:
-        try:
-            yield place, self._reader.value()
-        except BadValue as error:
-            self._faults.append(FoundConversation(place, fault=str(error)))
-
-
-def _drained(faults: list[FoundConversation]) -> Iterator[FoundConversation]:
-    while faults:
-        yield faults.pop(0)
-
-
-def _array(reader: JsonStream, place: str = "$") -> Iterator[FoundConversation]:
+def _array(text: JsonText) -> Iterator[FoundConversation]:
     messages: list[tuple[str, object]] = []
-    faults: list[FoundConversation] = []
-    for where, value in _Values(reader, faults).elements(place):
-        yield from _drained(faults)
-        if is_message(value) or messages:
-            messages.append((where, value))
+    for place, value in text.elements("$"):
+        if not isinstance(value, BadValue) and (is_message(value) or messages):
+            messages.append((place, value))
         else:
-            yield _conversation(where, value)
-    yield from _drained(faults)
+            yield _conversation(place, value)
     if messages:
         yield message_list(messages)
 
 
-def _objects(reader: JsonStream) -> Iterator[FoundConversation]:
+def _objects(text: JsonText) -> Iterator[FoundConversation]:
     data: dict[str, object] = {}
     is_read = False
-    for key in reader.members():
+    for key in text.members():
         lists = _formats(ListFormat)
         form = next((form for _, form in lists if form.keys[0] == key and form.detect(data)), None)
-        if form is not None and reader.peek() == ("[" if len(form.keys) == 1 else "{"):
-            yield from _listed(reader, form, data)
+        if form is not None and text.peek() == ("[" if len(form.keys) == 1 else "{"):
+            yield from _listed(text, form, data)
             is_read = True
-        elif key == "conversations" and not data and reader.peek() == "[":
-            yield from _array(reader)
+        elif key == "conversations" and not data and text.peek() == "[":
+            yield from _array(text)
             is_read = True
         else:
-            data[key] = reader.member()
+            data[key] = _member(text)
     if is_read:
         return
     if is_message(data):
-        yield from _message_lines(reader, data)
-    elif reader.peek():
-        faults: list[FoundConversation] = []
+        yield from _message_lines(text, data)
+    elif text.peek():
         yield _conversation("line 1", data)
-        for place, value in _Values(reader, faults).lines():
-            yield from _drained(faults)
+        for place, value in _lines(text):
             yield _conversation(place, value)
-        yield from _drained(faults)
     else:
         yield _conversation("", data)
 
 
-def _listed(reader: JsonStream, form: ListFormat, data: JsonObject) -> Iterator[FoundConversation]:
+def _member(text: JsonText) -> object:
+    """Return the value of a member, without which the rest is of no use. Raises BadText."""
+    value = text.value_or_fault()
+    if isinstance(value, BadValue):
+        raise BadText(str(value))
+    return value
+
+
+def _lines(text: JsonText) -> Iterator[tuple[str, object]]:
+    """Yield the values up to the end of the text with their places."""
+    while text.peek():
+        place = f"line {text.line}"
+        yield place, text.value_or_fault()
+
+
+def _listed(text: JsonText, form: ListFormat, data: JsonObject) -> Iterator[FoundConversation]:
     """Read the list of a format, whose last key is within the next value if there are two."""
-    faults: list[FoundConversation] = []
     place, ends = f"$.{'.'.join(form.keys)}", list[BadText]()
 
     def elements() -> Iterator[tuple[str, object]]:
         """Yield the elements; a text that breaks off ends them, so that the rest is read."""
         try:
             if len(form.keys) == 1:
-                yield from _Values(reader, faults).elements(place)
+                yield from text.elements(place)
                 return
-            for key in reader.members():
-                if key == form.keys[1] and reader.peek() == "[":
-                    yield from _Values(reader, faults).elements(place)
+            for key in text.members():
+                if key == form.keys[1] and text.peek() == "[":
+                    yield from text.elements(place)
                 else:
-                    reader.member()
+                    _member(text)
         except BadText as error:
             ends.append(error)
 
-    for conversation in form.read(elements(), data):
-        yield from _drained(faults)
-        yield conversation
-    yield from _drained(faults)
+    yield from form.read(elements(), data)
     if ends:
         raise ends[0]
 
 
-def _message_lines(reader: JsonStream, first: JsonObject) -> Iterator[FoundConversation]:
+def _message_lines(text: JsonText, first: JsonObject) -> Iterator[FoundConversation]:
     """Read lines of messages, which are one conversation, completely or not at all."""
-    faults: list[FoundConversation] = []
-    values: list[tuple[str, object]] = [("line 1", first)]
-    values += _Values(reader, faults).lines()
-    yield faults[0] if faults else message_list(values)
+    values = [("line 1", first), *_lines(text)]
+    bad = next(((place, value) for place, value in values if isinstance(value, BadValue)), None)
+    yield FoundConversation(bad[0], fault=str(bad[1])) if bad else message_list(values)

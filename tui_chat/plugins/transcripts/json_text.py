@@ -1,14 +1,11 @@
-"""JSON in pieces, parsed value by value, and JSON lines.
+"""JSON, parsed value by value, and JSON lines.
 
-An export of ten years of conversations is one array of hundreds of megabytes. An array is read
-element by element, an object member by member; one value and one piece are in memory.
+An export of ten years of conversations is one array of hundreds of megabytes. Its text is in
+memory, and of its values one at a time: elements of an array, members of an object.
 
-1. A value within a piece is decoded in place. For one that the end of a piece cuts, the end is
-   found first, from quotes and brackets alone.
-2. A value that is not JSON, but has matching brackets, is skipped, and reading continues
-   (`BadValue`). If the text ends first, or the value is larger than `LARGEST`, reading ends
-   (`BadText`).
-3. NaN, infinite numbers and numbers of thousands of digits are refused.
+1. A value that is not JSON, but has matching brackets, is skipped, and reading continues
+   (`BadValue`). If the text ends first, reading ends (`BadText`).
+2. NaN, infinite numbers and numbers of thousands of digits are refused.
 
 `docs/dev/decisions.md` says why this is not `ijson`.
 
@@ -19,7 +16,6 @@ file are one conversation.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -35,21 +31,18 @@ from tui_chat.models.json_text import (
     type_name,
 )
 
+LARGEST = 2**30
+"""Maximum bytes of a text that is read as a whole."""
 LARGEST_LINE = 64 * 2**20
 """Maximum bytes of a line; a record may hold pictures."""
 LARGEST_FILE = 256 * 2**20
 """Maximum bytes of a conversation."""
 _MOST_FAULTS = 200
 """Maximum number of faults of a file that are kept; further ones are counted."""
+_MOST_BAD = 1_000
+"""Maximum number of values that are no JSON."""
 _MOST_VALUES = 2_000_000
 """Maximum number of objects and arrays in a line, about."""
-LARGEST = 256 * 2**20
-"""Maximum characters of a value; enough for a conversation with hundreds of images."""
-
-_SPACE = re.compile(r"[ \t\r\n]*")
-_STRUCTURE = re.compile(r'["{}\[\]]')
-_IN_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-_BARE = re.compile(r"[^\s,\]}]*")
 
 
 class BadLine(ValueError):
@@ -170,25 +163,39 @@ class BadText(ValueError):
     """Nothing more can be parsed from here on."""
 
 
-class JsonStream:
+class JsonText:
     """A text of JSON values, read in order."""
 
     def __init__(self, pieces: Iterable[bytes], *, largest: int = LARGEST) -> None:
-        self._texts: Iterator[str] = _decoded(pieces)
-        self._text = ""
-        self._at = 0
-        self._largest = largest
-        self.line = 1
+        """Raises BadText if it is too large."""
+        data = bytearray()
+        for piece in pieces:
+            data += piece
+            if len(data) > largest:
+                raise BadText(f"is larger than {largest // 2**20:,} MiB")
+        self._broken = ""
+        """Why the text ends here, if it is no UTF-8 from there on."""
+        try:
+            self._text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            self._text = data[: error.start].decode("utf-8-sig")
+            self._broken = f"is not UTF-8 text (near byte {error.start})"
+        self._at = self._counted = self._bad = 0
+        self._line = 1
+
+    @property
+    def line(self) -> int:
         """The number of the current line."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
 
     def peek(self) -> str:
-        """Return the next character that is not white space; empty at the end."""
-        while True:
-            self._advance(cast("re.Match[str]", _SPACE.match(self._text, self._at)).end())
-            if self._at < len(self._text):
-                return self._text[self._at]
-            if not self._more():
-                return ""
+        """Return the next character that is not white space; empty at the end. Raises BadText."""
+        self._at = _end_of(_SPACE, self._text, self._at)
+        if self._broken and self._at == len(self._text):
+            raise BadText(self._broken)
+        return self._text[self._at : self._at + 1]
 
     def take(self, char: str) -> None:
         """Skip the next character, which must be `char`. Raises BadText."""
@@ -203,41 +210,27 @@ class JsonStream:
         if not self.peek():
             raise BadText("ends before it is complete")
         try:
-            value, end = STRICT_DECODER.raw_decode(self._text, self._at)
+            value, self._at = STRICT_DECODER.raw_decode(self._text, self._at)
         except (ValueError, RecursionError):
-            pass  # cut by the end of the piece, or invalid; its end will show
-        else:
-            if end < len(self._text) or self._text[self._at] in '"{[':
-                self._advance(end)
-                return value
-            # otherwise a number may continue in the next piece
-        line, end = self.line, self._end()
-        raw = self._text[self._at : end]
-        self._advance(end)
-        try:
-            return STRICT_DECODER.decode(raw)
-        except (ValueError, RecursionError) as error:
-            fault = json_fault(raw, error)
-            # The value may start anywhere in its first line, whose columns are not the file's.
-            column = f", column {fault.column}" if fault.line > 1 else ""
-            where = f"line {line + fault.line - 1}{column}"
-            raise BadValue(f"{fault.sentence} in {where}") from error
+            raise self._bad_value() from None
+        return value
 
-    def member(self) -> object:
-        """Return the next value, without which the rest is of no use. Raises BadText."""
+    def value_or_fault(self) -> object:
+        """Return the next value, or the BadValue in its place. Raises BadText."""
         try:
             return self.value()
         except BadValue as error:
-            raise BadText(str(error)) from error
+            return error
 
-    def elements(self) -> Iterator[int]:
-        """Yield the indices of an array; the caller reads each value."""
-        yield from self._each("[", "]")
+    def elements(self, place: str) -> Iterator[tuple[str, object]]:
+        """Yield the elements of an array with their places; a BadValue for one that is no JSON."""
+        for index in self._each("[", "]"):
+            yield f"{place}[{index}]", self.value_or_fault()
 
     def members(self) -> Iterator[str]:
         """Yield the keys of an object; the caller reads each value."""
         for _ in self._each("{", "}"):
-            key = self.member() if self.peek() == '"' else None
+            key = self.value_or_fault() if self.peek() == '"' else None
             if not isinstance(key, str):
                 raise BadText(f"is not JSON: expected a key in line {self.line}")
             self.take(":")
@@ -254,61 +247,49 @@ class JsonStream:
             self.take(",")
         self._at += 1
 
-    def _more(self) -> bool:
-        """Append as much as there is, at least a piece, and release what was read."""
-        texts, size = [self._text[self._at :]], 0
-        for text in self._texts:
-            texts.append(text)
-            size += len(text)
-            if size > len(texts[0]):
-                break
-        self._text, self._at = "".join(texts), 0
-        return size > 0
-
-    def _advance(self, end: int) -> None:
-        self.line += self._text.count("\n", self._at, end)
+    def _bad_value(self) -> BadValue | BadText:
+        """Return what is wrong with the next value, and skip it if it ends."""
+        line, begin = self.line, self._at
+        self._bad += 1
+        if self._bad > _MOST_BAD:
+            return BadText(f"has too many values that are no JSON, up to line {line}")
+        end = self._end_of_value()
+        if end is None:
+            return BadText(self._broken or f"ends within the value that begins in line {line}")
         self._at = end
+        raw = self._text[begin:end]
+        try:
+            STRICT_DECODER.decode(raw)
+        except (ValueError, RecursionError) as error:
+            fault = json_fault(raw, error)
+            # The value may start anywhere in its first line, whose columns are not the file's.
+            column = f", column {fault.column}" if fault.line > 1 else ""
+            return BadValue(f"{fault.sentence} in line {line + fault.line - 1}{column}")
+        return BadValue(f"is not JSON in line {line}")
 
-    def _end(self) -> int:
-        """Return the offset behind the next value, whose text is complete then. Raises BadText."""
-        if self._text[self._at] not in '"{[':
-            while (end := _bare_end(self._text, self._at)) == len(self._text) and self._more():
-                pass
-            return max(end, self._at + 1)  # a stray character is skipped
-        at, depth, in_string = self._at, 0, False
-        while True:
-            if in_string:
-                at = cast("re.Match[str]", _IN_STRING.match(self._text, at)).end()
-                is_cut = self._text[at : at + 1] != '"'
-                at, in_string = (at, True) if is_cut else (at + 1, False)
+    def _end_of_value(self) -> int | None:
+        """Return where the next value ends, by its quotes and brackets; None if it does not."""
+        at, depth = self._at, 0
+        if self._text[at] not in '"{[':
+            return max(_end_of(_BARE, self._text, at), at + 1)  # a stray character is skipped
+        while (token := _STRUCTURE.search(self._text, at)) is not None:
+            at = token.end()
+            if token[0] == '"':
+                at = _end_of(_IN_STRING, self._text, at) + 1
+                if at > len(self._text):
+                    return None
             else:
-                token = _STRUCTURE.search(self._text, at)
-                is_cut, bracket = token is None, token[0] if token is not None else ""
-                at = len(self._text) if token is None else token.end()
-                in_string = bracket == '"'
-                depth += (bracket in ("{", "[")) - (bracket in ("}", "]"))
-            if not (is_cut or in_string or depth > 0):
+                depth += 1 if token[0] in "{[" else -1
+            if depth <= 0:
                 return at
-            if is_cut:
-                at -= self._at
-                if at > self._largest:
-                    size = self._largest // 2**20
-                    raise BadText(f"has a value of more than {size} MiB in line {self.line}")
-                if not self._more():
-                    raise BadText(f"ends within the value that begins in line {self.line}")
+        return None
 
 
-def _bare_end(text: str, at: int) -> int:
-    return cast("re.Match[str]", _BARE.match(text, at)).end()
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRUCTURE = re.compile(r'["{}\[\]]')
+_IN_STRING = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_BARE = re.compile(r"[^\s,\]}]*")
 
 
-def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    seen = 0
-    try:
-        for piece in pieces:
-            yield decoder.decode(piece)
-            seen += len(piece)
-        yield decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise BadText(f"is not UTF-8 text (near byte {seen + error.start})") from error
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    return cast("re.Match[str]", pattern.match(text, at)).end()
