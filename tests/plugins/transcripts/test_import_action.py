@@ -54,7 +54,7 @@ async def test_a_file_is_imported_and_its_conversation_shown(tmp_path: Path):
         await until(pilot, lambda: "1 new" in told(app))
         assert "$[1].messages[0]: a message must be an object" in told(app)
         await command(pilot, f"/import {file}")
-        await until(pilot, lambda: "1 already stored" in told(app))
+        await until(pilot, lambda: "1 already there" in told(app))
 
 
 async def test_a_file_without_conversations_is_reported(tmp_path: Path):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from tui_chat.errors import located
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
-from tui_chat.plugins.transcripts.report import FILE_KINDS, Report, listed
+from tui_chat.plugins.transcripts.report import Report
 from tui_chat.ui.questions import ask, ask_path
 
 if TYPE_CHECKING:
@@ -71,29 +71,7 @@ async def _ask_participant(
 def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:
     """Return the result of importing a file in sentences, and its severity."""
     name = one_line(report.path.name, 60)
-    lines: list[str] = []
-    if report.sessions:
-        counts = f"{report.new:,} new, {report.grown:,} extended, {report.known:,} already stored"
-        lines.append(f"{name}: {counts}; {report.added:,} messages added.")
-    if len(report.cards) == 1:
-        [role] = report.cards
-        use = "Start a session with it."
-        if role.status != "enabled":
-            use = "It is disabled: /roles enables it."
-        preset = one_line(role.preset, 60)
-        called = one_line(role.name, 60)
-        lines.append(
-            f"{name}: the character “{called}” is now a role with the preset “{preset}”. {use}"
-        )
-    elif report.cards:
-        roles = listed(role.name for role in report.cards)
-        lines.append(f"{name}: {len(report.cards):,} characters are now roles: {roles}.")
-    for kind in FILE_KINDS:
-        if names := report.names(kind):
-            what = kind if len(names) > 1 else kind.removesuffix("s")
-            lines.append(f"{name}: {len(names):,} {what}: {listed(names)}.")
-    if not lines and not report.faults:
-        lines.append(f"{name}: no conversations in it.")
+    lines = report.result()
     notes = list(report.notes.items())
     lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:_MOST_NOTES]]
     if report.skipped:

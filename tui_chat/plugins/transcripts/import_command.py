@@ -153,37 +153,8 @@ def _report_json(report: Report) -> dict[str, object]:
 
 
 def _print_report(report: Report, dry_run: bool) -> None:
-    name = one_line(input_name(report.path))
-    would = "would be new" if dry_run else "new"
-    if report.sessions:
-        grown = "would grow" if dry_run else "grown"
-        write_line(
-            f"{name}: {counted(report.sessions, 'session')} read: {report.new:,} {would}, "
-            f"{report.grown:,} {grown}, {report.known:,} already there; "
-            f"{counted(report.added, 'message')} {'to add' if dry_run else 'added'}."
-        )
-    if len(report.cards) == 1:
-        [role] = report.cards
-        is_now = "would become" if dry_run else "is now"
-        use = "start a session with it"
-        if role.status != "enabled":
-            use = "it is disabled: enable it in the app"
-        preset = one_line(role.preset)
-        write_line(
-            f"{name}: the character “{one_line(role.name)}” {is_now} a role with the preset "
-            f"“{preset}”; {use}."
-        )
-    elif report.cards:
-        are_now = "would become" if dry_run else "are now"
-        roles = listed(role.name for role in report.cards)
-        write_line(f"{name}: {len(report.cards):,} characters {are_now} roles: {roles}.")
-    for kind in FILE_KINDS:
-        if names := report.names(kind):
-            new = sum(report.files[kind, file] for file in names)
-            count = counted(len(names), kind.removesuffix("s"))
-            write_line(f"{name}: {count}, {new:,} {would}: {listed(names)}.")
-    if not (report.sessions or report.cards or report.files or report.faults):
-        write_line(f"{name}: no conversations found.")
+    for line in report.result(dry_run=dry_run):
+        write_line(line)
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")
     if report.skipped:

@@ -8,6 +8,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tui_chat.cli.output import counted
+from tui_chat.files import input_name
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
@@ -120,6 +122,39 @@ class Report:
             self.faults.append(Fault(place, sentence, advice))
         else:
             self.more_faults += 1
+
+    def result(self, *, dry_run: bool = False) -> list[str]:
+        """Return what was imported, or with `dry_run` what would be, in sentences."""
+        name, lines = one_line(input_name(self.path), 60), list[str]()
+        new = "would be new" if dry_run else "new"
+        if self.sessions:
+            grown = "would grow" if dry_run else "grown"
+            lines.append(
+                f"{counted(self.sessions, 'session')} read: {self.new:,} {new}, "
+                f"{self.grown:,} {grown}, {self.known:,} already there; "
+                f"{counted(self.added, 'message')} {'to add' if dry_run else 'added'}."
+            )
+        if len(self.cards) == 1:
+            [role] = self.cards
+            is_enabled = role.status == "enabled"
+            use = "Start a session with it." if is_enabled else "It is disabled: /roles enables it."
+            lines.append(
+                f"the character “{one_line(role.name, 60)}” "
+                f"{'would become' if dry_run else 'is now'} a role with the preset "
+                f"“{one_line(role.preset, 60)}”. {use}"
+            )
+        elif self.cards:
+            become = "would become" if dry_run else "are now"
+            roles = listed(role.name for role in self.cards)
+            lines.append(f"{len(self.cards):,} characters {become} roles: {roles}.")
+        for kind in FILE_KINDS:
+            if names := self.names(kind):
+                count = sum(self.files[kind, file] for file in names)
+                files = counted(len(names), kind.removesuffix("s"))
+                lines.append(f"{files}, {count:,} {new}: {listed(names)}.")
+        if not lines and not self.faults:
+            lines.append("no conversations found.")
+        return [f"{name}: {line}" for line in lines]
 
 
 def listed(names: Iterable[str]) -> str:
