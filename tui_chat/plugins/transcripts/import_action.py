@@ -27,9 +27,7 @@ async def import_from_app(app: TuiChat, path: str) -> None:
     path = path or await ask_path(app, "Import conversations of any program", enter="import") or ""
     if path:
         # Not in the group of dialogs: the next one would end it.
-        app.run_worker(
-            _import(app, workspace, path), group="files", description="import", exit_on_error=False
-        )
+        app.run_worker(_import(app, workspace, path), group="files", description="import")
 
 
 async def _import(app: TuiChat, workspace: Workspace, path: str) -> None:
@@ -71,7 +69,7 @@ async def _ask_participant(
 def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:
     """Return the result of importing a file in sentences, and its severity."""
     name = one_line(report.path.name, 60)
-    lines = report.result()
+    lines = report.result(name)
     notes = list(report.notes.items())
     lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:_MOST_NOTES]]
     if report.skipped:

@@ -153,7 +153,7 @@ def _report_json(report: Report) -> dict[str, object]:
 
 
 def _print_report(report: Report, dry_run: bool) -> None:
-    for line in report.result(dry_run=dry_run):
+    for line in report.result(one_line(input_name(report.path)), dry_run=dry_run):
         write_line(line)
     for note, count in report.notes.items():
         write_line(f"  {count:,} × {note}")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.cli.output import counted
-from tui_chat.files import input_name
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
@@ -123,9 +122,9 @@ class Report:
         else:
             self.more_faults += 1
 
-    def result(self, *, dry_run: bool = False) -> list[str]:
-        """Return what was imported, or with `dry_run` what would be, in sentences."""
-        name, lines = one_line(input_name(self.path), 60), list[str]()
+    def result(self, name: str, *, dry_run: bool = False) -> list[str]:
+        """Return what was imported, or with `dry_run` what would be, in sentences about `name`."""
+        lines: list[str] = []
         new = "would be new" if dry_run else "new"
         if self.sessions:
             grown = "would grow" if dry_run else "grown"
