@@ -189,7 +189,7 @@ class Part:
     - library kind: a `LibraryKind` of `cli/library`, for the command `library`
     - recording reader: a `RecordingReader`
     - request form: a function of a `Composed`, whose result `build --show NAME` prints as JSON
-    - rescue: a function like `plugins.maintenance.salvage:rescue`; what it returns is printed
+    - rescue: a function like `plugins.maintenance.upkeep:rescue`; what it returns is printed
     - tool source: a `workspace.tool_sources:OpenSources`
     - preset, card, lorebook reader: `PresetFiles`, `CardFiles`, `LoreForm` of
       `library.foreign_files`; folder reader: an `interop.formats:FolderFormat`

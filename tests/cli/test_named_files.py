@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Run
-from tests.support.plugins import is_deleted
 from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat import files
@@ -38,7 +37,6 @@ COMMANDS = (
     ("build", "--turn", "{}"),
     ("build", "--role", "{}"),
     ("build", "--profile", "{}"),
-    *([] if is_deleted("maintenance") else [("db", "salvage", "{}", "--to", "x")]),
     ("db", "restore", "{}"),
 )
 

@@ -70,7 +70,7 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
         body |= {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
         write_json(body)
         return
-    rows = [(name, str(getattr(config, name)) or "—", source) for name, source in sources.items()]
+    rows = [(name, _shown(getattr(config, name)), source) for name, source in sources.items()]
     rows += [(f"keys.{name}", keys or "none", path) for name, keys in config.keys]
     rows += [(f"tools.{tool.name}", " ".join(tool.command) or "—", path) for tool in config.tools]
     rows += [
@@ -82,12 +82,25 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
         write_line(f"{name:<14} = {value}", f"   ({source})" if source else "")
 
 
+def _shown(value: object) -> str:
+    """Return a value as it is written in the file; a dash if it is empty."""
+    return str(value).lower() if isinstance(value, bool) else str(value) or "—"
+
+
 def _sources(common: CommonOptions, config: Config) -> dict[str, str]:
     """Return what sets each setting: a flag, a variable, the file, or the default."""
     file, path = common.config_file, str(common.config_file)
     in_file = read_toml(file) if file.exists() else {}
     sources: dict[str, str] = {}
-    for name in ("endpoint", "model", "theme", "notify", "title_model", "editing_mode"):
+    for name in (
+        "endpoint",
+        "model",
+        "theme",
+        "notify",
+        "title_model",
+        "editing_mode",
+        "daily_backups",
+    ):
         variable = f"TUI_CHAT_{name.upper()}" if name in common.flags else ""
         if common.flags.get(name):
             sources[name] = f"--{name}"

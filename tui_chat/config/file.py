@@ -268,6 +268,7 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
         model=found.model or defaults.model,
         title_model=_title_model(text, name, found.title_model, endpoints),
         editing_mode=found.editing_mode,
+        daily_backups=found.daily_backups,
         theme=found.theme or defaults.theme,
         notify=found.notify or defaults.notify,
         keys=tuple(found.keys.items()),

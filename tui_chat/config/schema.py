@@ -67,6 +67,8 @@ class ConfigFile:
     """The name of a color theme, such as `dark` or `light`; `/theme` lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
     """The announcement of the end of a long reply while another window has the focus."""
+    daily_backups: bool = True
+    """False if the app makes no copy of the database each day; the newest three are kept."""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     """The keys of actions: `new = "Ctrl+N, F9"`; empty for none. F1 lists the actions."""
     endpoints: Mapping[

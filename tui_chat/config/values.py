@@ -41,6 +41,8 @@ class Config:
     title_model: str = ""
     """The endpoint and model that is asked for titles after first replies, as `ENDPOINT/MODEL`;
     empty for none."""
+    daily_backups: bool = True
+    """True if the app copies the database each day."""
     editing_mode: str = ""
     """The name of the composer's editing mode, which a plugin adds; empty for the ordinary keys."""
     theme: str = "tui-chat-dark"

@@ -45,7 +45,7 @@ def require_free_target(target: Path, *, force: bool) -> None:
 
 def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:
     """Copy an open database to a file beside it, named after its version and the time."""
-    partial = _partial_path(path)
+    partial = partial_path(path)
     try:
         version = _copy_into(connection, partial)
         stamp = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S")
@@ -64,7 +64,7 @@ def back_up(connection: sqlite3.Connection, path: Path, now: float) -> Path:
 def copy_to(connection: sqlite3.Connection, target: Path, *, force: bool) -> None:
     """Copy an open database to `target`. Raises InputError if that cannot be created."""
     require_free_target(target, force=force)
-    partial = _partial_path(target)
+    partial = partial_path(target)
     with store_errors(target):
         try:
             _copy_into(connection, partial)
@@ -109,7 +109,8 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _partial_path(path: Path) -> Path:
+def partial_path(path: Path) -> Path:
+    """Return the name of a copy of this file while it is written."""
     return path.with_name(f"{path.name}.{os.getpid()}.partial")
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError, StoreBusy, StoreDamaged, StoreError
-from tui_chat.hooks import parts
 from tui_chat.store.backup_files import list_backups
 
 if TYPE_CHECKING:
@@ -25,16 +24,9 @@ _PERM, _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT = 3, 5, 6, 8, 10, 11
 _FULL, _CANTOPEN, _NOTADB = 13, 14, 26
 
 
-def salvage_means(source: str = "") -> str:
-    """Return what saves the readable rows of a damaged file: a command."""
-    if all(command.name != "db" for _, command in parts("commands")):
-        return "`sqlite3 FILE .recover`"
-    return f"`{' '.join(filter(None, ('tui-chat db salvage', source, '--to NEW')))}`"
-
-
 def _rescue_advice(path: Path | None = None) -> str:
     """Return what helps; with the path of the database, a backup only if there is one."""
-    means = f"ave what can be read with {salvage_means()}."
+    means = "ave what can be read with `sqlite3 FILE .recover`."
     if path is None:
         return f"Restore a backup with `tui-chat db restore FILE`, or s{means}"
     if not (backups := list_backups(path)):

@@ -23,6 +23,7 @@ from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import CRASH_LOG, database_file
+from tui_chat.store.backup_files import list_backups
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.main_screen import confirm_leave
 from tui_chat.ui.notifications import show_error
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 OPENING_SECONDS = 8.0
 """Seconds that the end by a signal waits for the workspace to open, if something was typed."""
+BACK_UP_AFTER = 30.0
+"""Seconds after the start until the database is backed up, once a day."""
 CHECK_AFTER = 1.0
 """Seconds after the workspace was opened until it is checked for changes by other programs."""
 
@@ -148,6 +151,8 @@ class Lifecycle:
         if main.panes.presets.display:
             main.panes.presets.fill()
         app.set_timer(CHECK_AFTER, self._check_soon)
+        if self._config.daily_backups:
+            app.set_timer(BACK_UP_AFTER, self._back_up_soon)
         await main.panes.chat.recall_prompts(workspace)
         if self._captured:
             main.panes.inspector.show_captured(self._captured)
@@ -193,13 +198,15 @@ class Lifecycle:
 
     async def _recover(self, error: TuiChatError) -> bool:
         """Ask what to do if the workspace cannot be opened; return False to quit."""
-        rescue_question = (
-            f"{error}\n\nEverything readable can be saved to a new file that tui-chat then uses; "
-            "the damaged file is kept beside it. A backup may have more."
-        )
-        title, yes = "The database is damaged", "Save what is readable"
-        is_damaged = isinstance(error, StoreDamaged)
+        backups = list_backups(database_file(self._config.data_dir))
+        title, yes = "The database is damaged", "Restore the newest backup"
+        is_damaged = isinstance(error, StoreDamaged) and bool(backups)
         rescue = next(hooks.load_all("rescue"), None) if is_damaged else None
+        newest = backups[-1].name if backups else ""
+        rescue_question = (
+            f"{error}\n\nThe newest backup, {newest}, can be put in its place; the damaged file is "
+            "kept beside it."
+        )
         if rescue is not None and await confirm(
             self._app, title, rescue_question, yes=yes, no="Not now"
         ):
@@ -217,6 +224,19 @@ class Lifecycle:
     def _check_soon(self) -> None:
         check = self._check_external_changes
         self._app.run_worker(check, group="external-changes", exclusive=True, description="check")
+
+    def _back_up_soon(self) -> None:
+        self._app.run_worker(self._back_up, group="backup", description="back up the database")
+
+    async def _back_up(self) -> None:
+        """Make the backup of the day. A fault is not shown: the next start tries again, and
+        `db status` says how old the newest backup is.
+        """
+        from tui_chat.store.daily_backup import back_up_daily
+
+        path = database_file(self._config.data_dir)
+        with suppress(TuiChatError):
+            await asyncio.to_thread(back_up_daily, path, self._now())
 
     async def _check_external_changes(self) -> None:
         """Check for changes by other programs, now and from now on."""

@@ -32,14 +32,13 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "status": status,
 }
 if any(command.name == "db" for _, command in hooks.parts("commands")):
-    check, backup, vacuum, salvage = (
+    check, backup, vacuum = (
         hooks.load(f"tui_chat.plugins.maintenance.{path}")
-        for path in ("check:check", "upkeep:backup", "upkeep:vacuum", "salvage:salvage")
+        for path in ("check:check", "upkeep:backup", "upkeep:vacuum")
     )
     WAYS["check"] = lambda path: check(path, lambda _: None)
     WAYS["backup"] = lambda path: backup(path, None, now=1.0)
     WAYS["vacuum"] = vacuum
-    WAYS["salvage"] = lambda path: salvage(path, path.with_name("new.db"))
 
 
 def main(path: Path) -> None:

@@ -1,5 +1,5 @@
 """The file: migrations and undos, files that are refused and stay unchanged, backups, permissions,
-and faults of the disk. Files with damage inside are in the tests of salvage, those that another
+and faults of the disk. Files with damage inside are in the tests of maintenance, those that another
 program holds in `test_process_lock`.
 """
 
@@ -462,13 +462,12 @@ def test_missing_permissions_are_reported(shared: Path) -> None:
     before = shared.read_bytes()
     for folder, file, still_works in (
         (0o555, 0o666, {"status", "check"}),
-        (0o777, 0o444, {"status", "check", "backup", "salvage"}),
+        (0o777, 0o444, {"status", "check", "backup"}),
         (0o777, 0, set[str]()),
         (0, 0o666, set[str]()),
     ):
         for left in list_backups(shared):
             left.unlink()
-        shared.with_name("new.db").unlink(missing_ok=True)
         shared.chmod(file)
         shared.parent.chmod(folder)
         told = ways(shared)

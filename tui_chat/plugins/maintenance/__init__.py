@@ -1,9 +1,8 @@
-"""Maintenance of the database file: `tui-chat db`, and the app's offer to save a damaged one.
+"""Maintenance of the database file: `tui-chat db`, and restoring the backup of a damaged one.
 
 command   the commands and their reports
 upkeep    status, backups, restoring and compacting a file
 check     integrity checks (faults: values that cannot be read, and derived data)
-salvage   copies what can be read of a damaged file into a new one (repair: broken references in it)
 """
 
 from tui_chat.api import Command, Part, Plugin
@@ -15,9 +14,9 @@ PLUGIN = Plugin(
         Command(
             "db",
             "tui_chat.plugins.maintenance.command:db",
-            "Maintain the database: backups, checks, salvage.",
+            "Maintain the database: backups, checks, repair.",
             group="Data",
         ),
     ),
-    parts=(Part("rescue", "tui_chat.plugins.maintenance.salvage:rescue"),),
+    parts=(Part("rescue", "tui_chat.plugins.maintenance.upkeep:rescue"),),
 )

@@ -25,8 +25,8 @@ from tui_chat.store.access import open_for_reading
 from tui_chat.store.errors import DECODE_ERRORS, describe_damage, store_errors
 from tui_chat.store.index import ROLES, indexed_rows
 
-DERIVED_CHECKS = ("counts", "search")
-"""Names of checks of derived data, which can be rebuilt."""
+REPAIRED = ("counts", "search", "values", "requests")
+"""Names of checks whose faults `repair` removes."""
 
 _SHOWN = 5  # faults of one check that are listed; the others are counted
 

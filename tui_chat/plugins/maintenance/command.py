@@ -14,10 +14,8 @@ from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import Styled, write_json, write_line
 from tui_chat.errors import StoreDamaged
 from tui_chat.plugins.maintenance import upkeep
-from tui_chat.plugins.maintenance.check import DERIVED_CHECKS, CheckResult
+from tui_chat.plugins.maintenance.check import REPAIRED, CheckResult
 from tui_chat.plugins.maintenance.check import check as run_checks
-from tui_chat.plugins.maintenance.salvage import salvage as save_readable
-from tui_chat.store.errors import salvage_means
 from tui_chat.store.status import status as database_status
 
 
@@ -37,7 +35,7 @@ def _size(count: float) -> str:
 @click.group()
 @click.pass_context
 def db(context: click.Context) -> None:
-    """Maintain the database: backups, checks, salvage.
+    """Maintain the database: backups, checks, repair.
 
     Every command is safe while the app is open. One that needs exclusive access is then refused,
     and changes nothing.
@@ -154,14 +152,14 @@ def check(path: Path, as_json: bool) -> None:
                 "checks": [{"name": check.name, "faults": list(check.faults)} for check in checks],
             }
         )
-    elif faults and all(check.name in DERIVED_CHECKS for check in checks if check.faults):
-        write_line("\nNothing is lost. To rebuild counts and search index:\n  tui-chat db repair")
+    elif faults and all(check.name in REPAIRED for check in checks if check.faults):
+        write_line("\nTo rebuild counts and search index, and remove unreadable values:")
+        write_line("  tui-chat db repair")
     elif faults:
         write_line(
-            f"\n{path} is damaged. First make a copy of it. Then either restore a backup:\n"
+            f"\n{path} is damaged. First make a copy of it, then restore a backup:\n"
             "  tui-chat db restore BACKUP\n"
-            f"or save what can be read into a new file with {salvage_means()}, and restore that:\n"
-            "  tui-chat db restore NEW"
+            "or save what can be read with `sqlite3 FILE .recover`."
         )
     else:
         write_line(f"\n{path} has no faults.")
@@ -172,15 +170,16 @@ def check(path: Path, as_json: bool) -> None:
 @db.command()
 @click.pass_obj
 def repair(path: Path) -> None:
-    """Rebuild counts and search index.
+    """Rebuild counts and search index, and remove unreadable values.
 
-    For databases where `check` finds them wrong. Changes no messages.
+    For databases where `check` finds them wrong. Changes nothing that can be read.
 
     \b
     Example:
       tui-chat db repair
     """
-    upkeep.rebuild(path)
+    for sentence in upkeep.repair(path):
+        write_line(sentence)
     write_line("Counts were rebuilt. The search index will be rebuilt before the next search.")
 
 
@@ -195,31 +194,3 @@ def vacuum(path: Path) -> None:
     """
     before, after = upkeep.vacuum(path)
     write_line(f"{_size(before)} -> {_size(after)}")
-
-
-@db.command()
-@click.argument("file", required=False, type=FILE)
-@click.option("--to", "target", required=True, type=FILE, help="The new file.")
-@click.pass_obj
-def salvage(path: Path, file: Path | None, target: Path) -> None:
-    """Save the readable rows of a damaged file.
-
-    FILE (default: the database) is never changed.
-
-    \b
-    Example:
-      tui-chat db salvage --to rescued.db
-    """
-    source = file or path
-    saved = save_readable(source, target)
-    sessions, messages = saved.rows.get("sessions", 0), saved.rows.get("messages", 0)
-    write_line(f"Saved {sessions:,} sessions with {messages:,} messages.")
-    if saved.gaps:
-        write_line("Some rows could not be read; whole sessions may be missing.")
-    for table, count in saved.rows.items():
-        if count and table not in ("sessions", "messages"):
-            write_line(f"{count:>9,}  {table}")
-    for sentence in saved.repairs:
-        write_line(sentence)
-    write_line(f"\n{target} has no faults; {source} was not changed. To use the new file:")
-    write_line(f"  tui-chat db restore {target}")

@@ -186,3 +186,21 @@ def rebuild_derived(connection: sqlite3.Connection) -> None:
     """
     connection.execute(_COUNTS)
     rebuild(connection)
+
+
+def replace_faulty_values(connection: sqlite3.Connection) -> list[str]:
+    """Replace values that nothing can be read from; return a sentence for each kind. A transaction
+    is open.
+    """
+    done: list[str] = []
+    for find, sentence in (
+        (unknown_values, "Invalid values that were replaced by the most likely ones"),
+        (undecodable_values, "Unreadable values that were removed"),
+        (altered_requests, "Requests with altered bytes, which were removed"),
+    ):
+        faults = list(find(connection))
+        for fault in faults:
+            connection.execute(fault.without, (fault.seq,))
+        if faults:
+            done.append(f"{sentence}: {len(faults):,}.")
+    return done

@@ -19,18 +19,20 @@ from tui_chat.files import make_private_folder, restrict
 from tui_chat.store import schema
 from tui_chat.store.access import BUSY_SECONDS, is_in_use, open_for_reading, require_database
 from tui_chat.store.backup import back_up, copy_to, sync_folder
-from tui_chat.store.errors import salvage_means, store_errors
+from tui_chat.store.backup_files import list_backups
+from tui_chat.store.errors import store_errors
 from tui_chat.store.schema import companion
 
 if TYPE_CHECKING:
     import sqlite3
 
 
-def rebuild(path: Path) -> None:
-    """Rebuild counts and search index, also while the app is open. Raises StoreError, and
-    InputError if the database does not have the current version.
+def repair(path: Path) -> list[str]:
+    """Rebuild counts and search index, and replace values that cannot be read, also while the app
+    is open; return a sentence for each kind of value. Raises StoreError, and InputError if the
+    database does not have the current version.
     """
-    from tui_chat.plugins.maintenance.faults import rebuild_derived
+    from tui_chat.plugins.maintenance.faults import rebuild_derived, replace_faulty_values
 
     require_database(path)
     with store_errors(path):
@@ -40,8 +42,10 @@ def rebuild(path: Path) -> None:
         raise InputError("The database is not up to date.", advice="Start the app, which does it.")
     with store_errors(path), closing(schema.connect(path, BUSY_SECONDS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
+        replaced = replace_faulty_values(connection)
         rebuild_derived(connection)
         connection.execute("COMMIT")
+    return replaced
 
 
 def backup(path: Path, target: Path | None, *, now: float, force: bool = False) -> Path:
@@ -70,8 +74,7 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
         if copy.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
             raise StoreDamaged(
                 f"{source} is damaged.",
-                advice="Choose another backup, or save what is in it with "
-                f"{salvage_means(str(source))}.",
+                advice="Choose another backup.",
             )
         with store_errors(path):
             make_private_folder(path.parent)
@@ -94,6 +97,18 @@ def restore(path: Path, source: Path, *, now: float) -> Path | None:
             aside = move_aside(path, now)
             _replace(copy, path)
             return aside
+
+
+def rescue(path: Path, *, now: float) -> str:
+    """Restore the newest backup beside a damaged database; return what was done. Raises StoreError,
+    and InputError if there is no usable backup.
+    """
+    for backup in reversed(list_backups(path)):
+        with suppress(StoreDamaged, InputError):
+            aside = restore(path, backup, now=now)
+            kept = "" if aside is None else f" The damaged file is {aside.name}."
+            return f"Restored {backup.name}.{kept}"
+    raise InputError(f"There is no usable backup beside {path}.")
 
 
 def move_aside(path: Path, now: float) -> Path:
