@@ -66,6 +66,7 @@ def test_show_says_what_set_each_setting(home: Run, tmp_path: Path, monkeypatch)
         "notify": "default",
         "title_model": "default",
         "editing_mode": "default",
+        "daily_backups": "default",
     }
     assert [each["name"] for each in shown["endpoints"]] == ["work"]
     assert "endpoints.work" in home("config", "show").out
@@ -82,7 +83,7 @@ def test_a_value_that_equals_the_default_has_its_source(home: Run, tmp_path: Pat
     assert shown == {
         **dict.fromkeys(("endpoint", "model", "notify"), str(path)),
         "theme": "TUI_CHAT_THEME",
-        **dict.fromkeys(("title_model", "editing_mode"), "default"),
+        **dict.fromkeys(("title_model", "editing_mode", "daily_backups"), "default"),
     }
 
 
