@@ -236,19 +236,20 @@ def patched(
     """
     if extras is None or not (extras.keys or extras.changes):
         return written
-    result = _merged(written, extras.keys)
+    result = merged(written, extras.keys)
     for change in extras.changes:
         _apply(result, change, plain)
     return result
 
 
-def _merged(written: JsonObject, keys: Mapping[str, Json]) -> JsonObject:
+def merged(written: JsonObject, keys: Mapping[str, Json]) -> JsonObject:
+    """Return an object with the keys that it lacks, objects within objects."""
     result = dict(written)
     for key, value in keys.items():
         if key not in result:
             result[key] = value
         elif isinstance(result[key], dict) and isinstance(value, Mapping):
-            result[key] = _merged(result[key], cast("Mapping[str, Json]", value))
+            result[key] = merged(result[key], cast("Mapping[str, Json]", value))
     return result
 
 

@@ -9,11 +9,13 @@ common/   what the protocols share
 One package per protocol; none imports another:
 openai_chat, openai_responses, anthropic, gemini, ollama
 
-settings      the settings that only this protocol has
-decode        captured request -> envelope
+messages      a turn as its entry in the list of messages: written, and read
+sent_message  a turn as it is sent: fit for the protocol, with what it loses
+conversation  turns -> the list of messages, where that needs a module
+settings      the settings, as rows that read and write them
+tools         tools, tool choice and response format, read and written side by side
 encode        envelope -> request
-messages      turns -> the request's list of messages, where that needs a module
-turn_content  one turn -> its entry in that list
-tools         tool choice, response format and the like, read and written side by side
+reader        captured request -> blocks
+decode        captured request -> envelope of the flat model
 stream        replies, streamed and whole
 """

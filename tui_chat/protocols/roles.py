@@ -21,23 +21,6 @@ SYSTEM_SEPARATOR = "\n\n"
 """The separator of system turns that are joined into one text."""
 
 
-def adapted_role(role: MessageRole, protocol: Protocol, *, developer: bool = False) -> str:
-    """Return a message's role in a protocol if the turn stays in the list of messages."""
-    if protocol is Protocol.GEMINI:
-        return _GEMINI[role]
-    if protocol is Protocol.ANTHROPIC:
-        return "user" if role == "tool" else role
-    return "developer" if role == "system" and developer else role
-
-
-_GEMINI: dict[MessageRole, str] = {
-    "system": SYSTEM_INSTRUCTION,
-    "user": "user",
-    "assistant": "model",
-    "tool": "user",
-}
-
-
 def describe_adapted_role(role: MessageRole, adapted: str, protocol: Protocol) -> str:
     """Return a sentence on a turn's `adapted` role; empty if it is its own among the messages."""
     if adapted == SYSTEM_INSTRUCTION:

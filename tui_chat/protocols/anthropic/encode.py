@@ -36,12 +36,12 @@ from tui_chat.protocols.anthropic.conversation import (
 from tui_chat.protocols.anthropic.settings import LIMIT, REASONING, SETTINGS, fitted_reasoning
 from tui_chat.protocols.anthropic.tools import SEARCH_OPTIONS, write_hosted, write_tool
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import default_origin
 from tui_chat.protocols.common.loss_notes import default_note, with_key
 from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import closed_schema, json_schema, schema_only_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_128
 from tui_chat.protocols.common.trees import dictionary, object_of
 

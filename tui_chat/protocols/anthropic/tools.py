@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
-from tui_chat.models.blocks import Extras, Json, JsonObject, patched
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import HostedTool
 from tui_chat.models.settings import ResponseFormat, ToolChoice
-from tui_chat.protocols.common.encoding import tool_origin
 from tui_chat.protocols.common.schemas import object_schema
-from tui_chat.protocols.common.tools import write_location
-from tui_chat.protocols.common.trees import object_of
+from tui_chat.protocols.common.tools import definition_tree, write_location
 
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
 _WORDS = {"auto": "auto", "required": "any", "none": "none"}
@@ -41,9 +37,7 @@ def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
     """Return a function's definition; `captured`: in the protocol that it was decoded from."""
     if not captured:
         tool = replace(tool, parameters=object_schema(tool), extras="")
-    keys: JsonObject = json.loads(tool.extras or "{}")
-    written = patched(write_definition(tool), Extras(Protocol.ANTHROPIC, keys=keys))
-    return object_of(written, tool_origin(tool.name))
+    return definition_tree(write_definition(tool), tool)
 
 
 def write_hosted(tool: HostedTool) -> JsonObject:

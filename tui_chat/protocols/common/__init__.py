@@ -1,29 +1,27 @@
 """Code that the protocols share.
 
-Blocks (see `models.flat`: the protocols move to them one by one)
+Blocks
 trees             what a writer returns, and its tree with origins
 reading           blocks of a captured request
+request_reader    reading and writing a whole request, for protocols with a list of tools
 setting_rows      settings as rows of one table, read and written
 turn_fit          rules by which a turn is made fit to send
 call_pairing      calls and results in the order that a protocol requires
-mark_limits       cache marks, as many as may be sent
+cache_marks       marks up to which a prompt is cached, as many as may be sent
 losses            what a turn loses, found by comparison
 
 Captured requests
 request_fields    reading a body without losing a key
 decoding          the envelope of a captured request: turns, tools, settings
+settings          the tables by which a setting is taken out of it
 
 Requests
-content_order     a turn's content in the order in which it is sent
-encoding          the smallest parts of a tree
+encoding          origins, and notes of all encoders
 request_encoder   the request that is being encoded: what all encoders ask of it, and its notes
-settings          the tables of settings that are one value under one key
 reasoning_effort  how much a model is to think
 schemas           JSON Schemas of tools and replies, the format of a reply
 tools             names of functions, and the parts of tools that several protocols have
-tool_pairing      tool calls and results in the order that a protocol requires
-cache_marks       marks up to which a prompt is cached
-loss_notes        notes on what a protocol cannot express
+loss_notes        notes on tools and settings that a protocol cannot express
 media             notes on pictures and sounds that a model does not accept
 openai            what OpenAI's two protocols share
 openai_tools      their tools that are no plain functions, as functions for other protocols

@@ -12,29 +12,39 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from tui_chat.models.block_turn import BlockTurn
+from tui_chat.models.blocks import (
+    Block,
+    Cache,
+    Extras,
+    JsonObject,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+)
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import CacheMark, Level, Note, Turn
-from tui_chat.models.json_tree import Obj, Str, Tree, tree_of
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.models.text import Origin
+from tui_chat.models.text import Origin, Text
+from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import field_origin
-from tui_chat.protocols.common.tool_pairing import variant
+from tui_chat.protocols.common.reading import items_of
+from tui_chat.protocols.common.trees import Word, dictionary, labelled
 
 MAX_MARKS = 4
-
+BREAKPOINT = "prompt_cache_breakpoint"
 _Lifetimes = tuple[CacheLifetime | None, ...]
 """The lifetimes of a turn's marks in order, its own being the last; None for one that is not
 sent."""
 
 
 def limit_cache_marks(
-    turns: Sequence[Turn], protocol: Protocol
-) -> tuple[Sequence[Turn], list[Note]]:
+    turns: Sequence[BlockTurn], protocol: Protocol
+) -> tuple[Sequence[BlockTurn], list[Note]]:
     """Return the turns with the marks that may be sent, and notes on those left out."""
     marks = {index: _lifetimes(turn) for index, turn in enumerate(turns) if has_marks(turn)}
     if protocol is Protocol.ANTHROPIC:
@@ -55,14 +65,25 @@ def limit_cache_marks(
 
 
 def _changes_lifetime(
-    turns: Sequence[Turn], sent: dict[int, _Lifetimes], protocol: Protocol
+    turns: Sequence[BlockTurn], sent: dict[int, _Lifetimes], protocol: Protocol
 ) -> bool:
     """Return True if a mark of another vendor is sent, whose lifetimes are others."""
     marked = [index for index, lifetimes in sent.items() if any(lifetimes)]
     if protocol is not Protocol.ANTHROPIC:
         return bool(marked)
-    layouts = (turns[index].semantics.layout for index in marked)
-    return any(is_breakpoint(p.cache) for layout in layouts if layout for p in layout.pieces)
+    return any(
+        _is_breakpoint(block) for index in marked for block in turns[index].blocks if _cache(block)
+    )
+
+
+def _is_breakpoint(block: Block) -> bool:
+    """Return True if a mark is OpenAI's."""
+    extras = block.extras
+    return _cache(block) in ("30m", "12h") or (extras is not None and BREAKPOINT in extras.keys)
+
+
+def _cache(block: Block) -> Cache:
+    return getattr(block, "cache", "")
 
 
 def _lifetime_note(protocol: Protocol) -> Note:
@@ -73,26 +94,22 @@ def _lifetime_note(protocol: Protocol) -> Note:
     return Note(Level.INFO, "setting-changed", sentence)
 
 
-def has_marks(turn: Turn) -> bool:
-    """Return True if a turn or a piece of it has a cache mark."""
-    layout = turn.semantics.layout
-    return turn.cache_mark is not None or (
-        layout is not None and any(piece.cache for piece in layout.pieces)
-    )
+def has_marks(turn: BlockTurn) -> bool:
+    """Return True if a turn or a block of it has a cache mark."""
+    return turn.cache_mark is not None or any(map(_cache, turn.blocks))
 
 
-def _lifetimes(turn: Turn) -> _Lifetimes:
-    layout = turn.semantics.layout
-    lifetimes: list[CacheLifetime] = []
-    if layout is not None:
-        lifetimes.extend(_lifetime(piece.cache) for piece in layout.pieces if piece.cache)
+def _lifetimes(turn: BlockTurn) -> _Lifetimes:
+    lifetimes: list[CacheLifetime] = [
+        _lifetime(cache) for block in turn.blocks if (cache := _cache(block))
+    ]
     if turn.cache_mark is not None:
         lifetimes.append(turn.cache_mark.lifetime)
     return tuple(lifetimes)
 
 
-def _lifetime(mark: str) -> CacheLifetime:
-    return "1h" if json.loads(mark).get("ttl") in ("1h", "12h") else "5m"
+def _lifetime(cache: Cache) -> CacheLifetime:
+    return "1h" if cache in ("1h", "12h") else "5m"
 
 
 def _keep_last(marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
@@ -107,7 +124,7 @@ def _keep_last(marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
 
 
 def _one_for_each_message(
-    turns: Sequence[Turn], marks: dict[int, _Lifetimes], protocol: Protocol
+    turns: Sequence[BlockTurn], marks: dict[int, _Lifetimes], protocol: Protocol
 ) -> dict[int, _Lifetimes]:
     """Leave the last mark of each of the last messages that accept one in OpenAI's protocols."""
     accepting = [index for index in marks if _takes_breakpoint(turns[index], protocol)]
@@ -118,14 +135,15 @@ def _one_for_each_message(
     return sent
 
 
-def _takes_breakpoint(turn: Turn, protocol: Protocol) -> bool:
+def _takes_breakpoint(turn: BlockTurn, protocol: Protocol) -> bool:
     if protocol is Protocol.OPENAI_RESPONSES and turn.role not in ("user", "system"):
         return False
-    return bool(turn.text.plain or turn.parts)
+    is_text = (isinstance(block, TextBlock) and bool(block.text) for block in turn.blocks)
+    return any(is_text) or any(isinstance(block, MediaBlock) for block in turn.blocks)
 
 
 def _shorten_until_valid(
-    turns: Sequence[Turn], marks: dict[int, _Lifetimes]
+    turns: Sequence[BlockTurn], marks: dict[int, _Lifetimes]
 ) -> dict[int, _Lifetimes]:
     """Shorten the marks of an hour that follow one of five minutes. A system turn that is shortened
     may be before other marks, which are then shortened too.
@@ -135,7 +153,9 @@ def _shorten_until_valid(
     return marks
 
 
-def _shorten_once(turns: Sequence[Turn], marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
+def _shorten_once(
+    turns: Sequence[BlockTurn], marks: dict[int, _Lifetimes]
+) -> dict[int, _Lifetimes]:
     system = any("5m" in marks for index, marks in marks.items() if turns[index].role == "system")
     short, sent = False, dict[int, _Lifetimes]()
     for index, lifetimes in marks.items():
@@ -149,25 +169,31 @@ def _shorten_once(turns: Sequence[Turn], marks: dict[int, _Lifetimes]) -> dict[i
     return sent
 
 
-def _replace_lifetimes(turn: Turn, sent: _Lifetimes) -> Turn:
+def _replace_lifetimes(turn: BlockTurn, sent: _Lifetimes) -> BlockTurn:
     """Return a turn with other lifetimes of its marks."""
-    left, layout, mark = list(sent), turn.semantics.layout, turn.cache_mark
+    left, mark = list(sent), turn.cache_mark
     if mark is not None:
         lifetime = left.pop()
         mark = None if lifetime is None else replace(mark, lifetime=lifetime)
-    semantics = turn.semantics
-    if layout is not None:
-        pieces = list(layout.pieces)
-        for index, piece in enumerate(pieces):
-            if piece.cache and (lifetime := left.pop(0)) != _lifetime(piece.cache):
-                cache = "" if lifetime is None else '{"type":"ephemeral"}'
-                pieces[index] = replace(piece, cache=cache)
-        semantics = replace(semantics, layout=replace(layout, pieces=tuple(pieces)))
-    return replace(turn, semantics=semantics, cache_mark=mark)
+    blocks = list(turn.blocks)
+    for index, block in enumerate(blocks):
+        if (cache := _cache(block)) and (lifetime := left.pop(0)) != _lifetime(cache):
+            blocks[index] = _with_cache(block, "default" if lifetime else "")
+    return replace(turn, blocks=tuple(blocks), cache_mark=mark)
+
+
+def _with_cache(block: Block, cache: Cache) -> Block:
+    """Return a block with another mark than it came with."""
+    assert not isinstance(block, ReasoningBlock)
+    extras = block.extras
+    if extras is not None:
+        keys = {k: v for k, v in extras.keys.items() if k not in ("cache_control", BREAKPOINT)}
+        extras = Extras(extras.protocol, extras.form, keys, extras.changes)
+    return replace(block, cache=cache, extras=extras)  # type: ignore[call-arg]
 
 
 def _mark_notes(
-    turn: Turn, protocol: Protocol, lifetimes: _Lifetimes, sent: _Lifetimes
+    turn: BlockTurn, protocol: Protocol, lifetimes: _Lifetimes, sent: _Lifetimes
 ) -> Iterator[Note]:
     origin, label = mark_origin(turn), protocol.label
     if lost := sent.count(None):
@@ -185,23 +211,22 @@ def _mark_notes(
         yield Note(Level.INFO, "cache-mark-shortened", sentence, origin)
 
 
-def with_mark(blocks: Sequence[Tree], mark: CacheMark) -> tuple[Tree, ...]:
-    """Return blocks, the last one that takes a mark being marked, unless it is already."""
-    result = list(blocks)
-    for index in range(len(result) - 1, -1, -1):
-        block = result[index]
-        if isinstance(block, Obj) and _takes_marks(block):
-            if block.get("cache_control") is None:
-                ttl = {"ttl": "1h"} if mark.lifetime == "1h" else {}
-                tree = tree_of(
-                    {"type": "ephemeral", **ttl}, field_origin(mark.origin, "cache mark")
-                )
-                result[index] = Obj((*block.items, ("cache_control", tree)), block.origin)
-            break
-    return tuple(result)
+def with_breakpoint(message: JsonObject, turn: BlockTurn, text_type: str) -> JsonObject:
+    """Return a turn's message in a protocol of OpenAI with a cache breakpoint on its last part. A
+    text becomes a part of the type `text_type`.
+    """
+    content = message.get("content")
+    if isinstance(content, str | Text):
+        content = [{"type": Word(text_type), "text": content}]
+    parts = items_of(content)
+    last = dictionary(parts[-1]) if parts else {}
+    if not last or BREAKPOINT in last:
+        return {**message, "content": parts} if parts else message
+    mark = labelled({"mode": "explicit"}, origin=field_origin(mark_origin(turn), "cache mark"))
+    return {**message, "content": [*parts[:-1], {**last, BREAKPOINT: mark}]}
 
 
-def mark_origin(turn: Turn) -> Origin:
+def mark_origin(turn: BlockTurn) -> Origin:
     """Return the origin of a turn's mark."""
     return turn.cache_mark.origin if turn.cache_mark is not None else turn.origin
 
@@ -209,24 +234,3 @@ def mark_origin(turn: Turn) -> Origin:
 def without_mark_notes(notes: Iterable[Note]) -> list[Note]:
     """Return notes without those that say of a mark that only Anthropic accepts it."""
     return [note for note in notes if note.code != "cache-mark-left-out"]
-
-
-BREAKPOINT = "prompt_cache_breakpoint"
-
-
-def is_breakpoint(mark: str) -> bool:
-    """Return True if a piece's mark is OpenAI's."""
-    return '"mode"' in mark
-
-
-def anthropic_mark(mark: str) -> str:
-    """Return a piece's mark as Anthropic's `cache_control`, compact JSON."""
-    if not is_breakpoint(mark):
-        return mark
-    ttl = ',"ttl":"1h"' if _lifetime(mark) == "1h" else ""
-    return f'{{"type":"ephemeral"{ttl}}}'
-
-
-def _takes_marks(block: Obj) -> bool:
-    kind = block.get("type")
-    return not (isinstance(kind, Str) and "thinking" in kind.text.plain)

@@ -12,19 +12,47 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from itertools import accumulate
+from typing import Any, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block
 from tui_chat.models.blocks import Block, CallBlock, Extras, ResultBlock
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import GLUE
-from tui_chat.protocols.common.tool_pairing import PairingRules
-from tui_chat.protocols.common.tools import aliases_for
+from tui_chat.protocols.common.tools import NameRule, aliases_for
+
+
+@dataclass(frozen=True, slots=True)
+class PairingRules:
+    """The requirements of a protocol on calls and results."""
+
+    names: NameRule
+    adjacent: bool = True
+    """Results follow their calls directly."""
+    captured: bool = False
+    """For a captured request: results may be in another order than their calls, and what lacks an
+    id or a name stays so."""
+    by_run: bool = False
+    """Calls of adjacent assistant turns count as one turn's."""
+    unique_ids: bool = False
+    """No two calls of the whole conversation share an id."""
+    id_forbidden: re.Pattern[str] | None = None
+    """A character that ids must not contain."""
+    longest_id: int = 0
+    """Maximum characters of an id; 0 for no limit."""
+    ids: bool = True
+    """Calls must have ids."""
+    named_results: bool = False
+    """A result names its tool."""
+    open_ended: bool = False
+    """The provider keeps earlier turns: a result may answer a call that is not in here, and a
+    call may have been answered there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,10 +382,11 @@ def _find_call(result: ResultBlock, open_calls: list[_OpenCall]) -> _OpenCall | 
     return next(by_name, None) or (nameless[0] if nameless and not result.name else None)
 
 
-_variants: Memo[BlockTurn, dict[object, BlockTurn]] = Memo(lambda _: {})
+T = TypeVar("T", Turn, BlockTurn)
+_variants: Memo[Any, dict[object, Any]] = Memo(lambda _: {})
 
 
-def variant(turn: BlockTurn, key: object, make: Callable[[BlockTurn], BlockTurn]) -> BlockTurn:
+def variant(turn: T, key: object, make: Callable[[T], T]) -> T:
     """Return a changed turn, the same object for the same change, for memos of what follows."""
     variants = _variants(turn)
     changed = variants.get(key)

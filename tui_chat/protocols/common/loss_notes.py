@@ -1,4 +1,4 @@
-"""Notes on the parts of turns, tools and settings that a protocol cannot express.
+"""Notes on the tools and settings that a protocol cannot express.
 
 1. A loss that changes the model's input or options is a warning; any other (a cache mark, a
    billing tag, a value that says what happens anyway) is information.
@@ -11,16 +11,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
 from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
-from tui_chat.models.media import as_text
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock
+from tui_chat.models.semantics import UNSET, Namespace
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.encoding import captured_origin
 
@@ -36,129 +33,7 @@ SILENT: Mapping[str, str] = {
 docs/configuration.md is this one."""
 _REDUNDANT = frozenset({"model", "stream"})
 """Fields that repeat a unified field; see `SILENT`."""
-
-
 _MARKS = "Cache marks are sent to Anthropic, and to models of OpenAI that are known to accept them"
-
-
-def turn_notes(
-    turn: Turn, protocol: Protocol, *, lost: Sequence[ReasoningBlock] = (), named: bool
-) -> Iterator[Note]:
-    """Yield notes on what a protocol cannot express of a turn.
-
-    `lost`: reasoning that is not sent. `named`: True if the speaker's name is sent.
-    """
-    semantics = turn.semantics
-    if lost:
-        origins = dict.fromkeys(b.protocol.label for b in lost if b.protocol is not protocol)
-        if origins:
-            sentence = (
-                f"The reasoning came from {' and '.join(origins)} and is sent back only there."
-            )
-            yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
-        if any(block.protocol is protocol for block in lost):
-            sentence = "The reasoning is neither signed nor encrypted, so it is not sent back."
-            yield Note(Level.WARNING, "reasoning-left-out", sentence, turn.origin)
-    if turn.name and not named and turn.role != "tool":
-        why = f"{protocol.label} has no field for the name “{turn.name}”"
-        if protocol is Protocol.OPENAI_CHAT:
-            why = "OpenAI Chat accepts names of up to 64 characters without spaces and without "
-            why += f"< > | / and \\, so not “{turn.name}”"
-        yield Note(Level.WARNING, "name-left-out", f"{why}; it is left out.", turn.origin)
-    for part in turn.parts:
-        if part.name and _loses_name(part, turn, protocol):
-            sentence = f"{protocol.label} has no field for the name “{part.name}” of a text file; "
-            sentence += "only its text is sent."
-            yield Note(Level.WARNING, "name-left-out", sentence, turn.origin)
-    if semantics.references.citations:
-        yield _citations_note(turn)
-    form = semantics.wire
-    if form is not None and form.protocol is not protocol:
-        yield from _extras_note(turn, form.extras, form.protocol)
-    layout = semantics.layout
-    if layout is None or layout.protocol is protocol:
-        return
-    for piece in layout.pieces:
-        if piece.kind == "other":
-            yield part_note(turn, piece.name or "a block", protocol)
-        yield from _extras_note(turn, piece.extras, layout.protocol)
-        if piece.cache and protocol is not Protocol.ANTHROPIC:
-            sentence = f"{_MARKS}; this one is left out."
-            yield Note(Level.INFO, "cache-mark-left-out", sentence, turn.origin)
-
-
-def _loses_name(part: Part, turn: Turn, protocol: Protocol) -> bool:
-    """Return True if a text file loses its name; Anthropic and, in results, Gemini have one."""
-    match protocol:
-        case Protocol.ANTHROPIC:
-            return False
-        case Protocol.GEMINI:
-            return bool(part.text) and turn.role != "tool"
-        case Protocol.OLLAMA:
-            return bool(as_text(part).text)
-        case _:
-            return bool(part.text)
-
-
-_IGNORED_EXTRAS = frozenset({"status", "type", "index"})
-_CITATIONS = ("annotations", "citations")
-"""Extras that list the citations of a text, in OpenAI's protocols and Anthropic's."""
-
-
-def _citations_note(turn: Turn) -> Note:
-    sentence = "The citations in this reply are for the reader; its text is sent without them."
-    return Note(Level.INFO, "citations-left-out", sentence, turn.origin)
-
-
-def _extras_note(turn: Turn, extras: str, source: Protocol) -> Iterator[Note]:
-    if not extras:
-        return
-    fields = cast("dict[str, Any]", json.loads(extras))
-    inner = fields.get("content")  # Responses: the keys of an item's only part
-    if isinstance(inner, dict):
-        fields = {key: value for key, value in fields.items() if key != "content"}
-        fields |= cast("dict[str, Any]", inner)
-    cited = [key for key in _CITATIONS if isinstance(fields.get(key), list)]
-    if any(fields[key] for key in cited):
-        yield _citations_note(turn)
-    ignored = _IGNORED_EXTRAS.union(cited)
-    keys = [key for key, value in fields.items() if key not in ignored and not _is_empty(value)]
-    if keys:
-        sentence = f"Keys of {source.label} that are not carried over: {', '.join(keys)}."
-        yield Note(Level.WARNING, "extras-left-out", sentence, turn.origin)
-
-
-def _is_empty(value: Any) -> bool:
-    """Return True for a value that sets nothing."""
-    if isinstance(value, dict) and value:
-        return all(inner == "" for inner in cast("dict[str, Any]", value).values())
-    return value in (None, "", [])
-
-
-def part_note(turn: Turn, what: str, protocol: Protocol) -> Note:
-    """Return the note on a piece of a turn that a protocol does not accept there."""
-    sentence = f"{protocol.label} does not accept this here, so it is left out: {what}."
-    return Note(Level.WARNING, "piece-left-out", sentence, turn.origin)
-
-
-def file_note(turn: Turn, part: Part, protocol: Protocol) -> Note:
-    """Return the note on a picture or another file of a turn that is not sent, with the reason:
-    its content is not stored here, another provider keeps it, or the protocol does not accept it.
-    """
-    what = f"{part.kind} {part.mime}".strip() + (f" “{part.name}”" if part.name else "")
-    if part.text or part.data or part.url:
-        return replace(part_note(turn, what, protocol), unsent=part)
-    why = "its content is not stored here"
-    if part.file_id and part.protocol not in (None, protocol):
-        why = f"{part.protocol.label} keeps it, where {protocol.label} cannot read it"
-    sentence = f"Left out: {what}; {why}."
-    return Note(Level.WARNING, "piece-left-out", sentence, turn.origin, unsent=part)
-
-
-def failure_note(turn: Turn) -> Note:
-    """Return the note for a tool result whose failure a protocol cannot express."""
-    sentence = "The protocol cannot mark a tool result as failed; only its text is sent."
-    return Note(Level.WARNING, "failure-left-out", sentence, turn.origin)
 
 
 def setting_note(sourced: Sourced[Any], name: str, why: str, level: Level = Level.WARNING) -> Note:

@@ -22,13 +22,13 @@ from tui_chat.protocols.common.decoding import Meanings
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
-    merge_extras,
     tool_origin,
 )
 from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.schemas import json_schema
+from tui_chat.protocols.common.tools import definition_tree
 from tui_chat.protocols.common.trees import Word, object_of
 
 
@@ -255,9 +255,9 @@ def write_function(tool: ToolDefinition) -> dict[str, Any]:
 @Memo
 def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
     """Return a function's definition; `captured`: in the protocol that it was decoded from."""
-    origin = tool_origin(tool.name)
-    items = list(object_of(write_function(tool), origin).items)
-    return Obj(tuple(merge_extras(items, tool.extras, origin) if captured else items), origin)
+    if captured:
+        return definition_tree(write_function(tool), tool)
+    return object_of(write_function(tool), tool_origin(tool.name))
 
 
 def add_annotation(events: ReplyEvents, annotation: JsonObject, base: int | None) -> None:

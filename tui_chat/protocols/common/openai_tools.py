@@ -20,9 +20,9 @@ from tui_chat.models.json_text import to_json
 from tui_chat.models.message import ToolCall
 from tui_chat.models.semantics import LayoutPiece, NativeTool
 from tui_chat.models.tool import name_in, prefix_in
+from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.request_fields import Fields
-from tui_chat.protocols.common.tool_pairing import variant
 
 INPUT = "input"
 """The only argument of a function that stands for a custom tool."""

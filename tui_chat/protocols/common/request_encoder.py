@@ -32,19 +32,17 @@ from tui_chat.models.envelope import (
     Parameters,
     Sourced,
     ToolDefinition,
-    Turn,
 )
 from tui_chat.models.flat.turns import blocks_of
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
+from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
 from tui_chat.models.semantics import UNSET, HostedTool, HostedToolKind
 from tui_chat.models.settings import ToolChoice, WebSearch
 from tui_chat.models.text import GLUE
 from tui_chat.protocols.base import BEARER, Encoded
-from tui_chat.protocols.common import mark_limits, setting_rows
 from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
-from tui_chat.protocols.common.call_pairing import pair_calls
+from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls
 from tui_chat.protocols.common.encoding import (
     Items,
     captured_origin,
@@ -61,8 +59,7 @@ from tui_chat.protocols.common.loss_notes import (
     with_key,
 )
 from tui_chat.protocols.common.openai_tools import with_functions
-from tui_chat.protocols.common.settings import Scalar, Table
-from tui_chat.protocols.common.tool_pairing import PairingRules, pair_tools
+from tui_chat.protocols.common.setting_rows import Row, Table
 from tui_chat.protocols.common.tools import tool_tree
 from tui_chat.protocols.common.trees import labelled
 
@@ -136,37 +133,19 @@ class RequestEncoder:
 
     # --- turns ---------------------------------------------------------------------------
 
-    def paired_turns(
+    def block_turns(
         self, rules: PairingRules, shared: Collection[str] = (), *, limits_marks: bool = False
-    ) -> Sequence[Turn]:
+    ) -> Sequence[BlockTurn]:
         """Return the turns with calls and results as the rules demand. Adds the notes on the turns
         and on what the envelope loses, except the `shared` settings; see `envelope_notes`.
 
         `limits_marks`: cache marks are sent, as many as the protocol takes.
         """
-        envelope, turns = self.envelope, self.envelope.turns
-        general = list(envelope_notes(envelope, self.protocol, shared))
-        if limits_marks:
-            turns, marked = limit_cache_marks(turns, self.protocol)
-            self.notes += marked
-            general = without_mark_notes(general)
-        names = [tool.name for tool in envelope.tools or ()]
-        paired = pair_tools(turns, rules, names, envelope.semantics.tools.alias_map)
-        self.aliases = paired.aliases
-        self.notes += [*paired.notes, *general]
-        return paired.turns
-
-    def block_turns(
-        self, rules: PairingRules, shared: Collection[str] = (), *, limits_marks: bool = False
-    ) -> Sequence[BlockTurn]:
-        """Return the turns as blocks; see `paired_turns`, which is for encoders that have not moved
-        to blocks.
-        """
         envelope = self.envelope
         turns: Sequence[BlockTurn] = [blocks_of(turn) for turn in envelope.turns]
         general = list(envelope_notes(envelope, self.protocol, shared))
         if limits_marks:
-            turns, marked = mark_limits.limit_cache_marks(turns, self.protocol)
+            turns, marked = limit_cache_marks(turns, self.protocol)
             self.notes += marked
             general = without_mark_notes(general)
         names = [tool.name for tool in envelope.tools or ()]
@@ -183,29 +162,7 @@ class RequestEncoder:
             return []
         return [("model", setting_value(self.parameters.model))]
 
-    def scalars(self, table: Table, **adapted: Sourced[Any] | None) -> Items:
-        """Return a table's settings as sent. `adapted` parameters differ from the envelope."""
-        parameters = replace(self.parameters, **adapted)
-        refused = "" if self.unchanged else self._sampling_refused(parameters)
-        items: Items = []
-        for row in table:
-            value: Sourced[Any] | None = getattr(parameters, row.parameter)
-            if value is None:
-                continue
-            if row.is_sampling and refused:
-                sentence = f"{with_key(row.key, value.origin)} is not sent: {refused}."
-                self.notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
-            elif _is_within(row, value.value) or (
-                self.unchanged if row.is_sampling else self.captured
-            ):
-                items.append((row.key, setting_value(value)))
-            else:
-                self.leave_out(
-                    value, row.key, f"{value.value} is not within {row.low:g} and {row.high:g}"
-                )
-        return items
-
-    def accepted(self, parameters: Parameters, rows: setting_rows.Table) -> Parameters:
+    def accepted(self, parameters: Parameters, rows: Table) -> Parameters:
         """Return parameters without the settings of a table that are out of range, and without the
         sampling settings if the model refuses them.
         """
@@ -277,11 +234,6 @@ class RequestEncoder:
         sent = tuple(accepted[:most])
         return Sourced(sent, stop.origin) if sent else None
 
-    def tier_items(self, key: str, words: Mapping[str, str]) -> Items:
-        """Return the service tier in the protocol's words, by OpenAI's."""
-        tier = None if self.captured else self.service_tier(words)
-        return [(key, setting_value(tier))] if tier is not None else []
-
     def service_tier(self, words: Mapping[str, str]) -> Sourced[str] | None:
         """Return the service tier in the protocol's words, by OpenAI's. A tier that it does not
         have is left out: nobody is given one that costs more. An empty word is its default. A
@@ -301,28 +253,7 @@ class RequestEncoder:
             self.note_change(tier, f"{name} is sent as “{word}”.", Level.INFO)
         return Sourced(word, tier.origin) if word else None
 
-    def logprob_items(self, key: str, top_key: str) -> Items:
-        """Return the log probabilities, asked for by a key and their number by another."""
-        top = self.parameters.logprobs
-        if top is None:
-            return []
-        number: Items = [(top_key, setting_value(top))] if top.value else []
-        return [(key, Lit(True, top.origin)), *number]
-
     # --- what only this protocol has -----------------------------------------------------
-
-    def with_namespace(self, items: Items, skip: Collection[str] = ()) -> Items:
-        """Return the items with the namespace's settings over them, save the fields of `skip`."""
-        namespace, written = self.envelope.semantics.settings, Items()
-        if namespace is None or namespace.protocol is not self.protocol:
-            return items
-        for field in dataclasses.fields(namespace):
-            value = getattr(namespace, field.name)
-            if value is UNSET or field.name in skip or field.name in namespace.form_only:
-                continue
-            key = namespace.keys.get(field.name, field.name)
-            written.append((key, tree_of(value, captured_origin(key))))
-        return merged_items(items, written)
 
     def captured_keys(self, skip: Collection[str] = ()) -> JsonObject:
         """Return the keys of a captured request that only its protocol has, word for word, save the
@@ -338,12 +269,6 @@ class RequestEncoder:
                 written[namespace.keys.get(field.name, field.name)] = value
         written |= semantics.provider_extras.get(self.protocol, {})
         return {key: labelled(v, origin=captured_origin(key)) for key, v in written.items()}
-
-    def with_extras(self, items: Items) -> Items:
-        """Return the items of the body with the undocumented keys of a captured request."""
-        extras = self.envelope.semantics.provider_extras.get(self.protocol, {})
-        written = [(key, tree_of(value, captured_origin(key))) for key, value in extras.items()]
-        return merged_items(items, written) if self.captured else items
 
     # --- tools ---------------------------------------------------------------------------
 
@@ -469,18 +394,13 @@ _OPTIONS = {
 }
 
 
-def _is_within(row: Scalar | setting_rows.Row, value: Any) -> bool:
+def _is_within(row: Row, value: Any) -> bool:
     return not isinstance(value, int | float) or row.low <= value <= row.high
 
 
 def _is_set(search: WebSearch, name: str) -> bool:
     value = getattr(search, name)
     return value is False if name == "live" else bool(value)
-
-
-def merged_items(items: Items, more: Items) -> Items:
-    """Return the items merged; a later value wins."""
-    return list((dict(items) | dict(more)).items())
 
 
 def with_hosted(

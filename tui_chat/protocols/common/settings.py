@@ -1,13 +1,12 @@
 """The tables of a protocol's settings that are one value under one key.
 
-By its table a setting is read from a captured request and written to a request. A value of another
+By its table a setting is read from a captured request. A value of another
 type than the table says stays where it is, and so does a second key of the same parameter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
 from typing import Any, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
@@ -31,11 +30,6 @@ class Scalar:
     key: str
     take: Callable[[Fields, str], Any]
     """Takes a value of the right type out of the request."""
-    low: float = -inf
-    high: float = inf
-    """The range that the protocol accepts."""
-    is_sampling: bool = False
-    """True if models may refuse it."""
 
 
 Table: TypeAlias = Sequence[Scalar]

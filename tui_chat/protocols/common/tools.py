@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import JsonObject, merged
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
@@ -23,6 +25,7 @@ from tui_chat.models.text import GLUE, clean
 from tui_chat.models.tool import GROUPS, name_in, prefix_in
 from tui_chat.protocols.common.encoding import captured_origin, tool_origin
 from tui_chat.protocols.common.request_fields import Fields
+from tui_chat.protocols.common.trees import labelled, object_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,12 @@ def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
     if isinstance(value, Sequence) and not isinstance(value, str):
         return Arr(tuple(tool_tree(entry, prefix) for entry in value))
     return tree_of(value)
+
+
+def definition_tree(written: JsonObject, tool: ToolDefinition) -> Obj:
+    """Return the tree of a function's definition with the keys that were captured with it."""
+    keys = labelled(json.loads(tool.extras or "{}"), "what only its provider understands")
+    return object_of(merged(written, keys), tool_origin(tool.name))
 
 
 def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:

@@ -28,11 +28,11 @@ from tui_chat.models.json_tree import Obj, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, HostedTool
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import captured_origin, tool_origin
 from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import schema_only_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_GEMINI, strict_notes
 from tui_chat.protocols.common.trees import Named, dictionary, labelled, object_of
 from tui_chat.protocols.gemini.conversation import conversation

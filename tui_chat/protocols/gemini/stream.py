@@ -54,7 +54,6 @@ _MOST_STEPS = 64
 _MOST_SKIPPED = 16
 """Places of an array that a path may leave empty. A path of 400 bytes could ask for 64 arrays of
 10,000 places each."""
-_VALUES = ("stringValue", "numberValue", "boolValue")
 
 Step: TypeAlias = str | int
 _UNSPECIFIED = ("", "FINISH_REASON_UNSPECIFIED")

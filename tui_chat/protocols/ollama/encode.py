@@ -21,13 +21,13 @@ from tui_chat.models.json_tree import Arr, Lit, Tree
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, default_origin
 from tui_chat.protocols.common.openai import write_tool
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.schemas import json_schema, schema_only_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_ANY, strict_notes
 from tui_chat.protocols.common.trees import dictionary, object_of
 from tui_chat.protocols.ollama.messages import OLLAMA

@@ -17,12 +17,13 @@ from urllib.parse import urlsplit
 
 from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import JsonObject
-from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
 from tui_chat.models.json_tree import Arr, Lit, Tree, tree_of
 from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.semantics import HostedTool
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     Items,
@@ -35,7 +36,6 @@ from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tool_pairing import PairingRules
 from tui_chat.protocols.common.tools import NAMES_64
 from tui_chat.protocols.common.trees import object_of
 from tui_chat.protocols.openai_chat.messages import Target
@@ -52,7 +52,6 @@ from tui_chat.protocols.openai_chat.settings import (
 )
 from tui_chat.protocols.openai_chat.undocumented_keys import note_keys, undocumented_rest
 
-_CHAT = Protocol.OPENAI_CHAT
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
 _RULES = PairingRules(NAMES_64)
 _STRICT_RULES = PairingRules(NAMES_64, longest_id=40)

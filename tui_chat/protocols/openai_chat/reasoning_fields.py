@@ -17,10 +17,8 @@ from tui_chat.protocols.common.request_fields import Fields
 
 PLAIN_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 THINKING_BLOCKS = "thinking_blocks"
-THINKING_PART = "thinking"
-"""Mistral's reasoning, which is a part of the content."""
 THINKING_TEXT = "thinking text"
-"""The same part with a string, as gateways pass on Anthropic's blocks."""
+"""Mistral's part of the content with a string, as gateways pass on Anthropic's blocks."""
 _CHAT = Protocol.OPENAI_CHAT
 _DETAIL_TEXT = {"reasoning.text": "text", "reasoning.summary": "summary"}
 
@@ -71,12 +69,6 @@ def _thinking(value: object) -> ReasoningBlock | None:
         block.take_text("signature"),
         block.take_text("data"),
     )
-
-
-def can_be_sent_back(block: ReasoningBlock) -> bool:
-    """Return True if a block has a field in which it can be sent."""
-    own = (*PLAIN_FIELDS, THINKING_BLOCKS, THINKING_PART, THINKING_TEXT)
-    return block.protocol is _CHAT and (block.kind in own or block.kind.startswith("reasoning."))
 
 
 def write_reasoning(blocks: Sequence[ReasoningBlock]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ from tui_chat.models.blocks import (
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
+from tui_chat.protocols.common.cache_marks import has_marks, with_breakpoint
 from tui_chat.protocols.common.losses import is_bare, loss_notes, turn_losses
-from tui_chat.protocols.common.mark_limits import has_marks, with_breakpoint
 from tui_chat.protocols.common.trees import object_of, plain
 from tui_chat.protocols.common.turn_fit import portable, without
 from tui_chat.protocols.openai_chat.messages import (

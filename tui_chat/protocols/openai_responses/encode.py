@@ -26,11 +26,11 @@ from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, tree_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.semantics import UNSET, SessionSemantics
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import (
     NOTHING_TO_SEND,
     captured_origin,
     default_origin,
-    merge_extras,
     tool_origin,
 )
 from tui_chat.protocols.common.loss_notes import default_note, with_key
@@ -39,8 +39,7 @@ from tui_chat.protocols.common.reasoning_effort import openai_effort
 from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
 from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tool_pairing import PairingRules
-from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, tool_tree
+from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, definition_tree, tool_tree
 from tui_chat.protocols.common.trees import object_of
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.openai_responses.messages import INSTRUCTIONS
@@ -152,14 +151,12 @@ def _tools(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> Json
 
 @Memo
 def _tool(tool: ToolDefinition, captured: bool) -> Obj:
-    origin = tool_origin(tool.name)
     if captured:
-        items = list(object_of(write_function(tool), origin).items)
-        return Obj(tuple(merge_extras(items, tool.extras, origin)), origin)
+        return definition_tree(write_function(tool), tool)
     parameters = tool.parameters or {"type": "object", "properties": {}}
     # Responses takes a tool without the key for a strict one.
     tool = replace(tool, parameters=parameters, strict=tool.strict or False)
-    return object_of(write_function(tool), origin)
+    return object_of(write_function(tool), tool_origin(tool.name))
 
 
 # --- settings ----------------------------------------------------------------------------
