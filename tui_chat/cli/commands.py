@@ -48,7 +48,7 @@ _COMMANDS = {
         ("docs", "docs:docs", "Print a page of the documentation, or list the pages."),
         (
             "endpoints",
-            "endpoints:endpoints",
+            "models:endpoints",
             "List and test the configured endpoints; print facts about models.",
         ),
         (

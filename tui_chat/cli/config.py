@@ -64,11 +64,10 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
         if endpoint not in built_in_endpoints()
     ]
     if as_json:
-        body: dict[str, Any] = {name: getattr(config, name) for name in sources}
-        body |= {"sources": sources, "keys": dict(config.keys), "endpoints": endpoints}
-        body |= {"tools": [tool.name for tool in config.tools]}
-        body |= {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
-        write_json(body)
+        values = {name: getattr(config, name) for name in sources}
+        folders = {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
+        more = {"sources": sources, "keys": dict(config.keys), "endpoints": endpoints}
+        write_json(values | more | {"tools": [tool.name for tool in config.tools]} | folders)
         return
     rows = [(name, _shown(getattr(config, name)), source) for name, source in sources.items()]
     rows += [(f"keys.{name}", keys or "none", path) for name, keys in config.keys]

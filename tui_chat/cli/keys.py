@@ -10,6 +10,7 @@ import click
 
 from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.config import change_file
 from tui_chat.cli.options import endpoint_argument, json_option
 from tui_chat.cli.output import document_json, write_line, write_list
 from tui_chat.config import Config
@@ -19,7 +20,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.keys import (
     SERVICE,
-    Secret,
     delete_key,
     describe_key_reference,
     key_file,
@@ -73,7 +73,12 @@ def set_key(common: CommonOptions, name: str, in_file: bool) -> None:
     endpoint = config.endpoint_named(name)
     if endpoint.key_header(("", "")) is None:
         raise InputError(f"The endpoint “{name}” needs no key.")
-    key = _typed_key(name)
+    if sys.stdin.isatty():
+        text = click.prompt(f"Key of {name}", hide_input=True, err=True)
+    else:
+        piped = read_standard_input(LONGEST_KEY).decode("utf-8", "replace")
+        text = piped.strip().partition("\n")[0]
+    key = typed_key(text)
     if in_file:
         reference = write_key_file(config.data_dir, name, key)
         write_line(f"The key is in {key_file(config.data_dir, name)}.")
@@ -82,18 +87,7 @@ def set_key(common: CommonOptions, name: str, in_file: bool) -> None:
         reference = f"keyring:{SERVICE}/{name}"
         write_line(f"The key is in the keyring as {SERVICE}/{name}.")
     if endpoint.key != reference:
-        from tui_chat.config.edit import change_config
-
-        path = config.config_dir / "config.toml"
-        change_config(path, {("endpoints", name, "key"): reference}, Config())
-        write_line(f"{path} uses it now.")
-
-
-def _typed_key(name: str) -> Secret:
-    if sys.stdin.isatty():
-        return typed_key(click.prompt(f"Key of {name}", hide_input=True, err=True))
-    text = read_standard_input(LONGEST_KEY).decode("utf-8", "replace")
-    return typed_key(text.strip().partition("\n")[0])
+        change_file(common, ("endpoints", name, "key"), reference)
 
 
 @keys.command()
@@ -118,10 +112,8 @@ def delete(common: CommonOptions, name: str) -> None:
         if reference.startswith("keyring:"):
             raise
         where = describe_key_reference(reference) if reference else "none"
-        raise InputError(
-            f"The key of “{name}” is {where}, which is not in the keyring.",
-            advice="There is nothing to delete.",
-        ) from None
+        sentence = f"The key of “{name}” is {where}, which is not in the keyring."
+        raise InputError(sentence, advice="There is nothing to delete.") from None
     if not was_there:
         raise KeyMissing(f"The keyring has no entry {SERVICE}/{name}.")
     write_line(f"The keyring has no key of {name} any more.")

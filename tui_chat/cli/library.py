@@ -36,9 +36,9 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
 
 KINDS = {
-    "presets": "tui_chat.cli.presets:PRESETS",
-    "roles": "tui_chat.cli.roles:ROLES",
-    "profiles": "tui_chat.cli.profiles:PROFILES",
+    "presets": "tui_chat.cli.library_kinds:PRESETS",
+    "roles": "tui_chat.cli.library_kinds:ROLES",
+    "profiles": "tui_chat.cli.library_kinds:PROFILES",
 }
 """The kinds of the core."""
 
@@ -125,12 +125,10 @@ class LibraryKind(ABC, Generic[_T]):
         """Write an item in a format, to a file or the standard output. Raises InputError."""
         export(item.text().encode(), output)
 
-    def findings(self, item: Item[_T]) -> Iterator[tuple[int, int, str, str, str, str]]:
-        """Yield what is wrong with an item, or doubtful: line, column, level, code, sentence and
-        path of keys.
-        """
+    def findings(self, item: Item[_T]) -> Iterator[FindingDocument]:
+        """Yield what is wrong with an item, or doubtful."""
         if error := _listed(item).error:
-            yield 1, 1, "error", "unreadable", error, ""
+            yield FindingDocument(item.place, 1, 1, "error", "unreadable", error, "")
 
     def add_file(self, common: CommonOptions, file: Path, name: str) -> Path:
         """Convert a file of another program; return the new file. Raises InputError."""
@@ -333,9 +331,7 @@ def check(
     """
     of_kind = _kind(kind)
     items = [item for name in names for item in _checked(of_kind, common, name)]
-    findings = [
-        FindingDocument(item.place, *each) for item in items for each in of_kind.findings(item)
-    ]
+    findings = [finding for item in items for finding in of_kind.findings(item)]
     if as_json:
         write_document(findings)
     else:

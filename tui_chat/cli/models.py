@@ -1,26 +1,42 @@
-"""`tui-chat models`: the models of the endpoints, with what is known of them."""
+"""`tui-chat models` and `endpoints`: what there is, and what is known of it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import re
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any, cast
 
 import click
 
 from tui_chat.cli import completion
 from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import endpoint_option, json_option
-from tui_chat.cli.output import document_json, write_line, write_list
-from tui_chat.config import OFFLINE_ENDPOINT, repeats_offline_models
-from tui_chat.errors import TuiChatError
+from tui_chat.cli.lazy_group import LazyGroup
+from tui_chat.cli.options import endpoint_argument, endpoint_option, json_option
+from tui_chat.cli.output import document_json, write_json, write_line, write_list
+from tui_chat.config import (
+    LOOPBACK_URL,
+    OFFLINE_ENDPOINT,
+    repeats_offline_models,
+    standard_endpoint,
+)
+from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.prices import load_prices
+from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.boundary import write
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.providers.discovery import list_models
+from tui_chat.models.sanitize import one_line
+from tui_chat.protocols.registry import detect_protocol
+from tui_chat.providers.discovery import discover_endpoints, list_models, merge_discovered
+from tui_chat.providers.keys import describe_key_reference
+
+# Models
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,37 +71,24 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     """
     config = common.config()
     endpoints = (config.endpoint_named(name),) if name else config.endpoints
-    failures: tuple[str, ...] = ()
+    failures: list[str] = []
     listed = {endpoint.name: endpoint.models for endpoint in endpoints}
     if online:
         listed, failures = await _ask_servers(endpoints)
-    tables, now = load_prices(), datetime.now(UTC)
-    listed_models: list[ModelDocument] = []
-    repeating = () if name else tuple(filter(repeats_offline_models, endpoints))
-    for endpoint in endpoints:
-        if endpoint in repeating and not as_json:
-            continue
-        for model in listed.get(endpoint.name, ()):
-            if text.casefold() in model.casefold():
-                facts, prices = endpoint.facts_of(model), tables.prices_of(endpoint, model, now)
-                own = map(_number, (prices.input, prices.output) if prices else (None, None))
-                limits = facts.context_limit, facts.max_output
-                listed_models.append(ModelDocument(endpoint.name, model, *limits, *own))
-    write_list(
-        listed_models,
-        as_json,
-        document_json,
-        ("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT"),
-        _cells,
-        (0, 20),
-        (1, 10),
-        nothing="No models.",
-    )
-    unlisted = [endpoint.name for endpoint in endpoints if not endpoint.models]
-    if name and unlisted and not online and not as_json:
+    repeating = () if name or as_json else tuple(filter(repeats_offline_models, endpoints))
+    tables = load_prices()
+    found = [
+        _document(endpoint, model, tables)
+        for endpoint in endpoints
+        for model in listed.get(endpoint.name, ())
+        if endpoint not in repeating and text.casefold() in model.casefold()
+    ]
+    head = ("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT")
+    narrowed = ((0, 20), (1, 10))
+    write_list(found, as_json, document_json, head, _model_cells, *narrowed, nothing="No models.")
+    if name and not endpoints[0].models and not online and not as_json:
         write_line(f"None are configured for {name}; --online asks its server.", err=True)
-    is_offline = any(model.endpoint == OFFLINE_ENDPOINT for model in listed_models)
-    if repeating and is_offline and not as_json:
+    if repeating and any(model.endpoint == OFFLINE_ENDPOINT for model in found):
         others = ", ".join(endpoint.name for endpoint in repeating)
         write_line(f"The models of {OFFLINE_ENDPOINT} are also at {others}.", err=True)
     for sentence in failures:
@@ -96,7 +99,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
 
 async def _ask_servers(
     endpoints: Sequence[Endpoint],
-) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return the models that servers list by endpoint, and why others could not be asked."""
     async with open_http_client() as client:
         answers = await asyncio.gather(
@@ -111,14 +114,168 @@ async def _ask_servers(
             raise answer
         else:
             listed[endpoint.name] = answer
-    return listed, tuple(failures)
+    return listed, failures
+
+
+def _document(endpoint: Endpoint, model: str, tables: KnownPrices) -> ModelDocument:
+    facts = endpoint.facts_of(model)
+    known = tables.prices_of(endpoint, model, datetime.now(UTC))
+    prices = (known.input, known.output) if known else (None, None)
+    limits = facts.context_limit, facts.max_output
+    return ModelDocument(endpoint.name, model, *limits, *map(_number, prices))
 
 
 def _number(price: Decimal | None) -> float | None:
     return None if price is None else float(price)
 
 
-def _cells(model: ModelDocument) -> tuple[str, ...]:
+def _model_cells(model: ModelDocument) -> tuple[str, ...]:
     numbers = (model.context_limit, model.max_output, model.input_price, model.output_price)
-    cells = ("—" if value is None else f"{value:,}" for value in numbers)
+    cells = ("—" if value is None else f"{value:,.12g}" for value in numbers)
     return model.model, model.endpoint, *cells
+
+
+# Endpoints
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointDocument:
+    """An endpoint; `key` says where its key is, `running` that a server answers there."""
+
+    name: str
+    protocol: str
+    base_url: str
+    key: str
+    models: tuple[str, ...]
+    facts: dict[str, Any]
+    running: bool
+
+
+@click.group(cls=LazyGroup, place=("endpoints",))
+def endpoints() -> None:
+    """List and test the configured endpoints; print facts about models."""
+
+
+@endpoints.command("list")
+@json_option()
+@click.option("--discover", "look", is_flag=True, help="Also look for servers on this machine.")
+@click.pass_obj
+@synchronous
+async def list_endpoints(common: CommonOptions, as_json: bool, look: bool) -> None:
+    """List the built-in endpoints and those of config.toml.
+
+    \b
+    Example:
+      tui-chat endpoints list --discover
+    """
+    found = common.config().endpoints
+    running: set[str] = set()
+    if look:
+        async with open_http_client() as client:
+            discovered = await discover_endpoints(found, client)
+        running = {endpoint.base_url for endpoint in discovered}
+        found = merge_discovered(found, discovered)
+    write_list(
+        found,
+        as_json,
+        lambda endpoint: document_json(_endpoint_document(endpoint, running)),
+        ("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL"),
+        lambda endpoint: _endpoint_cells(endpoint, running),
+        nothing="No endpoints.",
+    )
+    if look and not running and not as_json:
+        write_line("\nNo server on this machine answers at the addresses above.")
+
+
+def _endpoint_cells(endpoint: Endpoint, running: set[str]) -> tuple[str, ...]:
+    models = ", ".join(endpoint.models[:2]) + (" …" if len(endpoint.models) > 2 else "")
+    url = endpoint.base_url + ("  (running)" if endpoint.base_url in running else "")
+    if endpoint.base_url.startswith(LOOPBACK_URL):
+        url = "built in"
+    return endpoint.name, endpoint.protocol, _key(endpoint), models or "-", url
+
+
+def _endpoint_document(endpoint: Endpoint, running: set[str]) -> EndpointDocument:
+    known = (*endpoint.server_facts, *endpoint.facts_anywhere, *endpoint.facts)
+    of_models = ((model, endpoint.facts_of(model)) for model in endpoint.models)
+    return EndpointDocument(
+        endpoint.name,
+        endpoint.protocol.value,
+        endpoint.base_url,
+        _key(endpoint),
+        endpoint.models,
+        {name: write(facts) for name, facts in (*known, *of_models)},
+        endpoint.base_url in running,
+    )
+
+
+def _key(endpoint: Endpoint) -> str:
+    """Describe where the key is, without the key. Only the environment is checked: a keyring may
+    ask for a password, and a command may do anything.
+    """
+    if endpoint.key_header(("", "")) is None:
+        return "none needed"
+    kind, _, name = endpoint.key.partition(":")
+    missing = kind == "env" and not os.environ.get(name, "").strip()
+    return describe_key_reference(endpoint.key) + (" (not set)" if missing else "")
+
+
+@endpoints.command("facts")
+@endpoint_argument
+@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=completion.complete_model)
+@json_option()
+@click.pass_obj
+def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bool) -> None:
+    """Print what is known of models at an endpoint, in the form of config.toml, and from where:
+    limits, efforts, sampling. Without MODEL, of the endpoint's own models.
+
+    \b
+    Example:
+      tui-chat endpoints facts openai gpt-5
+    """
+    config, quoted = common.config(), one_line(name, 80)
+    if name not in [endpoint.name for endpoint in config.endpoints]:
+        offering = [endpoint.name for endpoint in config.endpoints if name in endpoint.models]
+        if offering:
+            advice = f"Name both: `tui-chat endpoints facts {offering[0]} {quoted}`."
+            raise InputError(f"“{quoted}” is a model, not an endpoint.", advice=advice)
+        if (protocol := detect_protocol(name)) is not None:
+            both = f"`tui-chat endpoints facts {standard_endpoint(protocol)} {quoted}`"
+            advice = f"If it is a model, name both: {both}."
+            raise InputError(f"There is no endpoint “{quoted}”.", advice=advice)
+    endpoint = config.endpoint_named(name)
+    models = models or endpoint.models
+    if as_json:
+        write_json({model: write(endpoint.facts_of(model)) for model in models})
+    elif not models:
+        write_line(f"“{name}” has no models of its own; name one.")
+    else:
+        write_line("\n\n".join("\n".join(_fact_lines(endpoint, model)) for model in models))
+
+
+def _fact_lines(endpoint: Endpoint, model: str) -> list[str]:
+    """Return the facts of a model as TOML, each with its source as a comment."""
+    written, sources = write(endpoint.facts_of(model)), tuple(endpoint.facts_by_source(model))
+    lines = [one_line(f"[endpoints.{_toml_key(endpoint.name)}.facts.{_toml_key(model)}]")]
+    for key, value in written.items():
+        source = next(name for name, facts in sources if getattr(facts, key) is not None)
+        lines.append(f"{f'{key} = {_toml(value)}':<50}  # {source}")
+    return lines if written else [*lines, "# Nothing is known of it."]
+
+
+def _toml_key(name: str) -> str:
+    is_bare = re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
+    return name if is_bare else json.dumps(name, ensure_ascii=False)
+
+
+def _toml(value: Any) -> str:
+    """Return a fact's value as TOML."""
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        inner = (
+            f"{key} = {item if key in ('from', 'until') else _toml(item)}" for key, item in items
+        )
+        return f"{{ {', '.join(inner)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
+    return json.dumps(value)

@@ -13,12 +13,11 @@ import click
 
 from tui_chat import __version__, hooks
 from tui_chat.api import Plugin
-from tui_chat.cli import output
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.config import change_file
 from tui_chat.cli.names import find
 from tui_chat.cli.options import TEXT, json_option
-from tui_chat.cli.output import document_json, write_json, write_line
+from tui_chat.cli.output import document_json, write_line, write_list
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -54,7 +53,7 @@ def plugins(context: click.Context, as_json: bool) -> None:
       tui-chat plugins
     """
     if context.invoked_subcommand is None:
-        _print_list(context.obj, as_json)
+        context.invoke(list_command, as_json=as_json)
 
 
 @plugins.command("list")
@@ -67,58 +66,46 @@ def list_command(common: CommonOptions, as_json: bool) -> None:
     Example:
       tui-chat plugins list
     """
-    _print_list(common, as_json)
-
-
-def _print_list(common: CommonOptions, as_json: bool) -> None:
-    rows = _rows(common)
-    if as_json:
-        documents = map(document_json, rows)
-        write_json([{key: value for key, value in one.items() if value} for one in documents])
-        return
-    head = ("NAME", "VERSION", "STATUS", "MS", "POINTS", "SUMMARY")
-    table = [
-        (
-            one_line(row.name),
-            one_line(row.version) or "—",
+    write_list(
+        list(_documents(common)),
+        as_json,
+        lambda row: {key: value for key, value in document_json(row).items() if value},
+        ("NAME", "VERSION", "STATUS", "MS", "POINTS", "SUMMARY"),
+        lambda row: (
+            row.name,
+            row.version or "—",
             row.status,
             "—" if row.milliseconds is None else f"{row.milliseconds:.0f}",
             ", ".join(row.points) or "—",
-            one_line(row.summary),
-        )
-        for row in rows
-    ]
-    write_line(output.table([head, *table], (4, 20), (5, 20)))
+            row.summary,
+        ),
+        (4, 20),
+        (5, 20),
+        nothing="No plugins.",
+    )
 
 
-def _rows(common: CommonOptions) -> list[PluginDocument]:
+def _documents(common: CommonOptions) -> Iterator[PluginDocument]:
     common.config()
     faults = {fault.plugin: fault.error for fault in hooks.faults()}
     entries = {entry.name: entry for entry in entry_points(group=hooks.ENTRY_POINTS)}
     versions = {name: entry.dist.version for name, entry in entries.items() if entry.dist}
     built_in = hooks.built_in_plugins()
-    rows = [
-        PluginDocument(plugin.name, "built in", plugin.summary, __version__, tuple(_points(plugin)))
-        for plugin in built_in
-    ]
-    enabled = hooks.plugins()[len(built_in) :]
-    for plugin in enabled:
+    for plugin in built_in:
+        points = tuple(_points(plugin))
+        yield PluginDocument(plugin.name, "built in", plugin.summary, __version__, points)
+    listed: set[str] = set()
+    for plugin in hooks.plugins()[len(built_in) :]:
+        listed.add(plugin.name)
         summary = faults.pop(plugin.name, plugin.summary)
         version, points = versions.get(plugin.name, ""), tuple(_points(plugin))
-        seconds = hooks.import_seconds(plugin.name) or 0.0
-        rows.append(
-            PluginDocument(plugin.name, "enabled", summary, version, points, seconds * 1000)
-        )
-    rows += [
-        PluginDocument(name, "fault", error, versions.get(name, ""))
-        for name, error in faults.items()
-    ]
-    listed = {row.name for row in rows}
-    for name, entry in entries.items():
-        if name not in listed:
-            advice = f"Add “{name}” to `[plugins] enabled` to load {entry.value}."
-            rows.append(PluginDocument(name, "not enabled", advice, versions.get(name, "")))
-    return rows
+        milliseconds = (hooks.import_seconds(plugin.name) or 0.0) * 1000
+        yield PluginDocument(plugin.name, "enabled", summary, version, points, milliseconds)
+    for name, error in faults.items():
+        yield PluginDocument(name, "fault", error, versions.get(name, ""))
+    for name in entries.keys() - listed - faults.keys() - {each.name for each in built_in}:
+        advice = f"`tui-chat plugins enable {name}` loads {entries[name].value}."
+        yield PluginDocument(name, "not enabled", advice, versions.get(name, ""))
 
 
 def _points(plugin: Plugin) -> Iterator[str]:
