@@ -17,20 +17,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn, kept_blocks
 from tui_chat.models.blocks import (
     Block,
-    CallBlock,
-    Extras,
-    Json,
     JsonObject,
     MediaBlock,
-    OpaqueBlock,
     ReasoningBlock,
-    ResultBlock,
     TextBlock,
     form_of,
     own,
@@ -40,14 +34,12 @@ from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.protocols.common.cache_marks import has_marks, with_breakpoint
 from tui_chat.protocols.common.losses import is_bare, loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.reading import items_of
 from tui_chat.protocols.common.trees import dictionary, object_of, plain
-from tui_chat.protocols.common.turn_fit import portable, without
+from tui_chat.protocols.common.turn_fit import portable
 from tui_chat.protocols.openai_responses.messages import (
-    CUSTOM,
     IMAGE_CALL,
-    PART,
     RESPONSES,
-    STRING,
     continues,
     read_items,
     write_items,
@@ -78,10 +70,10 @@ class SentItems:
 @Memo
 def sent_items(turn: BlockTurn, to: Target) -> SentItems:
     """Return a turn as it is sent."""
-    fit, notes = (turn, list[Note]()) if to.captured else _with_valid_ids(turn)
-    if not turn.captured_from(RESPONSES):
-        fit = _fitted(portable(fit, RESPONSES))
-    written = write_items(fit, developer=to.developer)
+    fit = turn if turn.captured_from(RESPONSES) else _fitted(portable(turn, RESPONSES))
+    written, notes = write_items(fit, developer=to.developer), list[Note]()
+    if not to.captured:
+        written, notes = _with_valid_ids(turn, written)
     notes += _loss_notes(turn, fit, written, to)
     if to.marks and has_marks(turn):
         written[-1] = with_breakpoint(written[-1], turn, "input_text")
@@ -146,82 +138,63 @@ _ID_STARTS = {
 """The prefixes of OpenAI's ids, by the type of the item, as recorded answers have them."""
 
 
-def _id_fits(kind: str, identity: Json) -> bool:
-    """Return True if an id is in the form that OpenAI gives to items of a type. None always fits,
-    and so does any id of an unknown type.
+def _with_valid_ids(
+    turn: BlockTurn, written: Sequence[JsonObject]
+) -> tuple[list[JsonObject], list[Note]]:
+    """Return the items of a turn with the ids that are sent, and notes on those that are not. An
+    item that only the provider understands is not sent without its id.
     """
-    if identity in (None, "") or kind not in _ID_STARTS:
-        return True
-    return (
-        isinstance(identity, str)
-        and identity.startswith(_ID_STARTS[kind])
-        and _ID.fullmatch(identity) is not None
-    )
-
-
-def _has_valid_id(block: Block) -> bool:
-    keys, is_custom = _keys(block), form_of(block, RESPONSES) == CUSTOM
-    match block:
-        case OpaqueBlock():
-            is_item = block.protocol is RESPONSES
-            return not is_item or _id_fits(block.name, dictionary(block.value).get("id"))
-        case TextBlock():
-            return _id_fits("message", dictionary(keys.get("item")).get("id"))
-        case ReasoningBlock():
-            kind = "reasoning"
-        case CallBlock():
-            kind = "custom_tool_call" if is_custom else "function_call"
-        case ResultBlock():
-            kind = "custom_tool_call_output" if is_custom else "function_call_output"
-        case MediaBlock():
-            kind = "image_generation_call" if form_of(block, RESPONSES) == IMAGE_CALL else ""
-    return _id_fits(kind, keys.get("id"))
-
-
-def _with_valid_ids(turn: BlockTurn) -> tuple[BlockTurn, list[Note]]:
-    """Return a turn with the ids that are sent, and notes on those that are not. An item that only
-    the provider understands is not sent without its id.
-    """
-    wrong = [block for block in turn.blocks if not _has_valid_id(block)]
-    if not wrong:
-        return turn, []
-    lost = [block for block in wrong if isinstance(block, OpaqueBlock)]
-    notes = [_item_note(turn, block) for block in lost]
-    if len(lost) < len(wrong):
+    items: list[JsonObject] = []
+    notes: list[Note] = []
+    is_wrong = any(_type_of(item) in _OURS and not _has_valid_id(item) for item in written)
+    if is_wrong:
         sentence = "An item id is not in a form that OpenAI accepts; the message is sent without "
-        note = Note(Level.INFO, "item-id-left-out", f"{sentence}ids.", turn.origin)
-        notes.append(note)
-        turn = replace(turn, blocks=tuple(_without_ids(turn)))
-    return without(turn, lambda block: any(block is each for each in lost)), notes
+        notes.append(Note(Level.INFO, "item-id-left-out", f"{sentence}ids.", turn.origin))
+    for item in written:
+        if _type_of(item) in _OURS:
+            items += _without_id(item) if is_wrong else [item]
+        elif _has_valid_id(item):
+            items.append(item)
+        else:
+            what = f"{_type_of(item)} {plain(item.get('id'))}"
+            notes.append(reason_note("opaque", turn.origin, RESPONSES, what))
+    return items, notes
 
 
-def _item_note(turn: BlockTurn, block: OpaqueBlock) -> Note:
-    what = f"{block.name} {dictionary(block.value).get('id')}"
-    return reason_note("opaque", turn.origin, RESPONSES, what)
+_OURS = frozenset(
+    (
+        *("message", "reasoning", "function_call", "function_call_output"),
+        *("custom_tool_call", "custom_tool_call_output"),
+    )
+)
+"""Types of items that have a form without an id."""
 
 
-def _without_ids(turn: BlockTurn) -> Iterator[Block]:
-    """Yield the blocks of a turn in the forms that they have without an id."""
-    item: JsonObject = {}
-    for block in turn.blocks:
-        extras = own(block, RESPONSES)
-        if extras is None:
-            yield block
-            continue
-        match block:
-            case TextBlock() if turn.role == "assistant":
-                if extras.form != PART:
-                    around = dictionary(extras.keys.get("item"))
-                    item = {key: around[key] for key in ("phase",) if key in around}
-                keys = {"item": item} if item else {}
-                yield replace(block, extras=Extras(RESPONSES, STRING, keys))
-            case MediaBlock():
-                yield replace(block, extras=None)
-            case ReasoningBlock() | CallBlock() | ResultBlock():
-                keys = {key: value for key, value in extras.keys.items() if key != "id"}
-                yield replace(block, extras=replace(extras, keys=keys))
-            case _:
-                yield block
+def _type_of(item: JsonObject) -> str:
+    kind = plain(item.get("type", "message" if "role" in item else ""))
+    return kind if isinstance(kind, str) else ""
+
+
+def _has_valid_id(item: JsonObject) -> bool:
+    """Return True if the id of an item is in the form that OpenAI gives to items of its type. None
+    always fits, and so does any id of an unknown type.
+    """
+    start, identity = _ID_STARTS.get(_type_of(item)), plain(item.get("id"))
+    if start is None or identity in (None, ""):
+        return True
+    is_text = isinstance(identity, str) and _ID.fullmatch(identity) is not None
+    return is_text and identity.startswith(start)
+
+
+def _without_id(item: JsonObject) -> Iterator[JsonObject]:
+    """Yield an item without its id: of a message of the model each part in the short form."""
+    parts = [dictionary(part) for part in items_of(item.get("content"))]
+    texts = [part.get("text", part.get("refusal")) for part in parts]
+    if plain(item.get("role")) != "assistant" or not texts or None in texts:
+        yield {key: value for key, value in item.items() if key != "id"}
+        return
+    phase = {key: item[key] for key in ("phase",) if key in item}
+    yield from ({"role": item["role"], "content": text, **phase} for text in texts)
 
 
 # --- notes -------------------------------------------------------------------------------
