@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.support.plugins import is_deleted
 from tui_chat.store import schema
 
 run_migrations = schema.migrate
@@ -78,3 +79,15 @@ def _execute(path: Path, statements: Sequence[str]) -> None:
     with closing(sqlite3.connect(path, timeout=30)) as connection, connection:
         for statement in statements:
             connection.execute(statement)
+
+
+def assert_sound(path: Path) -> None:
+    """Fail if a database has faults: those that `db check` finds, or without it SQLite."""
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    if not is_deleted("maintenance"):
+        from tui_chat.plugins.maintenance.check import check
+
+        checks = check(path, lambda _: None)
+        assert [fault for each in checks for fault in each.faults] == []

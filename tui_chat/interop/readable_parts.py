@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
 from tui_chat.models.citations import References, with_marks
 from tui_chat.models.media import describe
-from tui_chat.models.message import Message, Part, ToolCall, own_words
+from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.tool_call_summary import summary
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import Usage
 
 _NAMES = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _ENDINGS = {
@@ -117,37 +114,6 @@ def arguments(call: ToolCall) -> str:
         return json.dumps(json.loads(call.arguments), indent=2, ensure_ascii=False)
     except (ValueError, RecursionError):
         return call.arguments
-
-
-def prompt_words(message: Message) -> str:
-    """Return the first words of a user's message, for an index."""
-    words = own_words(message.content) or message.content
-    return one_line(words, 100) or ", ".join(map(part_words, message.parts))
-
-
-def call_words(call: ToolCall) -> str:
-    """Return the name of a tool and what it is called with, on one line: a path, a command."""
-    name, words = one_line(call.name, 60) or "tool", one_line(summary(call), 160)
-    return f"{name}: {words}" if words else name
-
-
-def result_words(text: str) -> str:
-    """Return the first line of a tool's result, and how many there are."""
-    count = text.count("\n") + 1
-    first = one_line(text.lstrip().partition("\n")[0], 100)
-    return f"Result: {first}" + (f" · {count:,} lines" if count > 1 else "")
-
-
-def tokens(usages: Iterable[Usage]) -> str:
-    """Return the tokens of replies together, as far as their providers reported them."""
-    reported = list(usages)
-    counts = [
-        (sum(usage.input or 0 for usage in reported), "in"),
-        (sum(usage.cached or 0 for usage in reported), "of them cached"),
-        (sum(usage.output or 0 for usage in reported), "out"),
-    ]
-    words = [f"{count:,} {what}" for count, what in counts if count]
-    return ", ".join(words).replace(" ", " tokens ", 1)
 
 
 def part_words(part: Part) -> str:

@@ -192,13 +192,9 @@ class BranchStore:
         return rows[0][0] if rows else ""
 
     @writes
-    async def activate(
-        self, tx: Transaction, session_id: str, message_id: str, *, ends_there: bool = False
-    ) -> None:
-        """Activate the branch through a message, to its newest leaf or (`ends_there`) to it."""
+    async def activate(self, tx: Transaction, session_id: str, message_id: str) -> None:
+        """Activate the branch through a message, to its newest leaf."""
         await _activate(tx, session_id, message_id)
-        if ends_there:
-            await set_head(tx, session_id, message_id)
 
     @writes
     async def activate_sibling(self, tx: Transaction, message_id: str, step: int) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.prompt_lab.conftest import make_case, make_suite, make_variant
+from tests.support.databases import assert_sound
 from tui_chat.errors import InputError, RecordGone
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.maintenance.check import check
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import KEPT_RUNS, LabStore
 from tui_chat.plugins.prompt_lab.values import (
@@ -184,4 +184,4 @@ async def test_a_preference_replaces_an_earlier_one(lab: LabStore):
 
 async def test_the_database_is_whole_with_the_tables(lab: LabStore, database: Path):
     await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
-    assert [each for each in check(database, lambda result: None) if each.faults] == []
+    assert_sound(database)

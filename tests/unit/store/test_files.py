@@ -20,13 +20,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.databases import LATEST, made_at, plain
+from tests.support.databases import LATEST, assert_sound, made_at, plain
 from tests.support.stores import Opener, shown
 from tests.support.tables import each_row
 from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.models.message import Message
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.maintenance.check import CheckResult, check
 from tui_chat.store import Store, backup, schema
 from tui_chat.store.backup import back_up
 from tui_chat.store.backup_files import list_backups
@@ -68,12 +67,6 @@ def unpacked(file: Path, path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.decompress(file.read_bytes()))
     return version_of(file)
-
-
-def assert_sound(path: Path) -> None:
-    heard: list[CheckResult] = []
-    check(path, heard.append)
-    assert [fault for each in heard for fault in each.faults] == []
 
 
 def test_every_earlier_version_has_a_test_file() -> None:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.databases import made_at, plain
+from tests.support.databases import assert_sound, made_at, plain
 from tests.support.stores import Opener, answer, begin, remove_forever
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
@@ -31,7 +31,6 @@ from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.plugins.maintenance.check import CheckResult, check
 from tui_chat.store import Store, index, schema, search
 from tui_chat.store.index import row_of
 from tui_chat.store.words import CLOSE, OPEN, index_text, match_expression, readable_snippet
@@ -568,7 +567,7 @@ async def test_all_of_a_message_is_found_with_its_place(store: Store) -> None:
     assert await ids(store, "vixen", model="m") == ["call"]
     (hit,) = await store.search.find(Query("six"))
     assert hit.snippet.encode()
-    assert faults(store.path) == []
+    assert_sound(store.path)
 
 
 @each_row(
@@ -618,7 +617,7 @@ async def test_whatever_becomes_of_a_message_only_what_is_there_is_found(
     await store.transcripts.add(SessionTranscript(Session("i", "Imported"), imported))
     await remove_forever(store, session)
     assert await ids(store, "fox") == ["i"]
-    assert faults(store.path) == []
+    assert_sound(store.path)
 
 
 @each_row("version", [3, 8, 15])
@@ -659,7 +658,7 @@ async def test_what_is_from_before_an_index_is_found(
     assert set(await ids(store, "wolf")) == kept
     assert await ids(store, "new talk") == [None]
     assert await ids(store, "old") == []
-    assert faults(path) == []
+    assert_sound(path)
 
 
 async def test_the_text_of_an_attachment_is_indexed_up_to_a_limit(
@@ -670,7 +669,7 @@ async def test_the_text_of_an_attachment_is_indexed_up_to_a_limit(
     await store.messages.add(session, replace(with_file("a.txt", "the fox is"), id="a"), None)
     assert await ids(store, "fox") == ["a"]
     assert await ids(store, "is") == []
-    assert faults(store.path) == []
+    assert_sound(store.path)
 
 
 @given(st.text(), st.text(), st.text())
@@ -714,11 +713,11 @@ async def test_the_rest_of_a_large_database_is_indexed_by_the_first_search(
             [(f"m{number:02}", float(number)) for number in range(20)],
         )
     store = await open_store(path)
-    assert faults(path) == []
+    assert_sound(path)
     await store.messages.delete("m03")
     await store.sessions.purge_trash(-9.0)
     assert set(await ids(store, "fox")) == {f"m{number:02}" for number in range(20)} - {"m03"}
-    assert faults(path) == []
+    assert_sound(path)
 
 
 async def test_a_result_says_if_it_is_ranked(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -729,9 +728,3 @@ async def test_a_result_says_if_it_is_ranked(store: Store, monkeypatch: pytest.M
     assert not (await store.search.find(Query("fox"))).is_ranked
     assert (await store.search.find(Query("owl"))).is_ranked
     assert await ids(store, "fox") == ["2", "1", "0"]
-
-
-def faults(path: Path) -> list[str]:
-    heard: list[CheckResult] = []
-    check(path, heard.append)
-    return [fault for each in heard for fault in each.faults]

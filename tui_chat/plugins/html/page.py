@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,12 @@ from tui_chat.interop import readable_parts
 from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.citations import References
 from tui_chat.models.media import with_header
-from tui_chat.models.message import Part
+from tui_chat.models.message import Message, Part, ToolCall, own_words
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
-from tui_chat.models.tool_call_summary import diff
+from tui_chat.models.tool_call_summary import diff, summary
 from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.usage import Usage
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -93,7 +94,7 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
     )
     for name, fact in readable_parts.about(transcript, len(shown), zone):
         yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
-    if tokens := readable_parts.tokens(entry.usage for entry in transcript.entries):
+    if tokens := _tokens(entry.usage for entry in transcript.entries):
         yield f"<dt>Usage</dt><dd>{escape(tokens)}</dd>\n"
     yield "</dl>\n</header>\n"
     yield from _prompts(shown, zone)
@@ -110,7 +111,7 @@ def _prompts(shown: Sequence[Entry], zone: tzinfo) -> Iterator[str]:
         return
     yield f"<nav><details><summary>Prompts ({len(prompts)})</summary>\n<ol>\n"
     for number, entry in prompts:
-        words = escape(readable_parts.prompt_words(entry.message))
+        words = escape(_prompt_words(entry.message))
         sent = escape(readable_parts.format_time(entry.message.timestamp, zone))
         yield f'<li><a href="#m{number}">{words or "…"}</a> <small>{sent}</small></li>\n'
     yield "</ol>\n</details></nav>\n"
@@ -120,7 +121,7 @@ def _article(
     number: int, entry: Entry, among: Sequence[Entry], transcript: SessionTranscript, zone: tzinfo
 ) -> Iterator[str]:
     facts = readable_parts.captions(entry, among.index(entry), len(among), zone)
-    facts += filter(None, (readable_parts.tokens((entry.usage,)),))
+    facts += filter(None, (_tokens((entry.usage,)),))
     sender = escape(readable_parts.sender(entry.message, transcript))
     yield (
         f'<article class="{entry.message.role}" id="m{number}">\n'
@@ -147,7 +148,7 @@ def _body(entry: Entry) -> Iterator[str]:
         yield _folded(readable_parts.REPLACED, _plain(text))
     if message.content:
         if message.role == "tool":
-            yield _folded(readable_parts.result_words(message.content), _plain(message.content))
+            yield _folded(_result_words(message.content), _plain(message.content))
         else:
             yield _rendered(readable_parts.text_with_marks(message))
     if message.semantics.refusal:
@@ -156,7 +157,7 @@ def _body(entry: Entry) -> Iterator[str]:
     yield from map(_part, message.parts)
     for call in message.tool_calls:
         inner = _diff(edit) if (edit := diff(call)) else _plain(readable_parts.arguments(call))
-        yield _folded(readable_parts.call_words(call), inner)
+        yield _folded(_call_words(call), inner)
     if entry.error:
         yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
 
@@ -240,3 +241,37 @@ def _image(_: Any, tokens: Sequence[Any], index: int, *__: object) -> str:
 def _link_open(renderer: Any, tokens: Sequence[Any], index: int, options: Any, env: Any) -> str:
     tokens[index].attrSet("rel", "noreferrer noopener nofollow")
     return str(renderer.renderToken(tokens, index, options, env))
+
+
+# Words of the index
+
+
+def _prompt_words(message: Message) -> str:
+    """Return the first words of a user's message, for an index."""
+    words = own_words(message.content) or message.content
+    return one_line(words, 100) or ", ".join(map(readable_parts.part_words, message.parts))
+
+
+def _call_words(call: ToolCall) -> str:
+    """Return the name of a tool and what it is called with, on one line: a path, a command."""
+    name, words = one_line(call.name, 60) or "tool", one_line(summary(call), 160)
+    return f"{name}: {words}" if words else name
+
+
+def _result_words(text: str) -> str:
+    """Return the first line of a tool's result, and how many there are."""
+    count = text.count("\n") + 1
+    first = one_line(text.lstrip().partition("\n")[0], 100)
+    return f"Result: {first}" + (f" · {count:,} lines" if count > 1 else "")
+
+
+def _tokens(usages: Iterable[Usage]) -> str:
+    """Return the tokens of replies together, as far as their providers reported them."""
+    reported = list(usages)
+    counts = [
+        (sum(usage.input or 0 for usage in reported), "in"),
+        (sum(usage.cached or 0 for usage in reported), "of them cached"),
+        (sum(usage.output or 0 for usage in reported), "out"),
+    ]
+    words = [f"{count:,} {what}" for count, what in counts if count]
+    return ", ".join(words).replace(" ", " tokens ", 1)

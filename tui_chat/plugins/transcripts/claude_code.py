@@ -27,13 +27,11 @@ from tui_chat.interop.formats import (
     FoundConversation,
     ImportSource,
     LinesFormat,
-    ObjectFormat,
-    Reading,
 )
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
+from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.message import Part
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
@@ -177,10 +175,7 @@ class _SessionReader:
         )
         if talk.steps:
             talk.previous[step] = talk.steps[-1]
-        if "parentUuid" in data:
-            talk.parents[step] = parent
-        elif talk.steps:  # an export without ids
-            talk.parents[step] = talk.steps[-1].key
+        talk.parents[step] = parent
         talk.steps.append(step)
         talk.by_uuid[uuid] = step
         return step
@@ -470,22 +465,4 @@ def subagent_facts(file: Path) -> JsonObject:
         return {}
 
 
-def _is_export(data: JsonObject) -> bool:
-    """Return True for the JSON of the web version: records without ids."""
-    return isinstance(data.get("loglines"), list)
-
-
-def _read_export(data: JsonObject) -> Reading:
-    reader = _SessionReader()
-    records = as_array(data.get("loglines"))
-    for record in records:
-        if fault := reader.take(as_object(record)):
-            reader.notes.append(f"A damaged record was skipped: it {fault}.")
-    tree = TranscriptBuilder("claude-code", reader.session or to_json(records[:1]))
-    return reader.transcript(reader.main, tree), reader.notes
-
-
-FORMATS = (
-    LinesFormat(_is_record, _SessionReader),
-    ObjectFormat(_is_export, _read_export),
-)
+FORMATS = (LinesFormat(_is_record, _SessionReader),)

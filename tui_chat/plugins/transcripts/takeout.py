@@ -17,10 +17,12 @@ from tui_chat.models.message import Message
 
 _PROMPTED = re.compile(r"Prompted[\s\xa0]+")
 _MARKS = {"strong": "**", "b": "**", "em": "*", "i": "*", "code": "`"}
-_BLOCKS = frozenset({
-    "p", "div", "ul", "ol", "table", "tr", "blockquote", "pre", "h1", "h2", "h3", "h4", "h5", "h6",
-    "li", "hr",
-})  # fmt: skip
+_BLOCKS = dict.fromkeys(("p", "div", "table", "blockquote", "li", "hr"), "\n\n")
+_HEADINGS = {f"h{level}": f"\n\n{'#' * level} " for level in range(1, 7)}
+_CELLS = {"tr": "\n", "td": " | ", "th": " | "}
+_BEGINS = {**_MARKS, **_BLOCKS, **_HEADINGS, **_CELLS, "pre": "\n\n```\n", "br": "\n"}
+_ENDS = {**_MARKS, **_BLOCKS, **dict.fromkeys(_HEADINGS, "\n\n"), "pre": "\n```\n\n"}
+"""What stands for the beginning and the end of an element."""
 _ATTACHED = ("imageFile", "attachedFiles", "audioFiles", "subtitles")
 
 
@@ -67,41 +69,31 @@ class _Text(HTMLParser):
         self._is_code = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "pre":
-            self.pieces.append("\n\n```\n")
-            self._is_code = True
-        elif tag == "br":
-            self.pieces.append("\n")
-        elif tag in ("ul", "ol"):
+        if tag in ("ul", "ol"):
             self.pieces.append("\n" if self._lists else "\n\n")
             self._lists.append(0 if tag == "ol" else None)
-        elif tag == "li":
-            number = self._lists[-1] if self._lists else None
+        elif tag == "li" and self._lists:
+            number = self._lists[-1]
             if number is not None:
                 self._lists[-1] = number = number + 1
             indent = "  " * (len(self._lists) - 1)
             self.pieces.append(f"\n{indent}{'-' if number is None else f'{number}.'} ")
-        elif tag[:1] == "h" and tag[1:].isdigit():
-            self.pieces.append(f"\n\n{'#' * int(tag[1:])} ")
-        elif tag in ("td", "th"):
-            self.pieces.append(" | ")
-        elif tag in _BLOCKS:
-            if not self._lists:
-                self.pieces.append("\n" if tag == "tr" else "\n\n")
-        elif tag in _MARKS and not self._is_code:
-            self.pieces.append(_MARKS[tag])
+        else:
+            self._put(tag, _BEGINS.get(tag, ""))
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "pre":
-            self.pieces.append("\n```\n\n")
-            self._is_code = False
-        elif tag in ("ul", "ol"):
+        if tag in ("ul", "ol"):
             del self._lists[-1:]
             self.pieces.append("" if self._lists else "\n\n")
-        elif tag in _BLOCKS:
-            self.pieces.append("" if self._lists or tag == "tr" else "\n\n")
-        elif tag in _MARKS and not self._is_code:
-            self.pieces.append(_MARKS[tag])
+        else:
+            self._put(tag, _ENDS.get(tag, ""))
+
+    def _put(self, tag: str, text: str) -> None:
+        if tag == "pre":
+            self._is_code = not self._is_code
+        elif (self._is_code and tag in _MARKS) or (self._lists and tag in _BLOCKS):
+            return
+        self.pieces.append(text)
 
     def handle_data(self, data: str) -> None:
         self.pieces.append(data if self._is_code else re.sub(r"\s+", " ", data))

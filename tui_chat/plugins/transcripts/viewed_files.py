@@ -15,6 +15,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -153,19 +154,18 @@ class FileSubagents:
         """Return sessions, each subagent behind its starter; the same object without any."""
         if not self._started:
             return sessions
-        listed = {summary.session_id: summary for summary in sessions}
+        listed = {summary.session_id for summary in sessions}
         below: dict[str, list[SessionSummary]] = {}
         for summary in sessions:
             call = self._started.get(summary.session_id)
             parent = call.session_id if call is not None and call.session_id in listed else ""
             below.setdefault(parent, []).append(summary)
-        summaries: dict[str, SessionSummary] = {}
-        waiting = below.get("", [])[::-1]
+        nested: list[SessionSummary] = []
+        waiting = below.pop("", [])[::-1]
         while waiting:
-            summary = waiting.pop()
-            summaries[summary.session_id] = summary
-            waiting += below.get(summary.session_id, [])[::-1]
-        return tuple((summaries | listed).values())  # those in a circle last
+            nested.append(waiting.pop())
+            waiting += below.pop(nested[-1].session_id, [])[::-1]
+        return (*nested, *chain(*below.values()))  # those in a circle last
 
 
 class ViewedFiles:
