@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.command_line import NO_RETRIES, TOOL, Ask, messages, rows
 from tests.support.program import DEVNULL, PIPE, Program, run_program
+from tests.support.server import Provider, chat_calls, chat_text
 from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import make_workspace
@@ -393,9 +394,10 @@ def test_a_closed_pipe_is_quiet_and_stops_the_reply(tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_tool_call_without_a_terminal_waits(tmp_path: Path):
-    (tmp_path / "config.toml").write_text(TOOL)
-    words = command(tmp_path, "Weather?", "--model", "toolsmith")
-    done = run_program(*words, start_new_session=True)  # no terminal, whoever runs the tests
+    with Provider(chat_calls(("weather", "{}"))) as provider:
+        (tmp_path / "config.toml").write_text(provider.config() + TOOL)
+        words = command(tmp_path, "Weather?")
+        done = run_program(*words, start_new_session=True)  # no terminal, whoever runs the tests
     assert done.returncode == 8
     assert "no terminal to ask for consent" in done.stderr
     assert 'consent = "always"' in done.stderr
@@ -412,11 +414,12 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
 @on_linux
 @each_row(("key", "answer"), [("y", "sunny"), ("n", "declined")])
 def test_a_tool_call_asks_on_the_terminal(key: str, answer: str, tmp_path: Path):
-    (tmp_path / "config.toml").write_text(TOOL)
-    with TerminalApp(tmp_path, ("ask", "Weather?", "--model", "toolsmith")) as app:
-        app.until(lambda: app.shows("Run it? [y/N]"))
-        app.type(f"{key}\r")
-        assert app.wait() == 0
+    with Provider(chat_calls(("weather", "{}")), chat_text("Done.")) as provider:
+        (tmp_path / "config.toml").write_text(provider.config() + TOOL)
+        with TerminalApp(tmp_path, ("ask", "Weather?")) as app:
+            app.until(lambda: app.shows("Run it? [y/N]"))
+            app.type(f"{key}\r")
+            assert app.wait() == 0
     [_, _, (role, text, _), _] = messages(tmp_path)
     assert role == "tool"
     assert answer in text

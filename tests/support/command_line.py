@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.plugins import is_deleted
+from tests.support.vendors import LOOPBACKS, VendorTransport, serve
+from tui_chat import hooks
+from tui_chat.api import OfflineProvider
 from tui_chat.cli import main
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
@@ -38,8 +41,23 @@ def _imports(words: Sequence[object]) -> bool:
     return any(two == "import" and one not in groups for one, two in pairwise(("", *words)))
 
 
+def provide_test_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the offline provider of this process be that of the tests, whatever plugins there are."""
+    load_all = hooks.load_all
+    provider = OfflineProvider(LOOPBACKS, {}, VendorTransport, serve)
+    monkeypatch.setattr(
+        hooks,
+        "load_all",
+        lambda point, kind=object: (
+            iter([provider]) if point == "offline provider" else load_all(point, kind)
+        ),
+    )
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    provide_test_models(monkeypatch)
+
     def call(*words: object) -> Done:
         if _imports(words) and is_deleted("transcripts"):
             pytest.skip("The plugin that imports files was deleted.")

@@ -29,7 +29,7 @@ from tui_chat.offline.provider import (
     OfflineProvider,
     ReplyWriter,
 )
-from tui_chat.offline.reply import Finish, Piece, Pieces, Wait
+from tui_chat.offline.reply import Finish, Piece, Pieces
 from tui_chat.protocols.registry import protocol_of_path
 
 Json = dict[str, Any]
@@ -76,8 +76,13 @@ class Writer(ReplyWriter):
     def delta(self, piece: Piece) -> bytes:
         choice: Json = {"index": 0, "delta": self.fields([piece])}
         if self.prompt.body.get("logprobs") and piece.kind == "text":
-            choice["logprobs"] = {"content": [{"token": piece.text, "logprob": -0.1}]}
+            choice["logprobs"] = {"content": [self.probability(piece.text)]}
         return self.event({**self.head, "choices": [choice]})
+
+    def probability(self, text: str) -> Json:
+        token = {"token": text, "logprob": -0.1}
+        others = [token, {"token": "else", "logprob": -2.5}]
+        return {**token, "top_logprobs": others[: self.prompt.body.get("top_logprobs", 0)]}
 
     def end(self, finish: Finish) -> bytes:
         choice = {"index": 0, "delta": {}, "finish_reason": self.reason(finish)}
@@ -151,7 +156,10 @@ class Writer(ReplyWriter):
     def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], Json]:
         status = int(refusal.kind) if refusal.kind.isdigit() else 404
         status = 400 if refusal.kind == "invalid" else status
-        words = refusal.message or {429: "Rate limit", 529: "overloaded"}.get(status, "failed")
+        words = refusal.message or {
+            429: "Rate limit. Please try again in 2s.",
+            529: "overloaded",
+        }.get(status, "failed")
         headers = {"retry-after": "2"} if status == 429 else {}
         return status, headers, cls.fault(status, words)
 
@@ -387,7 +395,7 @@ def breaking(end: str) -> Pieces:
     """Yield the beginning of a reply that breaks."""
     yield Piece("I was going to tell you about the ferry")
     if end == "stall":
-        yield Wait(math.inf)
+        yield math.inf
     elif end == "cut":
         sentence = "peer closed connection without sending complete message body"
         raise httpx.RemoteProtocolError(f"{sentence} (incomplete chunked read)")

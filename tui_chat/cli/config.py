@@ -14,7 +14,7 @@ import click
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import INPUT, TEXT, json_option
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.config import Config, built_in_endpoints
+from tui_chat.config import Config, default_endpoints
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import input_name, read_toml
 from tui_chat.models.sanitize import one_line
@@ -61,7 +61,7 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
             "parameters": settings_json(endpoint.settings),
         }
         for endpoint in config.endpoints
-        if endpoint not in built_in_endpoints()
+        if endpoint not in default_endpoints()
     ]
     if as_json:
         values = {name: getattr(config, name) for name in sources}

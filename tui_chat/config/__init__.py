@@ -10,7 +10,7 @@ schema              the keys that it may have
 
 from tui_chat.config.built_in_endpoints import (
     LOOPBACK_URL,
-    built_in_endpoints,
+    default_endpoints,
     repeats_offline_models,
     standard_endpoint,
 )
@@ -21,7 +21,7 @@ __all__ = [
     "LOOPBACK_URL",
     "OFFLINE_ENDPOINT",
     "Config",
-    "built_in_endpoints",
+    "default_endpoints",
     "endpoints_with_key",
     "lacks_key",
     "load_config",

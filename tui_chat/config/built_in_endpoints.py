@@ -14,7 +14,6 @@ evidence.
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +132,7 @@ LOCAL = (
 demand."""
 
 
-@cache
-def built_in_endpoints() -> tuple[Endpoint, ...]:
+def default_endpoints() -> tuple[Endpoint, ...]:
     """Return the endpoints that exist without configuration, those of the offline provider
     first.
     """
@@ -147,8 +145,8 @@ def repeats_offline_models(endpoint: Endpoint) -> bool:
     """Return True for a built-in endpoint of the offline provider whose models are those of
     `loopback`, in another protocol. A list need not name them again.
     """
-    is_offline = endpoint.base_url.startswith(LOOPBACK_URL)
-    return is_offline and endpoint != built_in_endpoints()[0] and endpoint in built_in_endpoints()
+    _, *others = default_endpoints()
+    return endpoint in others and endpoint.base_url.startswith(LOOPBACK_URL)
 
 
 def standard_endpoint(protocol: Protocol) -> str:

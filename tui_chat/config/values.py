@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.config.built_in_endpoints import (
     LOOPBACK_URL,
-    built_in_endpoints,
+    default_endpoints,
     standard_endpoint,
 )
 from tui_chat.errors import ConfigError
@@ -28,7 +28,7 @@ OFFLINE_ENDPOINT = "loopback"
 class Config:
     """All settings."""
 
-    endpoints: tuple[Endpoint, ...] = field(default_factory=built_in_endpoints)
+    endpoints: tuple[Endpoint, ...] = field(default_factory=default_endpoints)
     """Built-in ones, and those of the file, which override built-in ones by name."""
     endpoint: str = OFFLINE_ENDPOINT
     """The name of the endpoint that new sessions use."""

@@ -16,11 +16,8 @@ _CONVERSATION = (
     *("system_instruction", "tools", "stream"),
 )
 """The fields of a body that are not settings."""
-_BACKTICKS = re.compile(r"`+")
-_MAX_SYSTEM_TEXT = 4_000
-"""Characters of one system text that are shown."""
-_SHOWN_TURNS = 200
-"""Turns listed from each end of a very long conversation."""
+_SYSTEM_TEXT, _SHOWN_TURNS = 4_000, 200
+"""Characters of a system text, and turns from each end of a long conversation, that are shown."""
 
 
 def fenced(text: str) -> str:
@@ -48,7 +45,7 @@ def _excerpt(text: str, length: int = 72) -> str:
 
 
 def _longest_run(text: str) -> int:
-    return max(map(len, _BACKTICKS.findall(text)), default=0)
+    return max(map(len, re.findall(r"`+", text)), default=0)
 
 
 def describe_request(prompt: Prompt) -> str:
@@ -56,6 +53,12 @@ def describe_request(prompt: Prompt) -> str:
     turns = prompt.envelope.turns
     mode = "streamed" if prompt.envelope.parameters.stream else "not streamed"
     characters = sum(len(turn.text.plain) for turn in turns)
+    system = [
+        f"In turn {number} (system), {_count(len(text), 'character')}:\n\n"
+        + fenced(text[:_SYSTEM_TEXT] + "\n…" * (len(text) > _SYSTEM_TEXT))
+        for number, text in enumerate((turn.text.plain for turn in turns), 1)
+        if turns[number - 1].role == "system"
+    ]
     tools = [
         f"- {inline_code(tool.name)}" + f": {_excerpt(tool.description)}" * bool(tool.description)
         for tool in prompt.envelope.tools or ()
@@ -69,7 +72,7 @@ def describe_request(prompt: Prompt) -> str:
         "I am a practice model. I cannot answer, so I show what reached me: your request as the "
         "provider understood it.",
         f"# What I received\n\n**{prompt.title}**, model {inline_code(prompt.model)}, {mode}.",
-        "## System text\n\n" + ("\n\n".join(_system(prompt)) or "None."),
+        "## System text\n\n" + ("\n\n".join(system) or "None."),
         "## Turns\n\n" + "\n".join(_turns(turns)),
         "## Tools\n\n" + ("\n".join(tools) or "None."),
         "## Settings\n\n" + ("\n".join(settings) or "None: the model's defaults."),
@@ -78,14 +81,6 @@ def describe_request(prompt: Prompt) -> str:
         "For an answer, choose another model.",
     )
     return "\n\n".join(sections)
-
-
-def _system(prompt: Prompt) -> Iterator[str]:
-    for number, turn in enumerate(prompt.envelope.turns, 1):
-        if turn.role == "system":
-            text = turn.text.plain
-            yield f"In turn {number} (system), {_count(len(text), 'character')}:"
-            yield fenced(text[:_MAX_SYSTEM_TEXT] + "\n…" * (len(text) > _MAX_SYSTEM_TEXT))
 
 
 def _turns(turns: tuple[Turn, ...]) -> Iterator[str]:

@@ -6,7 +6,7 @@ length too (`lorem:max:5000`). The same request always gets the same reply.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import count, islice
+from itertools import chain, count, islice
 from pathlib import Path
 
 from tui_chat.offline.mirror import describe_request
@@ -58,16 +58,13 @@ def echo(prompt: Prompt) -> Iterator[Piece]:
 
 
 def blocks(length: int) -> Iterator[str]:
-    """Yield `length` tokens of Markdown in every form, chapter by chapter; the last one is cut."""
+    """Yield `length` tokens of Markdown in every form; the last chapter is cut."""
     chapter = Path(__file__).with_name("lorem.md").read_text("utf-8") + "\n"
-    for number in count(1):
-        sign = "#" if number == 1 else "##"
-        tokens = split_tokens(f"{sign} Part {number}, in which little happens\n\n{chapter}")
-        kept = list(islice(tokens, length))
-        yield "".join(kept)
-        length -= len(kept)
-        if not length:
-            return
+    heads = (f"{'#' * min(number, 2)} Part {number}" for number in count(1))
+    parts = (split_tokens(f"{head}, in which little happens\n\n{chapter}") for head in heads)
+    tokens = islice(chain.from_iterable(parts), length)
+    while block := "".join(islice(tokens, 500)):
+        yield block
 
 
 def read_speed(option: str) -> int | None:

@@ -37,12 +37,6 @@ class Prompt:
         return self.envelope.parameters.model.value
 
     @property
-    def limit(self) -> int | None:
-        """Maximum tokens of the reply; None for no limit."""
-        limit = self.envelope.parameters.max_tokens
-        return limit.value if limit is not None and limit.value > 0 else None
-
-    @property
     def tokens(self) -> int:
         """The tokens of system, turns and tools, estimated from their characters."""
         tools = self.envelope.tools or ()

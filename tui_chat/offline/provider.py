@@ -17,7 +17,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.offline.models import find_model
 from tui_chat.offline.prompt import Prompt, Refusal, read_prompt
-from tui_chat.offline.reply import Finish, Piece, Pieces, Wait, limited
+from tui_chat.offline.reply import Finish, Piece, Pieces, limited
 
 _MORE = "It has mirror, echo and lorem; the plugin “practice” has more models, in all protocols."
 
@@ -78,13 +78,11 @@ class ReplyWriter:
 
     def _body(self, kind: str, choice: dict[str, Any], finish: Finish | None) -> dict[str, Any]:
         choice = {"index": 0, **choice, "finish_reason": finish and finish.reason}
-        body = {"object": kind, "choices": [choice], "usage": finish and self._usage(finish)}
-        return {"id": self.id, "created": self._created, "model": self.prompt.model, **body}
-
-    def _usage(self, finish: Finish) -> dict[str, int]:
-        tokens = self.prompt.tokens
-        usage = {"prompt_tokens": tokens, "completion_tokens": finish.output}
-        return {**usage, "total_tokens": tokens + finish.output}
+        body: dict[str, Any] = {"id": self.id, "created": self._created, "model": self.prompt.model}
+        if finish is not None:
+            counts = {"prompt_tokens": self.prompt.tokens, "completion_tokens": finish.output}
+            body["usage"] = {**counts, "total_tokens": sum(counts.values())}
+        return {**body, "object": kind, "choices": [choice]}
 
 
 class OfflineProvider(httpx.AsyncBaseTransport):
@@ -101,7 +99,7 @@ class OfflineProvider(httpx.AsyncBaseTransport):
             return await self.answer(writer, request, data)
         except Refusal as refusal:
             status, headers, error = writer.refuse(refusal)
-            headers = {**headers, "content-type": writer.json_type}
+            headers |= {"content-type": writer.json_type}
             return httpx.Response(status, headers=headers, content=to_json(error))
 
     def writer_for(self, request: httpx.Request) -> type[ReplyWriter]:
@@ -123,12 +121,12 @@ class OfflineProvider(httpx.AsyncBaseTransport):
     async def reply(
         self, request: httpx.Request, writer: ReplyWriter, pieces: Pieces
     ) -> httpx.Response:
-        """Return the response with a model's reply; one that is not streamed is delayed as a whole.
-        Raises Refusal.
-        """
-        found = limited(pieces, writer.prompt.limit)
+        """Return the response with a model's reply. Raises Refusal."""
+        parameters = writer.prompt.envelope.parameters
+        limit = parameters.max_tokens
+        found = limited(pieces, limit.value if limit and limit.value > 0 else None)
         timed = self._timed(chain((next(found),), found), request)
-        if not writer.prompt.envelope.parameters.stream:
+        if not parameters.stream:
             *content, finish = [piece async for piece in timed]
             headers = {"content-type": writer.json_type}
             return httpx.Response(200, headers=headers, content=writer.whole(content, finish))
@@ -145,18 +143,16 @@ class OfflineProvider(httpx.AsyncBaseTransport):
         return httpx.Response(200, headers={"content-type": writer.stream_type}, content=events())
 
     async def _timed(
-        self, pieces: Iterator[Piece | Wait | Finish], request: httpx.Request
+        self, pieces: Iterator[Piece | float | Finish], request: httpx.Request
     ) -> AsyncGenerator[Any]:
-        """Yield the pieces, each when it is due. Waits add up on a clock of their own, so that a
-        slow reader does not slow the model further.
-        """
+        """Yield the pieces, each when it is due; a slow reader does not slow the model further."""
         timeout = request.extensions.get("timeout", {}).get("read")
         due = self.dependencies.monotonic()
         for piece in pieces:
-            if not isinstance(piece, Wait):
+            if isinstance(piece, Piece | Finish):
                 yield piece
                 continue
-            due += piece.seconds
+            due += piece
             if (remaining := due - self.dependencies.monotonic()) > 0:
                 try:
                     async with asyncio.timeout(timeout):

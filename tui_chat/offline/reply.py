@@ -41,13 +41,6 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """A pause; infinite for one without end."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class Finish:
     """The end of a reply, with the number of its tokens."""
 
@@ -57,7 +50,8 @@ class Finish:
     """The stop sequence that was met."""
 
 
-Pieces = Iterator[Piece | Wait]
+Pieces = Iterator[Piece | float]
+"""A model's pieces; a number is a pause in seconds."""
 
 
 def split_tokens(text: str) -> Iterator[str]:
@@ -65,11 +59,11 @@ def split_tokens(text: str) -> Iterator[str]:
     return (match.group() for match in _TOKEN.finditer(text))
 
 
-def limited(pieces: Pieces, limit: int | None) -> Iterator[Piece | Wait | Finish]:
+def limited(pieces: Pieces, limit: int | None) -> Iterator[Piece | float | Finish]:
     """Yield a model's pieces a token at a time until there are `limit` tokens, and a `Finish`."""
     sent = 0
     for piece in pieces:
-        if isinstance(piece, Wait):
+        if not isinstance(piece, Piece):
             yield piece
             continue
         is_split = piece.kind in ("text", "reasoning")
@@ -79,7 +73,7 @@ def limited(pieces: Pieces, limit: int | None) -> Iterator[Piece | Wait | Finish
         for start in range(0, len(kept), size):
             group = kept[start : start + size]
             if piece.speed is not None:
-                yield Wait(len(group) / piece.speed)
+                yield len(group) / piece.speed
             yield replace(piece, text="".join(group))
         sent += len(kept)
         if len(kept) < len(tokens):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.tables import each_row
-from tui_chat.config import Config, built_in_endpoints, standard_endpoint
+from tui_chat.config import Config, default_endpoints, standard_endpoint
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.model_facts import merged_facts, published_date
 
-BY_NAME = {endpoint.name: endpoint for endpoint in built_in_endpoints()}
+BY_NAME = {endpoint.name: endpoint for endpoint in default_endpoints()}
 
 
 @each_row(
@@ -26,7 +26,7 @@ def test_every_provider_has_a_built_in_endpoint(name: str):
 
 
 def test_a_model_may_be_named_with_its_endpoint():
-    config = Config(endpoints=built_in_endpoints())
+    config = Config(endpoints=default_endpoints())
     current = config.endpoint_named("loopback")
 
     def named(words: str) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tests.unit.config.test_built_in_endpoints import unpublished_facts
-from tui_chat.config import Config, built_in_endpoints, load_config
+from tui_chat.config import Config, default_endpoints, load_config
 from tui_chat.errors import ConfigError
 from tui_chat.files import read_toml
 from tui_chat.models.endpoint import Protocol, Retries, Timeouts
@@ -151,7 +151,7 @@ def test_an_entry_overrides_the_built_in_endpoint_key_by_key(tmp_path: Path):
     assert ready.facts_of("gpt-5").sampling is False
     assert ours.facts_of("gpt-5").sampling is True, "the user's own word wins"
     assert ours.facts_of("gpt-5").context_limit == ready.facts_of("gpt-5").context_limit
-    assert [e.name for e in config.endpoints] == [e.name for e in built_in_endpoints()]
+    assert [e.name for e in config.endpoints] == [e.name for e in default_endpoints()]
 
 
 @each_row("table", ["endpoints.openai.facts", "models"])

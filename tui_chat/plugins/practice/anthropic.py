@@ -13,25 +13,14 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.offline.prompt import Refusal
+from tui_chat.models.json_text import to_json
+from tui_chat.offline.prompt import Prompt, Refusal
+from tui_chat.offline.provider import OfflineDependencies
 from tui_chat.offline.reply import Finish, Piece
-from tui_chat.plugins.practice.writers import BlockWriter, Faults, event
-
-_FAULTS: Faults = {
-    "invalid": (400, "invalid_request_error", ""),
-    "too_large": (413, "request_too_large", ""),
-    "unknown_model": (404, "not_found_error", ""),
-    "not_found": (404, "not_found_error", ""),
-    "rate_limited": (
-        *(429, "rate_limit_error"),
-        "This request would exceed your account's rate limit. Please try again later.",
-    ),
-    "failed": (500, "api_error", "Internal server error"),
-    "overloaded": (529, "overloaded_error", "Overloaded"),
-}
+from tui_chat.plugins.practice.writers import BlockWriter, Faults, client_faults, event
 
 
 class AnthropicWriter(BlockWriter):
@@ -42,8 +31,21 @@ class AnthropicWriter(BlockWriter):
     reply_id = ("msg_01", 22)
     id_header = "request-id"
     reasons = ("end_turn", "stop_sequence", "max_tokens", "tool_use")
-    faults = _FAULTS
+    faults: ClassVar[Faults] = {
+        **client_faults("invalid_request_error", "not_found_error", (413, "request_too_large")),
+        "rate_limited": (
+            *(429, "rate_limit_error"),
+            "This request would exceed your account's rate limit. Please try again later.",
+        ),
+        "failed": (500, "api_error", "Internal server error"),
+        "overloaded": (529, "overloaded_error", "Overloaded"),
+    }
     _index = -1
+
+    def __init__(self, prompt: Prompt, dependencies: OfflineDependencies) -> None:
+        super().__init__(prompt, dependencies)
+        self._block: dict[str, Any] = {}
+        self._content: list[dict[str, Any]] = []
 
     def start(self) -> bytes:
         message = self._message([], None)
@@ -57,12 +59,13 @@ class AnthropicWriter(BlockWriter):
         self._index += 1
         match block.kind:
             case "reasoning":
-                content = {"type": "thinking", "thinking": "", "signature": ""}
+                self._block = {"type": "thinking", "thinking": "", "signature": ""}
             case "call":
-                content = self._call(block, {})
+                call = {"type": "tool_use", "id": f"toolu_01{self.random_id(22)}"}
+                self._block = {**call, "name": block.name, "input": {}}
             case _:
-                content = {"type": "text", "text": ""}
-        out = event("content_block_start", index=self._index, content_block=content)
+                self._block = {"type": "text", "text": ""}
+        out = event("content_block_start", index=self._index, content_block=self._block)
         out += event("ping") if self._index == 0 else b""
         return out + (self.grown("") if block.kind == "call" else b"")
 
@@ -76,11 +79,23 @@ class AnthropicWriter(BlockWriter):
                 return self._delta("text_delta", text=text)
 
     def cite(self, source: Piece) -> bytes:
-        return self._delta("citations_delta", citation=self._citation(source)) + self.close()
+        citation = self._citation(source)
+        out = self._delta("citations_delta", citation=citation) + self.close()
+        self._content[-1]["citations"] = [citation]
+        return out
 
     def closed(self, block: Piece, status: str) -> bytes:
-        is_signed = block.kind == "reasoning"
-        out = self._delta("signature_delta", signature=self._signature()) if is_signed else b""
+        out, content = b"", self._block
+        match block.kind:
+            case "reasoning":
+                signature = f"Eq{self.random_id(298)}"
+                out = self._delta("signature_delta", signature=signature)
+                content |= {"thinking": block.text, "signature": signature}
+            case "call":
+                content["input"] = json.loads(block.text)
+            case _:
+                content["text"] = block.text
+        self._content.append(content)
         return out + event("content_block_stop", index=self._index)
 
     def end(self, finish: Finish) -> bytes:
@@ -91,22 +106,10 @@ class AnthropicWriter(BlockWriter):
     def error(self, body: dict[str, Any]) -> bytes:
         return event("error", error=body["error"])
 
-    def body(self, pieces: list[Piece], finish: Finish) -> dict[str, Any]:
-        content: list[dict[str, Any]] = []
-        for piece in pieces:
-            match piece.kind:
-                case "reasoning":
-                    signed = {"thinking": piece.text, "signature": self._signature()}
-                    content.append({"type": "thinking", **signed})
-                case "call":
-                    content.append(self._call(piece, json.loads(piece.text)))
-                case "source":
-                    content[-1]["citations"] = [self._citation(piece)]
-                case "text":
-                    content.append({"type": "text", "text": piece.text})
-                case _:
-                    pass
-        return self._message(content, finish)
+    def whole(self, pieces: list[Piece], finish: Finish) -> bytes:
+        for piece in (*pieces, finish):
+            self.write(piece)
+        return to_json(self._message(self._content, self.finished(finish))).encode()
 
     @classmethod
     def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], dict[str, Any]]:
@@ -124,10 +127,6 @@ class AnthropicWriter(BlockWriter):
         ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]}
         return {"data": data, **ends, "has_more": False}
 
-    def _call(self, call: Piece, arguments: dict[str, Any]) -> dict[str, Any]:
-        id = f"toolu_01{self.random_id(22)}"
-        return {"type": "tool_use", "id": id, "name": call.name, "input": arguments}
-
     def _delta(self, kind: str, **fields: Any) -> bytes:
         return event("content_block_delta", index=self._index, delta={"type": kind, **fields})
 
@@ -135,9 +134,6 @@ class AnthropicWriter(BlockWriter):
         page = {"url": source.text, "title": source.name, "cited_text": source.name}
         index = f"Eo{self.random_id(98)}"
         return {"type": "web_search_result_location", **page, "encrypted_index": index}
-
-    def _signature(self) -> str:
-        return f"Eq{self.random_id(298)}"
 
     def _message(self, content: list[dict[str, Any]], finish: Finish | None) -> dict[str, Any]:
         written = {

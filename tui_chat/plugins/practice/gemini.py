@@ -14,28 +14,14 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.offline.prompt import Refusal
 from tui_chat.offline.reply import Finish, Piece, split_tokens
 from tui_chat.plugins.practice.probabilities import Token, gemini_token
-from tui_chat.plugins.practice.writers import Faults, PracticeWriter
-
-_FAULTS: Faults = {
-    "invalid": (400, "INVALID_ARGUMENT", ""),
-    "too_large": (400, "INVALID_ARGUMENT", ""),
-    "unknown_model": (404, "NOT_FOUND", ""),
-    "not_found": (404, "NOT_FOUND", ""),
-    "rate_limited": (
-        *(429, "RESOURCE_EXHAUSTED"),
-        "You exceeded your current quota, please check your plan and billing details.\n"
-        "Please retry in {s}s.",
-    ),
-    "failed": (500, "INTERNAL", "An internal error has occurred. Please retry."),
-    "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
-}
+from tui_chat.plugins.practice.writers import Faults, PracticeWriter, client_faults
 
 
 class GeminiWriter(PracticeWriter):
@@ -44,10 +30,19 @@ class GeminiWriter(PracticeWriter):
     protocol = Protocol.GEMINI
     title = "Gemini generateContent"
     reply_id = ("", 23)
+    waits_in_header = False
     json_type = "application/json; charset=UTF-8"
     stream_type = "text/event-stream"
     reasons = ("STOP", "STOP", "MAX_TOKENS", "STOP")
-    faults = _FAULTS
+    faults: ClassVar[Faults] = {
+        **client_faults("INVALID_ARGUMENT", "NOT_FOUND", (400, "INVALID_ARGUMENT")),
+        "rate_limited": (
+            *(429, "RESOURCE_EXHAUSTED"),
+            "You exceeded your current quota.\nPlease retry in {s}s.",
+        ),
+        "failed": (500, "INTERNAL", "An internal error has occurred. Please retry."),
+        "overloaded": (503, "UNAVAILABLE", "The model is overloaded. Please try again later."),
+    }
     _signed = False
     _output = 0
 
@@ -75,11 +70,6 @@ class GeminiWriter(PracticeWriter):
 
     def error(self, body: dict[str, Any]) -> bytes:
         return f"data: {to_json(body)}\r\n\r\n".encode()
-
-    @classmethod
-    def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], dict[str, Any]]:
-        status, _, body = super().refuse(refusal)
-        return status, {}, body
 
     @classmethod
     def fault(cls, status: int, kind: str, message: str, refusal: Refusal) -> dict[str, Any]:
@@ -152,9 +142,4 @@ class GeminiWriter(PracticeWriter):
             segment: dict[str, Any] = {"startIndex": start} if start else {}
             segment |= {"endIndex": end, "text": self.cited[ends[0] : ends[1]]}
             supports.append({"segment": segment, "groundingChunkIndices": [index]})
-        queries = ["example domain"]
-        return {
-            "groundingChunks": chunks,
-            "groundingSupports": supports,
-            "webSearchQueries": queries,
-        }
+        return {"groundingChunks": chunks, "groundingSupports": supports}

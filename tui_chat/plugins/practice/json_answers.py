@@ -14,7 +14,7 @@ from typing import Any
 
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.json_text import as_array, as_object
-from tui_chat.offline.reply import Piece, Pieces, Wait
+from tui_chat.offline.reply import Piece, Pieces
 
 _ANY_OBJECT: Mapping[str, Any] = {"type": "object", "properties": {"answer": {"type": "string"}}}
 
@@ -41,14 +41,11 @@ _FORMATS = {
     "uuid": "00000000-0000-4000-8000-000000000000",
 }
 _NAMES = {
+    **{name: text for name, text in _FORMATS.items() if "-" not in name},
     "timezone": "UTC",
     "tz": "UTC",
     "time": "12:00",
     "datetime": _FORMATS["date-time"],
-    "date": _FORMATS["date"],
-    "email": _FORMATS["email"],
-    "url": _FORMATS["url"],
-    "uri": _FORMATS["uri"],
 }
 """What works for texts without a format, by the last word of a name, or its last two."""
 
@@ -64,7 +61,7 @@ def obeying(pieces: Pieces, envelope: ChatEnvelope) -> Pieces:
     schema = wanted.value.schema or _ANY_OBJECT
     text = ""
     for piece in pieces:
-        if isinstance(piece, Wait) or piece.kind != "text":
+        if not isinstance(piece, Piece) or piece.kind != "text":
             yield piece
         else:
             text += piece.text

@@ -16,7 +16,7 @@ from tui_chat.offline import models
 from tui_chat.offline.mirror import fenced, inline_code
 from tui_chat.offline.models import Model, at_speed, echo, read_positive, read_speed
 from tui_chat.offline.prompt import Prompt, Refusal
-from tui_chat.offline.reply import Piece, Pieces, Wait
+from tui_chat.offline.reply import Piece, Pieces
 from tui_chat.plugins.practice.json_answers import sample_of
 
 MOST_FAILURES = 1_000_000
@@ -70,7 +70,7 @@ def breaking(kind: str) -> Pieces:
 ENDS: dict[str, Callable[[], Pieces]] = {
     "error": lambda: failing(FAULTS["529"]()),
     "cut": lambda: failing(cut()),
-    "stall": lambda: iter([Wait(math.inf)]),
+    "stall": lambda: iter([math.inf]),
 }
 """What a reply can end with: an error inside the stream, no connection, silence."""
 
@@ -119,17 +119,10 @@ def _picture(prompt: Prompt) -> Iterator[Piece]:
 def _drawn(text: str, size: int = 64) -> str:
     """Return a PNG file in base64, whose colors follow from a text."""
     digest = sha256(text.encode("utf-8", "replace")).digest()
-    rows = bytearray()
-    for y in range(size):
-        rows.append(0)  # the filter of the row: none
-        for x in range(size):
-            rows += bytes(
-                (start + x * across // size + y * down // size) & 255
-                for start, across, down in zip(digest[:3], digest[3:6], digest[6:9], strict=True)
-            )
+    rows = b"".join(b"\0" + (digest[y % 16 : y % 16 + 3] * size) for y in range(size))
     side = size.to_bytes(4, "big")
     header = side + side + bytes((8, 2, 0, 0, 0))  # 8 bits of red, green and blue
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(bytes(rows))), (b"IEND", b""))
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
     return b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks))).decode()
 
 

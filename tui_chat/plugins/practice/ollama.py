@@ -12,28 +12,13 @@
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
-from tui_chat.offline.prompt import Prompt, Refusal
-from tui_chat.offline.provider import OfflineDependencies
+from tui_chat.offline.prompt import Refusal
 from tui_chat.offline.reply import Finish, Piece
-from tui_chat.plugins.practice.writers import Faults, PracticeWriter, text_of
-
-_FAULTS: Faults = {
-    "invalid": (400, "", ""),
-    "too_large": (413, "", ""),
-    "unknown_model": (404, "", ""),
-    "not_found": (404, "", ""),
-    "rate_limited": (429, "", "you have reached your limit, please try again in {s}s"),
-    "failed": (500, "", "an error was encountered while running the model"),
-    "overloaded": (
-        503,
-        "",
-        "server busy, please try again.  maximum pending requests exceeded",
-    ),
-}
+from tui_chat.plugins.practice.writers import Faults, PracticeWriter, client_faults, text_of
 
 
 class OllamaWriter(PracticeWriter):
@@ -41,14 +26,20 @@ class OllamaWriter(PracticeWriter):
 
     protocol = Protocol.OLLAMA
     title = "Ollama chat"
+    waits_in_header = False
     json_type = "application/json; charset=utf-8"
     stream_type = "application/x-ndjson"
     reasons = ("stop", "stop", "length", "stop")
-    faults = _FAULTS
-
-    def __init__(self, prompt: Prompt, dependencies: OfflineDependencies) -> None:
-        super().__init__(prompt, dependencies)
-        self._began = dependencies.monotonic()
+    faults: ClassVar[Faults] = {
+        **client_faults("", "", (413, "")),
+        "rate_limited": (429, "", "you have reached your limit, please try again in {s}s"),
+        "failed": (500, "", "an error was encountered while running the model"),
+        "overloaded": (
+            503,
+            "",
+            "server busy, please try again.  maximum pending requests exceeded",
+        ),
+    }
 
     def start(self) -> bytes:
         return b""  # the first line already has a part of the reply
@@ -68,11 +59,6 @@ class OllamaWriter(PracticeWriter):
     @classmethod
     def fault(cls, status: int, kind: str, message: str, refusal: Refusal) -> dict[str, Any]:
         return {"error": message}
-
-    @classmethod
-    def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], dict[str, Any]]:
-        status, _, body = super().refuse(refusal)
-        return status, {}, body
 
     @classmethod
     def models(cls, names: Iterable[str]) -> dict[str, Any]:
@@ -97,7 +83,7 @@ class OllamaWriter(PracticeWriter):
         if tokens := self.tokens(text):
             line["logprobs"] = [token.openai() for token in tokens]
         if finish is not None:
-            spent = int((self.dependencies.monotonic() - self._began) * 1e9)
+            spent = int((self.dependencies.monotonic() - self.began) * 1e9)
             line |= {"done": True, "done_reason": self.reason(finish)}
             line |= {"total_duration": spent + 2_000_000, "load_duration": 1_000_000}
             line |= {"prompt_eval_count": self.prompt.tokens, "prompt_eval_duration": 1_000_000}

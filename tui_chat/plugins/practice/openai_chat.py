@@ -9,32 +9,13 @@
 """
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from tui_chat.models.json_text import as_object, to_json
 from tui_chat.offline.prompt import Refusal
 from tui_chat.offline.reply import Finish, Piece, split_tokens
-from tui_chat.plugins.practice.writers import Faults, PracticeWriter, text_of
+from tui_chat.plugins.practice.writers import Faults, PracticeWriter, client_faults, text_of
 
-_FAULTS: Faults = {
-    "invalid": (400, "invalid_request_error", ""),
-    "too_large": (413, "invalid_request_error", ""),
-    "unknown_model": (404, "invalid_request_error", ""),
-    "not_found": (404, "invalid_request_error", ""),
-    "rate_limited": (
-        *(429, "requests"),
-        "Rate limit reached for this loopback model on requests per min (RPM): Limit 3, Used 3, "
-        "Requested 1. Please try again in {s}s.",
-    ),
-    "failed": (
-        *(500, "server_error"),
-        "The server had an error while processing your request. Sorry about that!",
-    ),
-    "overloaded": (
-        *(503, "server_error"),
-        "The engine is currently overloaded, please try again later",
-    ),
-}
 _CODES = {
     "too_large": "request_too_large",
     "unknown_model": "model_not_found",
@@ -46,7 +27,23 @@ class OpenAIWriter(PracticeWriter):
     """What is the same in both of OpenAI's protocols."""
 
     id_header = "x-request-id"
-    faults = _FAULTS
+    faults: ClassVar[Faults] = {
+        **client_faults(
+            "invalid_request_error", "invalid_request_error", (413, "invalid_request_error")
+        ),
+        "rate_limited": (
+            *(429, "requests"),
+            "Rate limit reached on requests per min (RPM). Please try again in {s}s.",
+        ),
+        "failed": (
+            *(500, "server_error"),
+            "The server had an error while processing your request.",
+        ),
+        "overloaded": (
+            *(503, "server_error"),
+            "The engine is currently overloaded, please try again later",
+        ),
+    }
 
     @classmethod
     def models(cls, names: Iterable[str]) -> dict[str, Any]:

@@ -28,20 +28,18 @@ _KINDS = {
 }
 """The beginning of the id, and the type, of items by kind of block."""
 _REPEATED: Item = {
-    "instructions": None,
-    "max_output_tokens": None,
+    **dict.fromkeys(("instructions", "max_output_tokens", "previous_response_id")),
     "metadata": {},
     "parallel_tool_calls": True,
-    "previous_response_id": None,
-    "reasoning": {"effort": None, "summary": None},
     "service_tier": "default",
     "store": True,
+    "reasoning": {"effort": None, "summary": None},
     "temperature": 1.0,
+    "top_p": 1.0,
     "text": {"format": {"type": "text"}, "verbosity": "medium"},
+    "truncation": "disabled",
     "tool_choice": "auto",
     "tools": [],
-    "top_p": 1.0,
-    "truncation": "disabled",
 }
 """The request fields that a response repeats, with their default values."""
 
@@ -149,9 +147,8 @@ class ResponsesWriter(BlockWriter, OpenAIWriter):
         return out + self._event(f"response.{status}", response=self._response(status, finish))
 
     def whole(self, pieces: list[Piece], finish: Finish) -> bytes:
-        for piece in pieces:
+        for piece in (*pieces, finish):
             self.write(piece)
-        self.write(finish)
         return to_json(self._response(self.reason(finish), self.finished(finish))).encode()
 
     def error(self, body: Item) -> bytes:

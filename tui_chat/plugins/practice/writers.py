@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
 from typing import Any, ClassVar
 
 from tui_chat.lazy_dataclass import dataclass
@@ -20,6 +21,15 @@ from tui_chat.plugins.practice.probabilities import Token, tokens_of
 
 Faults = Mapping[str, tuple[int, str, str]]
 """Status, type and message by kind of fault; the faults of a client bring their own message."""
+
+
+def client_faults(kind: str, missing: str, too_large: tuple[int, str]) -> Faults:
+    """Return the faults of a client, by their types."""
+    return {
+        "invalid": (400, kind, ""),
+        "too_large": (*too_large, ""),
+        **dict.fromkeys(("unknown_model", "not_found"), (404, missing, "")),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,8 @@ class PracticeWriter(ReplyWriter):
     title: ClassVar[str]
     """The protocol's name, as its provider calls it."""
     faults: ClassVar[Faults]
+    waits_in_header: ClassVar[bool] = True
+    """True if a rate limit says its wait in `retry-after`."""
     reply_id: ClassVar[tuple[str, int]] = ("", 0)
     """The beginning of a reply's id, and the number of characters after it."""
     id_header: ClassVar[str] = ""
@@ -50,7 +62,7 @@ class PracticeWriter(ReplyWriter):
         super().__init__(prompt, dependencies)
         self.random_id = dependencies.random_id
         self.id = self.reply_id[0] + self.random_id(self.reply_id[1])
-        self.now = int(dependencies.now())
+        self.now, self.began = int(dependencies.now()), dependencies.monotonic()
         self.cache = CacheUse()
         self.stop: str | None = None
         """The stop sequence that was met."""
@@ -120,8 +132,8 @@ class PracticeWriter(ReplyWriter):
     def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], dict[str, Any]]:
         status, kind, words = cls.faults[refusal.kind]
         error = cls.fault(status, kind, refusal.message or words.format(s=refusal.seconds), refusal)
-        seconds = {"retry-after": str(refusal.seconds)} if refusal.seconds else {}
-        return status, seconds, error
+        is_told = cls.waits_in_header and refusal.seconds
+        return status, {"retry-after": str(refusal.seconds)} if is_told else {}, error
 
     @classmethod
     def fault(cls, status: int, kind: str, message: str, refusal: Refusal) -> dict[str, Any]:
@@ -187,16 +199,10 @@ class BlockWriter(PracticeWriter):
 
 def joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield pieces in which neighbors of text or reasoning are one."""
-    last: Piece | None = None
-    for piece in pieces:
-        if last is not None and last.kind == piece.kind and piece.kind in ("text", "reasoning"):
-            last = replace(last, text=last.text + piece.text)
-            continue
-        if last is not None:
-            yield last
-        last = piece
-    if last is not None:
-        yield last
+    for is_split, group in groupby(pieces, lambda piece: piece.kind in ("text", "reasoning")):
+        for _, same in groupby(group, (lambda piece: piece.kind) if is_split else id):
+            first, *others = same
+            yield replace(first, text=first.text + "".join(piece.text for piece in others))
 
 
 def text_of(pieces: Iterable[Piece], kind: str = "text") -> str:
