@@ -23,7 +23,8 @@ async def test_the_usual_preset_is_made_from_nothing(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await press(pilot, "f3")
-        await choose(pilot, "n")
+        await choose(pilot, "o", *"new", "enter")
+        await asked(pilot)
         await press(pilot, *"tutor")
         await press(pilot, "enter")
         await choose(pilot, "a", "enter")  # the system prompt is offered first

@@ -333,7 +333,7 @@ async def test_the_preset_editor(album: Album, tmp_path: Path):
         await at_rest(pilot, pane)
         await album.take(pilot, "preset-message", MEDIUM, "light")
         pane.rows.focus()
-        await press(pilot, "p", "tab", "tab", *"tone", "tab", *"dry")
+        await press(pilot, "s", "tab", "tab", *"tone = dry")
         await at_rest(pilot, pane)
         await album.take(pilot, "preset-settings", MEDIUM)
         workspace_of(pilot.app).presets.revert()  # type: ignore[arg-type]

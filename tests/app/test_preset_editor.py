@@ -40,66 +40,56 @@ async def open_form(screen: Screen) -> None:
     await screen.click_on(" moved ")
     await screen.press("enter")
     await screen.sees("Position")
-    await screen.press("tab", "tab", "tab")
-
-
-async def test_the_inspector_states_the_rule_of_the_present_request(tmp_path: Path):
-    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
-    rules = ("anchored after “world_info”.", "anchored before “world_info”.")
-    async with open_editor(tmp_path, PLACEHOLDER, after) as screen:
-        await screen.press("i")
-        await screen.click_on("MOVED text")
-        await screen.sees(rules[0])
-        await screen.press("f3")
-        await open_form(screen)
-        for rule in (rules[1], rules[0], rules[1]):  # in the editor and in the inspector
-            await screen.press("left" if rule is rules[1] else "right")
-            await screen.until(lambda each=rule: screen.text.count(each) == 2, rule)
-        await screen.press("left", "left", "left")  # over the beginning to the list, or stop there
-        await screen.until(lambda: "It is anchored" not in screen.text, "The old rule stayed")
-        await screen.press("escape", "escape")
-        assert "It is anchored" not in screen.text
-
-
-async def test_moving_through_places_keeps_what_each_had(tmp_path: Path):
-    here = MOVED | {"anchorPoint": "before", "anchorTarget": "spot"}
-    async with open_editor(tmp_path, OTHER, PLACEHOLDER, here) as screen:
-        await screen.press("f3")
-        await open_form(screen)
-        places = ("from the start", "at a depth", "in the list")
-        for place in places:
-            await screen.press("left")
-            await screen.sees(f"‹ {place} ›")
-        await screen.press("right", "tab", "ctrl+u", *"7")
-        await screen.sees("Depth 7")
-        await screen.press("shift+tab", "right", "right")
-        await screen.sees("‹ before … ›", "‹ world_info ›")
-        await screen.press("right")
-        await screen.sees("‹ after … ›", "‹ world_info ›")
-        await screen.press("left", "left", "left")
-        await screen.sees("‹ at a depth ›", "Depth 7")
-
-
-async def test_the_places_go_around_and_back_to_where_they_began(tmp_path: Path):
-    """A target that the user chose stays, also after the form had to choose another one."""
-    here = MOVED | {"anchorPoint": "before", "anchorTarget": "__CHAT_HISTORY__"}
-    async with open_editor(tmp_path, OTHER, PLACEHOLDER, here) as screen:
-        await screen.press("f3")
-        await open_form(screen)
-        await screen.press("right")
-        await screen.sees("‹ after … ›", "‹ elsewhere ›")
-        await screen.press("left")
-        await screen.sees("‹ before … ›", "‹ Chat history ›")
-        await screen.press("tab", "left")
-        await screen.sees("‹ world_info ›")
-        await screen.press("left")
-        await screen.sees("‹ elsewhere ›")
+    await screen.press("shift+tab")
+    if "Target" in screen.text:
         await screen.press("shift+tab")
-        for direction in ("right", "left"):
-            for _ in range(5):
-                await screen.press(direction)
-                await screen.rests()
-            await screen.sees("‹ before … ›", "‹ elsewhere ›")
+
+
+async def choose(screen: Screen, *keys: str) -> None:
+    """Open the list of the field with the focus, move in it, and choose."""
+    await screen.press("enter", *keys, "enter")
+
+
+async def test_a_place_is_said_in_words_and_follows_every_choice(tmp_path: Path):
+    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
+    async with open_editor(tmp_path, PLACEHOLDER, OTHER, after) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.sees("→ Goes directly after “world_info”.", "Target")
+        await choose(screen, "up")
+        await screen.sees("→ Goes directly before “world_info”.")
+        await choose(screen, "down", "down")
+        await screen.sees("→ Goes directly before your message.", "Depth")
+        await screen.press("tab", "ctrl+u", *"7")
+        await screen.sees("→ Goes before the last 7 messages, your draft included.")
+        await screen.press("shift+tab")
+        await choose(screen, "down")
+        await screen.sees("→ Goes before the first message of the chat history.")
+        await choose(screen, "up")
+        await screen.sees("→ Goes before the last 7 messages")  # the depth that it had
+        await choose(screen, "up")
+        await screen.sees("→ Goes directly after “world_info”.")  # and the target
+        await screen.press("tab")
+        await choose(screen, "down")
+        await screen.sees("→ Goes directly after “elsewhere”.")
+        await screen.press("shift+tab")
+        await choose(screen, "up", "up")
+        await screen.sees("→ Goes before the chat history, after “elsewhere”.")
+        await screen.press("escape")
+        await screen.sees("→ Goes before the chat history, after “elsewhere”.")
+
+
+async def test_an_anchor_that_is_off_or_gone_is_named_as_that(tmp_path: Path):
+    here = MOVED | {"anchorPoint": "before", "anchorTarget": "gone"}
+    off = OTHER | {"enabled": False}
+    async with open_editor(tmp_path, PLACEHOLDER, off, here) as screen:
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.sees("gone (no anchor)", "▲ There is no anchor “gone”")
+        await screen.press("tab")
+        await choose(screen, "up")
+        await screen.sees("▲ “elsewhere” is off: the message stays")
+        await screen.loses("gone (no anchor)")
 
 
 async def test_a_typed_name_chooses_what_is_called_so(tmp_path: Path):
@@ -109,36 +99,31 @@ async def test_a_typed_name_chooses_what_is_called_so(tmp_path: Path):
         await screen.sees("four messages follow it")
         await screen.type("mess")
         await screen.press("enter")
-        await screen.sees("Id        message")
+        await screen.sees("Preset probe › message · not saved")
 
 
-async def test_an_unknown_target_stays_among_the_choices(tmp_path: Path):
-    here = MOVED | {"anchorPoint": "before", "anchorTarget": "gone"}
-    async with open_editor(tmp_path, PLACEHOLDER, here) as screen:
-        await screen.press("f3")
-        await open_form(screen)
-        await screen.press("tab", "right")
-        await screen.loses("gone (no anchor) ›")
-        await screen.press("left")
-        await screen.sees("‹ gone (no anchor) ›")
-
-
-async def test_the_id_follows_the_name_until_it_is_chosen(tmp_path: Path):
+async def test_the_id_follows_the_name_until_it_is_in_the_file(tmp_path: Path):
     named = {"id": "kept", "name": "Old", "type": "placeholder"}
+    file = tmp_path / "presets" / "probe.json"
     async with open_editor(tmp_path, named) as screen:
         await screen.press("f3")
         await screen.press("a")
         await screen.type("Placeh")
         await screen.press("enter")
-        await screen.sees("Id        placeholder")
+        await screen.sees("› Placeholder")
         await screen.type("World info")
-        await screen.sees("Id        world-info")
+        await screen.sees("› World info · not saved")
         await screen.press("escape")
         await screen.click_on("Old")
         await screen.press("enter")
-        await screen.sees("─ Old ─")
+        await screen.sees("› Old")
         await screen.type("er")
-        await screen.sees("─ Older ─", "Id        kept")
+        await screen.sees("› Older")
+        await screen.press("ctrl+s")
+        await screen.loses("not saved")
+        written = json.loads(file.read_text(encoding="utf-8"))["presetMessages"]
+        ids = {each.get("name"): each["id"] for each in written}
+        assert ids == {"Older": "kept", "World info": "world-info", None: "h"}
 
 
 async def test_an_anchor_is_called_by_its_name_everywhere(tmp_path: Path):
@@ -148,22 +133,11 @@ async def test_an_anchor_is_called_by_its_name_everywhere(tmp_path: Path):
         await screen.press("c")
         await screen.sees("after world_info", "before history")
         await screen.press("f3")
-        await screen.click_on("◆ world_info")
-        await screen.sees("before or after “world_info”")
-        await screen.click_on("Chat history")
-        await screen.sees("before or after the history")
+        await screen.click_on("anchor world_info")
+        await screen.sees("→ Other messages can go before or after it.")
+        await screen.sees("after world_info", "before history")
         assert "__CHAT_HISTORY__" not in screen.text
         assert "spot" not in screen.text
-
-
-async def test_anchors_are_no_messages(tmp_path: Path):
-    async with open_editor(tmp_path, PLACEHOLDER, MOVED) as screen:
-        await screen.press("f3")
-        await screen.sees("probe · 1 message,")
-        [heading] = screen.lines_with("Before the chat")
-        assert "1 message " in heading, heading
-        await screen.press("f4", "c")
-        await screen.sees("1 message · 7 tokens")
 
 
 async def test_a_command_that_is_being_typed_is_no_message(tmp_path: Path):
@@ -193,15 +167,15 @@ async def test_the_list_has_the_order_of_the_request_at_one_depth(tmp_path: Path
         await screen.type("/preset joined")
         await screen.press("enter", "f3")
         await screen.sees("SYSTEM", "depth 2")
-        rows = [line.partition("[x]")[2].split()[0] for line in screen.lines_with("depth 2")]
-        assert rows == ["assistant", "user", "system"], screen.text
+        rows = [line.partition("✓")[2].split()[0] for line in screen.lines_with("depth 2")]
+        assert rows == ["asst", "user", "sys"], screen.text
 
 
 async def test_the_first_part_counts_the_role_s_prompt_as_the_context_does(tmp_path: Path):
     async with open_screen(tmp_path, size=(160, 45)) as screen:
         await screen.press("f3")
-        await screen.sees("its prompt", "Terminal")
-        [heading] = screen.lines_with("▾ System")
-        assert "2 messages     60" in heading, heading
+        await screen.sees("its system prompt", "Terminal")
+        heading = next(line for line in screen.lines if " System " in line)
+        assert " 60 " in heading, heading
         await screen.press("f4", "c")
         await screen.sees("2 messages · 60 tokens")

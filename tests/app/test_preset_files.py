@@ -55,7 +55,7 @@ async def test_external_changes_are_loaded_and_a_conflict_loses_nothing(tmp_path
         assert preset_of(pane).messages[pane.index].id == "lore"
 
         # Both changed it: what is not saved stays, whatever is answered.
-        await press(pilot, "home", "x")
+        await press(pilot, "home", "d")
         await written("The sun shines.", "It snows all day.")
         await said_yes(pilot, "no")
         assert ids(pane)[0] == "world"
@@ -85,7 +85,7 @@ async def test_a_broken_file_is_reported_and_not_overwritten(tmp_path: Path) -> 
     file.write_text('{"presetMessages": [\n 1]}')
     async with make_app(tmp_path).run_test(size=SIZE) as pilot:
         app = await opened(pilot)
-        await press(pilot, "f3", "x", "d", "enter", "ctrl+s")
+        await press(pilot, "f3", "d", "Y", "enter", "ctrl+s")
         assert app.workspace is not None
         assert app.workspace.state.preset_edits is None
         assert file.read_text() == '{"presetMessages": [\n 1]}'
@@ -113,22 +113,24 @@ async def test_the_users_own_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         await settle(pilot)
 
     async with editing(tmp_path) as (pilot, pane):
-        await edits(pilot, pane, "e", "brief", "brisk")
+        await press(pilot, "enter")
+        await edits(pilot, pane, "ctrl+g", "brief", "brisk")
         assert message(pane, "rule").content == "Be brisk."
         assert "Be brisk." in body(pane)
-        await edits(pilot, pane, "E", "It rains.", "It pours.")
+        await press(pilot, "escape")
+        await edits(pilot, pane, "ctrl+g", "It rains.", "It pours.")
         assert message(pane, "lore").content == "It pours."
         await press(pilot, "u", "u")
         assert message(pane, "rule").content == "Be brief."
 
         # What cannot be read is told, with its place, and can be dropped.
-        await edits(pilot, pane, "E", "presetMessages", 'presetMessages" "')
+        await edits(pilot, pane, "ctrl+g", "presetMessages", 'presetMessages" "')
         assert "mine.json: line 4, column 20" in dialog_text(pilot)
         await said_yes(pilot, "yes")
         assert message(pane, "lore").content == "It rains."
 
         # An editor that fails changes nothing, and says so.
-        await edits(pilot, pane, "e", "not there", "?")
+        await edits(pilot, pane, "ctrl+g", "not there", "?")
         assert "ended with 3" in notices(pilot)
         assert message(pane, "rule").content == "Be brief."
         assert pane.edits is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
+from textual.widgets._select import SelectOverlay
 
 from tests.support.app import asked, opened, rows_shown, say, settle, until
 from tests.support.preset_app import (
@@ -30,17 +31,17 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.presets.form_fields import FormField
+from tui_chat.ui.presets.form import ChoiceSelect
 from tui_chat.ui.presets.pane import PresetPane
-from tui_chat.ui.presets.rows import PresetRows
+from tui_chat.ui.presets.rows import PresetList
 
 STEPS = [
-    (["d"], ["rule", "rule-2", "world", "lore", "history", "note"]),
-    (["x"], ["world", "lore", "history", "note"]),
+    (["Y"], ["rule", "rule-2", "world", "lore", "history", "note"]),
+    (["d"], ["world", "lore", "history", "note"]),
     (["end", "delete"], ["rule", "world", "lore", "history"]),
-    (["x", "u"], ["rule", "world", "lore", "history", "note"]),
+    (["d", "u"], ["rule", "world", "lore", "history", "note"]),
     (
-        ["x", "x", "ctrl+underscore", "ctrl+underscore", "ctrl+y"],
+        ["d", "d", "ctrl+underscore", "ctrl+underscore", "ctrl+y"],
         ["world", "lore", "history", "note"],
     ),
     (["down", "J"], ["rule", "lore", "history", "world", "note"]),
@@ -52,59 +53,60 @@ async def test_every_step_can_be_undone_and_redone(tmp_path: Path) -> None:
     """By keys; that there is no end to it is tested where the steps are kept."""
     async with editing(tmp_path) as (pilot, pane):
         states = [preset_of(pane)]
-        for number in range(15):
-            await pilot.press(("d", "r", "space", "d", "x")[number % 5])
+        for number in range(12):
+            await pilot.press(("Y", "space", "Y", "d")[number % 4])
             await pilot.pause()
             assert pane.edits is not None
             if pane.edits.preset is not states[-1]:
                 states.append(pane.edits.preset)
-        assert len(states) == 16
-        await press(pilot, *["u"] * 14)
-        assert told(pane) == "Undone: let user say “rule-2”."
-        await press(pilot, "u")
+        assert len(states) == 13
+        await press(pilot, *["u"] * 12)
         assert preset_of(pane) is states[0]
-        assert told(pane) == "Undone: duplicate “rule”."
-        await press(pilot, "down")
-        assert "Undone" not in told(pane)
+        assert notices(pilot)[-1] == "Undone: duplicate “rule”."
         await press(pilot, "u")
-        assert told(pane) != "Undone: duplicate “rule”."
+        assert notices(pilot)[-1] == "Nothing to undo."
         assert pane.edits is not None
         assert not pane.edits.is_changed
-        await press(pilot, *["U"] * 15)
+        await press(pilot, *["U"] * 12)
         assert preset_of(pane) is states[-1]
+        assert notices(pilot)[-1].startswith("Redone: delete")
 
 
-async def test_notes_appear_under_their_messages_while_typing(tmp_path: Path) -> None:
+async def test_notes_appear_in_their_rows_while_typing(tmp_path: Path) -> None:
     """What only the composing knows: macros, depths in the history there is, empty messages."""
     async with editing(tmp_path) as (pilot, pane):
-        assert lines(pane)[line_of(pane, "Note")].split()[-3:] == ["depth", "4", "8"]
+        assert lines(pane)[line_of(pane, "Note")].split()[-4:] == ["depth", "4", "(Softly.)", "8"]
         pilot.app.query_one(Composer).focus()
         await say(pilot, "One?")
         pane.focus()
         note = line_of(pane, "Note")
         assert "depth 4→oldest" in lines(pane)[note]
         assert lines(pane)[note + 1].split()[:2] == ["user", "One?"]
-        await press(pilot, "enter", *" {{nope}}")
-        at = line_of(pane, "system    rule")
-        assert "▲ {{nope}}" in lines(pane)[at + 1]
-        await press(pilot, *["backspace"] * 9)
-        assert "▲" not in lines(pane)[at + 1]
-        await press(pilot, *["backspace"] * 9)
-        assert "● is empty and is not sent" in lines(pane)[at]
+        await press(pilot, "enter", *" {{nope}}", "escape")
+        assert "▲ {{nope}}" in lines(pane)[line_of(pane, "rule")]
+        await press(pilot, "enter", *["backspace"] * 9, "escape")
+        assert "▲" not in lines(pane)[line_of(pane, "rule")]
+        await press(pilot, "enter", *["backspace"] * 9, "escape")
+        assert "● is empty and is not sent" in lines(pane)[line_of(pane, "rule")]
 
 
 async def test_the_presets_own_form(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "enter", *" {{tone}}", "escape")
         assert "{{tone}}" in body(pane)
-        await press(pilot, "p", "end", "2", "tab", "right", "tab", *"tone", "tab", *"dry")
+        await press(pilot, "s", "end", "2", "tab", "down", "down", "enter")
+        await press(pilot, "tab", *"tone = dry")
         preset = preset_of(pane)
         assert (preset.name, preset.system_placement) == ("mine2", "in_place")
         assert dict(preset.variables) == {"tone": "dry"}
         assert "Be brief. dry" in body(pane)
-        await press(pilot, "tab", *"tone")  # there already: told, and not taken
-        second = pane.settings.query("VariableRow")[1]
-        assert second.query_one(".variable-name").has_class("-invalid")
+        fault = pane.settings.query_one("#settings-fault", Static)
+        for typed, said in (("tone = x", "occurs twice"), ("cold", "is not NAME = VALUE")):
+            await press(pilot, "enter", *typed)
+            assert said in str(fault.render())
+            assert dict(preset_of(pane).variables) == {"tone": "dry"}
+            await press(pilot, *["backspace"] * (len(typed) + 1))
+        assert not str(fault.render())
         await press(pilot, "escape", "ctrl+s")
         file = json.loads((tmp_path / "presets" / "mine.json").read_text())
         assert file["name"] == "mine2"
@@ -117,8 +119,8 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
         preset = preset_of(pane)
         assert (preset.name, preset.system_placement) == ("mine", "hoist")
         assert not preset.variables
-        await press(pilot, "p")
-        assert pane.settings.rows["name"].value == "mine"
+        await press(pilot, "s")
+        assert pane.settings.query_one("#settings-name", Input).value == "mine"
 
 
 async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
@@ -182,7 +184,7 @@ async def test_no_text_is_lost_however_fast_one_goes_on(tmp_path: Path) -> None:
 
 async def test_save_keeps_the_file_whole_and_says_where(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "x", "ctrl+s")
+        await press(pilot, "d", "ctrl+s")
         file = json.loads((tmp_path / "presets" / "mine.json").read_text())
         assert file["x-kept"] == 1
         assert [m["id"] for m in file["presetMessages"]] == ["world", "lore", "history", "note"]
@@ -217,7 +219,7 @@ async def test_rows_and_request_highlight_each_other(tmp_path: Path) -> None:
         assert pane.rows.has_focus
         assert preset_of(pane).messages[pane.index].id == "note"
         # What is written in the form is shown where it went.
-        await press(pilot, "d", "enter", *"Hush. ")
+        await press(pilot, "Y", "enter", *"Hush. ")
         await until(pilot, lambda: lit() == "note-2" and "Hush. " in body(pane))
         await press(pilot, "escape", "delete")
         # What is not sent has its place where the reason is.
@@ -240,7 +242,7 @@ async def test_rows_and_request_highlight_each_other(tmp_path: Path) -> None:
 
 async def test_edits_stay_while_other_presets_are_shown(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "x")
+        await press(pilot, "d")
         workspace = pane.app.workspace  # type: ignore[attr-defined]
         await workspace.presets.choose("plain")
         await settle(pilot)
@@ -256,7 +258,7 @@ async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await edited(pilot)
         before = file.read_text()
-        await press(pilot, "x", "ctrl+q")
+        await press(pilot, "d", "ctrl+q")
         await press(pilot, "escape")
         assert app.is_running
         for key in ("ctrl+q", "down", "enter"):  # in one piece: what is typed ahead answers nothing
@@ -271,38 +273,6 @@ async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
         assert not app.screen.query(Input)  # what is typed ahead filters no choices away
         await press(pilot, *"tui-chat", "down", "enter")
     assert json.loads(file.read_text())["presetMessages"][0]["id"] == "world"
-
-
-async def test_cache_marks_are_placed_by_a_key_here_and_in_the_inspector(tmp_path: Path) -> None:
-    async with app_with(tmp_path).run_test(size=SIZE) as pilot:
-        pane = await edited(pilot)
-        await pilot.press("g", "c", "c")
-        await settle(pilot)
-        assert message(pane, "rule").cache_control == "1h"
-        assert "cache 1h" in lines(pane)[line_of(pane, "rule")]
-        await pilot.press("u", "u")
-        await settle(pilot)
-        assert message(pane, "rule").cache_control is None
-        app = pane.app
-        assert isinstance(app, TuiChat)
-        inspector = app.query_one(Inspector)
-        for origin, marked in (
-            (Origin(OriginKind.MACRO, "x", within=Origin(OriginKind.PRESET, "note")), "note"),
-            (Origin(OriginKind.HISTORY, "nobody"), "history"),
-        ):
-            await app.panes.toggle_cache_mark(origin)
-            await settle(pilot)
-            assert message(pane, marked).cache_control == "5m"
-            assert "cache 5m" in "\n".join(lines(pane))
-        await app.panes.toggle_cache_mark(Origin(OriginKind.DRAFT))
-        await settle(pilot)
-        assert [m.id for m in preset_of(pane).messages if m.cache_control] == ["history", "note"]
-        inspector.focus()
-        assert inspector.reveal(Origin(OriginKind.PRESET, "rule"))
-        await pilot.press("m")
-        await settle(pilot)
-        assert message(pane, "rule").cache_control == "5m"
-        await let_go(pilot)
 
 
 GROUPED: list[dict[str, object]] = [
@@ -321,25 +291,29 @@ GROUPED: list[dict[str, object]] = [
 
 async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Path) -> None:
     async with editing(tmp_path, GROUPED) as (pilot, pane):
-        assert "[-] ▾ STYLE ─" in lines(pane)[line_of(pane, "STYLE")]
+        assert "± sys" in lines(pane)[line_of(pane, "STYLE")]
         assert "1 of 2 on" in lines(pane)[line_of(pane, "STYLE")]
-        await press(pilot, "down")
-        assert "Space turns its 2 messages on or off" in told(pane)
-        await press(pilot, "space")
+        await press(pilot, "down", "space")
         assert not message(pane, "a").enabled
-        assert "[ ] ▾ STYLE" in lines(pane)[line_of(pane, "STYLE")]
+        assert "– sys" in lines(pane)[line_of(pane, "STYLE")]
         assert "Plainly" not in body(pane)
-        await press(pilot, "space")
-        assert (message(pane, "a").enabled, message(pane, "b").enabled) == (True, False)
-        await press(pilot, "u", "u")
+        await press(pilot, "u")
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+        await press(pilot, "left")
+        assert "▸ STYLE" in "\n".join(lines(pane))
+        assert "Ornate" not in "\n".join(lines(pane))
+        await press(pilot, "left")
+        assert "▸ System" in lines(pane)[0]
+        await press(pilot, "enter")
+        assert "▸ System" not in lines(pane)[0]
+        await press(pilot, "right")
         await begin_again(pilot, pane)
 
         shown = {words: lines(pane)[line_of(pane, words)] for words in ("Lore", "Card", "who")}
-        assert "empty now: no lorebook" in shown["Lore"]
-        assert "empty now: no character" in shown["Card"]
-        assert "empty now: no profile" in shown["who"]
-        assert "empty now: no character" in lines(pane)[line_of(pane, "◆ examples")]
+        assert "“worldInfoBefore” has no value" in shown["Lore"]
+        assert "“description” has no value" in shown["Card"]
+        assert "no profile" in shown["who"]
+        assert "no example dialogues" in lines(pane)[line_of(pane, "examples")]
 
 
 LATE: list[dict[str, object]] = [
@@ -354,58 +328,46 @@ LATE: list[dict[str, object]] = [
 async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -> None:
     async with editing(tmp_path, LATE) as (pilot, pane):
         before = body(pane)
-        await press(pilot, "p", "tab", "right")
+        await press(pilot, "s", "tab", "enter", "down", "enter")
         assert preset_of(pane).system_placement == "in_place"
         assert ids(pane) == ["prompt", "hi", "history", "end", "deep"]
         assert before.index("Be brief.") < before.index("Hi.")
         assert body(pane).index("Be brief.") < body(pane).index("Hi.")
-        assert "place in front" in told(pane)
         pane.action_undo()
         await settle(pilot)
         assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
-        await begin_again(pilot, pane)
-
-        await press(pilot, "home", "r")
-        assert message(pane, "prompt").role == "user"
-        assert pane.rows.chosen is not None
-        assert pane.rows.chosen.message is message(pane, "prompt"), "the cursor stays on it"
-        assert "It moved to its place in the preset" in told(pane)
-        await press(pilot, "u", "end", "r")
-        assert "It moved: system messages go first" in told(pane)
 
 
 async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         # The list mirrors the context.
         shown = [" ".join(line.split()) for line in lines(pane) if line]
-        assert shown.pop(0).startswith("▾ System ──")
-        assert shown[0].startswith("role “Assistant”")
-        assert shown[1].startswith("[x] system rule Be brief.")
-        assert shown.pop(2).startswith("▾ Before the chat ──")
-        assert shown[2].startswith("[x] ◆ world")
-        assert shown[3].startswith("[x] user lore It rains.")
-        assert "after world" in shown[3]
-        assert "Chat history" in shown[4]
+        assert shown[0].startswith("System ")
+        assert shown[1].startswith("role Assistant its system prompt")
+        assert shown[2].startswith("▌✓ sys rule Be brief.")
+        assert shown[3].startswith("Before the chat ")
+        assert shown[4].startswith("✓ anchor world")
+        assert shown[5].startswith("✓ user lore after world It rains.")
+        assert shown[6].startswith("Chat history no messages yet")
         assert "depth 4" in lines(pane)[line_of(pane, "Note")]
         # What it costs is what the request says it costs.
         app = pane.app
         composed = app.workspace.requests.compose("")  # type: ignore[attr-defined]
         turns = composed.envelope.turns
         cost = dict(zip((t.origin.id for t in turns), composed.envelope.tokens, strict=True))
-        assert shown[3].endswith(str(cost["lore"]))
-        await begin_again(pilot, pane)
+        assert shown[5].endswith(str(cost["lore"]))
 
         # Space disables and the request follows at once.
         assert "Be brief." in body(pane)
         await press(pilot, "space")
         assert "Be brief." not in body(pane)
-        assert " ".join(lines(pane)[2].split()).startswith("●[ ] system rule")
+        assert "– sys    rule ●" in lines(pane)[2]
+        assert told(pane).startswith("– Off; when it is on: goes with the system messages")
         await press(pilot, "u")
         assert "Be brief." in body(pane)
-        assert " ".join(lines(pane)[2].split()).startswith("[x] system rule")
+        assert "✓ sys    rule  " in lines(pane)[2]
         await begin_again(pilot, pane)
 
-        # Steps by keys.
         for keys, found in STEPS:
             for key in keys:
                 await press(pilot, key)
@@ -414,22 +376,13 @@ async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
             await press(pilot, "home")
         await begin_again(pilot, pane)
 
-        # Depths and roles by keys.
-        await press(pilot, "end")
-        pane.rows.light(4)
-        await press(pilot, "greater_than_sign", "greater_than_sign", "less_than_sign", "r")
-        note = message(pane, "note")
-        assert (note.insertion_point, note.role) == (-3, "assistant")
-        await begin_again(pilot, pane)
-
-        # Keys that move nothing say why.
+        # A key that moves nothing says so, and deleting says how it is undone.
         await press(pilot, "K")
-        assert "System messages go first" in told(pane)
-        assert "in place" in told(pane)
-        await press(pilot, "down", "greater_than_sign")
-        assert "An anchor has no depth" in told(pane)
+        assert notices(pilot)[-1] == "It cannot go further up."
         await press(pilot, "end", *["J"] * 12)
-        assert "It cannot go further down." in told(pane)
+        assert notices(pilot)[-1] == "It cannot go further down."
+        await press(pilot, "d")
+        assert notices(pilot)[-1] == "Deleted “Note”. u undoes it."
         await begin_again(pilot, pane)
 
         # The filter matches words.
@@ -444,16 +397,18 @@ async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
         assert "rule" in lines(pane)[2]
         await begin_again(pilot, pane)
 
-        # A click on the box enables.
-        y = line_of(pane, "lore")
-        await pilot.click(PresetRows, offset=(2, y))
+        # A click on the mark switches, two clicks on a row open its form.
+        await pilot.click(PresetList, offset=(1, line_of(pane, "lore")))
         await settle(pilot)
         assert not message(pane, "lore").enabled
         assert "It rains." not in body(pane)
-        await pilot.click(PresetRows, offset=(20, line_of(pane, "rule")))
+        await pilot.click(PresetList, offset=(20, line_of(pane, "rule")))
         await settle(pilot)
         assert message(pane, "rule").enabled
         assert pane.index == 0
+        await pilot.click(PresetList, offset=(20, line_of(pane, "rule")), times=2)
+        await settle(pilot)
+        assert pane.form.content.has_focus
 
 
 async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
@@ -470,15 +425,6 @@ async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
         assert pane.rows.has_focus
         await press(pilot, "u", "u")
         assert "message" not in ids(pane)
-        await begin_again(pilot, pane)
-
-        # An anchor can be added.
-        await press(pilot, "a", *"placeholder", "enter")
-        assert message(pane, "placeholder").type == "placeholder"
-        assert pane.form.rows["name"].field.has_focus
-        pane.form.rows["id"].field.focus()
-        await press(pilot, *"-2")
-        assert "placeholder-2" in ids(pane)
         await begin_again(pilot, pane)
 
         # Lone surrogates are harmless.
@@ -502,56 +448,74 @@ async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
         assert pane.form.content.has_focus
         await begin_again(pilot, pane)
 
-        # The form changes place role and order.
+        # The form changes place, role, order and cache mark.
         pane.rows.light(2)
         await press(pilot, "enter")
-        pane.query_one("#form-place").focus()
-        await press(pilot, "right", "left", "left", "left", "left", "left")
+        await choose(pilot, pane, "position", "list")
         assert message(pane, "lore").anchor_target is None
-        assert pane.form.rows["place"].value == "list", "the arrows end at both ends"
-        await press(pilot, "right")
+        await choose(pilot, pane, "position", "depth")
         assert message(pane, "lore").insertion_point == -1
-        pane.query_one("#form-depth").focus()
+        pane.query_one("#form-number").focus()
         await press(pilot, "backspace", "3")
         assert message(pane, "lore").insertion_point == -3
         await press(pilot, "backspace", "0")
         lore = message(pane, "lore")
         assert (lore.insertion_point, lore.anchor_point) == (None, "after")
-        await press(pilot, "backspace", "3", "backspace", "x")
-        assert message(pane, "lore").insertion_point == -3
-        assert pane.query_one("#form-depth").has_class("-invalid")
+        await press(pilot, "backspace", "3")
         pane.query_one("#form-order").focus()
-        await pilot.press("end", "5")
-        pane.query_one("#form-role").focus()
-        await pilot.press("left")
+        await press(pilot, "end", "backspace", "5")
+        await choose(pilot, pane, "role", "system")
+        await choose(pilot, pane, "cache_control", "5m")
         pane.query_one("#form-enabled").focus()
-        await press(pilot, "right")
-        pane.query_one("#form-cache_control").focus()
-        await press(pilot, "right")
-        assert "cache 5m" in lines(pane)[line_of(pane, "lore")]
+        await press(pilot, "space")
         lore = message(pane, "lore")
-        assert lore.cache_control == "5m"
         assert (lore.order, lore.role, lore.enabled) == (5, "system", False)
+        assert (lore.cache_control, lore.insertion_point) == ("5m", -3)
+        await press(pilot, "escape")
+        assert "cache 5m" in lines(pane)[line_of(pane, "lore")]
         await begin_again(pilot, pane)
 
         # A number that is not taken says so.
         await press(pilot, "end", "enter")
-        pane.form.query_one("#form-depth", FormField).focus()
-        note = pane.form.query_one("#form-note", Static)
-        for typed, stays in (("", 4), ("-", 4), ("abc", 4), ("12345678", 123456)):
-            await press(pilot, *["backspace"] * 9, "4", *["backspace"] * 9, *typed)
-            assert "a whole number" in str(note.render()), typed
-            assert f"it stays {stays}." in str(note.render()), typed
+        pane.form.query_one("#form-number", Input).focus()
+        place = pane.form.query_one("#form-place", Static)
+        wrong = "✗ Depth must be a whole number from 0 to 9,999. It stays 4."
+        for typed in ("", "-", "abc", "1.5", "12345"):
+            await press(pilot, *["backspace"] * 9, "4", "backspace", *typed)
+            stays = 1234 if typed == "12345" else 1 if typed == "1.5" else 4
+            assert str(place.render()) == wrong.replace("4.", f"{stays}."), typed
             assert message(pane, "note").insertion_point == -stays
         await press(pilot, *["backspace"] * 9, "2")
         assert message(pane, "note").insertion_point == -2
-        assert "whole number" not in str(note.render())
+        assert str(place.render()).startswith("→ Goes before the last 2 messages")
+
+
+async def choose(pilot: Pilot[None], pane: PresetPane, field: str, value: str) -> None:
+    """Choose a value in a list of the form, by keys."""
+    select = pane.form.query_one(f"#form-{field}", ChoiceSelect)
+    select.focus()
+    await press(pilot, "enter")
+    for _ in range(8):
+        await press(pilot, "up")
+    values = [each for _, each in select._options]  # pyright: ignore[reportPrivateUsage]
+    at = select.query_one(SelectOverlay).highlighted or 0
+    steps = values.index(value) - at
+    await press(pilot, *["down" if steps > 0 else "up"] * abs(steps), "enter")
+    assert select.value == value
 
 
 async def begin_again(pilot: Pilot[None], pane: PresetPane) -> None:
     """Forget all changes, and go to the first row of the list."""
     await press(pilot, "escape")
     pilot.app.workspace.presets.revert()  # type: ignore[attr-defined]
+    pane.action_close_form()
     pane.rows.focus()
     await settle(pilot)
     await press(pilot, "home")
+
+
+def notices(pilot: Pilot[None]) -> list[str]:
+    """The notifications, the newest last."""
+    app = pilot.app
+    assert isinstance(app, TuiChat)
+    return [notice.message for notice in app.notifications.log]

@@ -500,9 +500,6 @@ class Panes(Horizontal):
     def show_in_live_request(self, origin: Origin) -> None:
         self.inspector.reveal_in_live(origin)
 
-    async def toggle_cache_mark(self, origin: Origin | None) -> None:
-        await self.presets.toggle_cache_mark(origin)
-
     def show_status(self, text: str) -> None:
         self.chat.pane.activity.show_status(text)
 

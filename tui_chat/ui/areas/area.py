@@ -89,10 +89,6 @@ class AreaLayout(Protocol):
         """Show where what came from an origin is in the live request."""
         ...
 
-    async def toggle_cache_mark(self, origin: Origin | None) -> None:
-        """Give what came from an origin the next cache mark: another lifetime, or none."""
-        ...
-
     def show_status(self, text: str) -> None:
         """Show what is going on below the conversation; an empty text ends it."""
         ...

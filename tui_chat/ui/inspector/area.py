@@ -320,17 +320,6 @@ class InspectorArea(Area):
         if not (self.context.read_only and viewed is not None and viewed.is_automatic):
             self.workspace.live_request.return_to_live()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Have the key of cache marks act only where the request can have some."""
-        if action == "toggle_cache_mark" and not (self.pane and self.pane.can_have_marks):
-            return None
-        return super().check_action(action, parameters)
-
-    async def action_toggle_cache_mark(self) -> None:
-        """Give what the cursor is on the next cache mark: another lifetime, or none."""
-        if self.pane is not None:
-            await self.host.panes.toggle_cache_mark(self.pane.origin_under_cursor)
-
     @work(group="dialog", exclusive=True)
     async def action_compare(self, base: str = "") -> None:
         """Show the differences to another request; without a base, ask to which."""

@@ -109,7 +109,6 @@ class Inspector(Widget):
         pane_key("w", "source", "where", "Go to the origin"),
         pane_key("a", "of_request('inspector.compare')", "compare", "Compare with"),
         pane_key("s", "of_request('inspector.choose_kind')", "kind", "Request of another action"),
-        pane_key("m", "inspector.toggle_cache_mark", "mark", "Cache mark"),
         pane_key("Y", "copy_curl", "copy", "Copy as curl"),
         pane_key("escape", "live", "live", "Back to live"),
     ]
@@ -392,14 +391,6 @@ class Inspector(Widget):
 
     # Keys and clicks
 
-    @property
-    def can_have_marks(self) -> bool:
-        """True if cache marks are sent in the protocol shown, or the request has some."""
-        if not self.views.current.shows_request:
-            return False
-        has_some = self.composed is not None and bool(self.composed.envelope.cache_marks)
-        return has_some or self.active is Protocol.ANTHROPIC
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Remove the key of a view without a tab, and disable beside a view that does not show the
         request those of what is about it.
@@ -454,11 +445,6 @@ class Inspector(Widget):
             await reveal_origin(self, origin or GLUE)
         else:
             await self.views.current.action_open()
-
-    @property
-    def origin_under_cursor(self) -> Origin | None:
-        """The origin of what the cursor or the mouse is on."""
-        return self._status.under.origin if self._status.under is not None else None
 
     async def action_live(self) -> None:
         """Close the line to find words, else clear the selection, else go back to the live request;

@@ -1,18 +1,12 @@
-"""The preset editor: the preset as a list that looks like the context it makes.
+"""The pane of the preset.
 
-area            PresetsArea: the preset, its file, and the profile and lorebooks beside it
-pane            PresetPane: shows the preset with its forms, and makes the edits
-row_edits       the edits that keys make
-row_sentences   what is said of a row below the list
-header          title, toolbar and filter
-rows            PresetRows: the list, its keys and clicks
-outline_lines   which line of the list shows which row
-folding         the parts of the request and the groups that fold
-row_drawing     a row as text with styles
-request_facts   what a composed request says about the rows: tokens, the history between them
-message_form    the form of a message
+area            PresetsArea: opening the editor, choosing presets and profiles, files
+pane            PresetPane: title, list and forms, and the edits that they ask for
+rows            PresetList: the list that looks like the request
+facts           what a composed request says about the rows: tokens, why one is not sent
+edits           the edits that keys make
+form            MessageForm: a message, and in words where it goes
 content_editor  its text, with completion of macros
-settings        the form of the preset itself: name, variables, system messages, policies
-form_fields     the base of both forms: labeled fields in rows
+settings        SettingsForm: the preset itself: name, variables, system messages, policies
 dialogs         the difference of two presets, and reports of imports
 """

@@ -155,34 +155,6 @@ class PresetsArea(Area):
             origin = Origin(OriginKind.PRESET, message.id, message.name)
             self.host.panes.show_in_live_request(origin)
 
-    async def toggle_cache_mark(self, origin: Origin | None) -> None:
-        """Give what a piece of the request came from the next cache mark, as an edit of the preset.
-        The preset's history line places the mark of stored messages.
-        """
-        workspace = self.workspace
-        if origin is None:
-            return
-        message = origin.preset_message
-        if message is None and origin.outermost.kind is OriginKind.HISTORY:
-            messages = workspace.state.preset.messages
-            anchors = (each for each in messages if each.type == "chat_history" and each.enabled)
-            if anchor := next(anchors, None):
-                message = Origin(OriginKind.PRESET, anchor.id, anchor.name)
-        pane = await self._open_pane()
-        if message is None or not pane.reveal(message):
-            sentence = "Only text from a preset message can carry a cache mark."
-            self.notify(sentence, severity="warning", markup=False)
-            return
-        pane.action_edit("mark")
-        preset = pane.edits.preset if pane.edits is not None else workspace.state.preset
-        marked = next((each for each in preset.messages if each.id == message.id), None)
-        lifetime = marked.cache_control if marked is not None else None
-        is_history = marked is not None and marked.type == "chat_history"
-        history = "the history, at the newest message that stays where it is"
-        what = history if is_history else message.label
-        words = f"Cache mark for {lifetime}: {what}." if lifetime else f"No cache mark: {what}."
-        self.notify(f"{words} c in the preset editor changes it, u undoes it.", markup=False)
-
     # --- choosing ------------------------------------------------------------------------
 
     @work(group="dialog", exclusive=True)
@@ -299,10 +271,6 @@ class PresetsArea(Area):
             case _:
                 pass
 
-    @work(group="dialog", exclusive=True)
-    async def action_new(self) -> None:
-        await self._create(await self.host.opened_workspace())
-
     async def _create(self, workspace: Workspace) -> None:
         if name := await ask_line(self.tui, "Name of the new preset"):
             await workspace.presets.create(name)
@@ -358,9 +326,9 @@ class PresetsArea(Area):
     def _show_sentences(
         self, title: str, sentences: Sequence[tuple[Level, str]], nothing: str
     ) -> None:
-        from tui_chat.ui.presets.dialogs import ReportDialog
+        from tui_chat.ui.presets.dialogs import TextDialog, report
 
-        self.tui.push_screen(ReportDialog(title, sentences, nothing))
+        self.tui.push_screen(TextDialog(title, report(sentences, nothing)))
 
     def _export(self, workspace: Workspace, typed: str) -> None:
         """Write the preset as another program's, and say what it does not express."""
@@ -380,7 +348,7 @@ class PresetsArea(Area):
     async def _compare(self, workspace: Workspace, *, with_saved: bool) -> None:
         """Compare the edited preset with its file, or with another preset."""
         from tui_chat.library.presets import dump_preset
-        from tui_chat.ui.presets.dialogs import PresetDiff
+        from tui_chat.ui.presets.dialogs import TextDialog, difference
 
         edits, name = workspace.state.preset_edits, workspace.state.preset_name
         if edits is None:
@@ -388,14 +356,15 @@ class PresetsArea(Area):
         now = dump_preset(edits.preset.without_builder_keys())
         if with_saved:
             saved = dump_preset(edits.saved.without_builder_keys())
-            dialog = PresetDiff(f"{name}: saved, then edited", saved, now)
+            dialog = TextDialog(f"{name}: saved, then edited", difference(saved, now))
             await self.tui.push_screen_wait(dialog)
             return
         others = (each for each in workspace.library.names("presets") if each != name)
         choices = ((each, each) for each in others)
         if other_name := await ask(self.tui, "Compare with preset", choices):
             other = dump_preset(workspace.presets.read(other_name).without_builder_keys())
-            await self.tui.push_screen_wait(PresetDiff(f"{name}, then {other_name}", now, other))
+            dialog = TextDialog(f"{name}, then {other_name}", difference(now, other))
+            await self.tui.push_screen_wait(dialog)
 
     # --- the user's own editor -----------------------------------------------------------
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 
-from rich.text import Text
 from textual import events, on
+from textual.content import Content
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
 
 from tui_chat.context.macros.expansion import Declaration
 from tui_chat.context.macros.functions import complete_macro
 from tui_chat.models.text import clean
+from tui_chat.ui.widgets.content_list import LABEL
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 _BEGUN = re.compile(r"\{\{([\w/]*)\Z")
@@ -25,6 +26,7 @@ class MacroList(OptionList, can_focus=False):
         display: none;
         height: auto;
         max-height: 7;
+        text-wrap: nowrap;
         border: none;
         padding: 0;
         background: $surface;
@@ -50,9 +52,8 @@ class MacroList(OptionList, can_focus=False):
             self.clear_options()
             wide = max((len(macro.written) for macro in macros), default=0)
             for macro in macros:
-                line = Text(macro.written.ljust(wide + 2), no_wrap=True)
-                line.append(macro.summary, style="dim")
-                self.add_option(Option(line))
+                name = macro.written.ljust(wide + 2)
+                self.add_option(Option(Content.assemble(name, (macro.summary, LABEL))))
             self.highlighted = 0 if macros else None
         self.display = bool(macros)
 

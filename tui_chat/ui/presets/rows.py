@@ -1,132 +1,71 @@
-"""The preset as a list: rows to be edited and moved.
-
-A line of the screen is a row of the outline, or a note under its row. Only visible lines are
-rendered; an edit costs one walk over the list.
-"""
+"""The preset as a list that looks like the request: rows to be edited and moved."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
+from textual.content import Content
 from textual.message import Message
-from textual.strip import Strip
 
+from tui_chat.editing.outline import Outline, OutlineRow
+from tui_chat.editing.places import display_name
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing.outline import Outline, OutlineRow
-from tui_chat.models.preset import CHAT_HISTORY
+from tui_chat.models.envelope import Level
+from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.actions import place_bindings
-from tui_chat.ui.presets.folding import HISTORY, Folding
-from tui_chat.ui.presets.outline_lines import OutlineLines
-from tui_chat.ui.presets.request_facts import NO_FACTS, RequestFacts, costs
-from tui_chat.ui.presets.row_drawing import (
-    CHECKBOX,
-    Piece,
-    display_name,
-    heading_pieces,
-    joints,
-    note_pieces,
-    row_pieces,
+from tui_chat.ui.presets.facts import (
+    HISTORY,
+    NO_FACTS,
+    PARTS,
+    ListRow,
+    RequestFacts,
+    list_rows,
+    turn_index,
 )
+from tui_chat.ui.widgets.content_list import LABEL, ContentList, unfolded
 from tui_chat.ui.widgets.pane_key import pane_key
-from tui_chat.ui.widgets.row_list import RowList
 
-_STYLES = (
-    "unsaved", "box", "off", "system", "user", "assistant", "tool", "info", "warning", "error",
-    "place", "tokens", "heading", "part", "joint", "name", "preview", "anchor", "line",
-    "ghost", "cursor", "hover", "lit", "empty",
-)  # fmt: skip
+MARK = (1, 3)
+"""Columns of a row's mark: first, and the one after the last."""
+_ROLES = {"system": "sys", "assistant": "asst"}
+"""The roles that a row shortens."""
+_ROLE_COLORS = {"sys": "$origin-system", "user": "$origin-draft", "asst": "$origin-profile"}
+_PLACE = "$origin-preset"
+_SIGNS = {Level.ERROR: "✗", Level.WARNING: "▲", Level.INFO: "●"}
+_NOTE_COLORS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Level.INFO: LABEL}
 
 
-class PresetRows(RowList):
-    """The rows of an outline; the cursor is on one that stands for a message."""
-
-    EMPTY_INDENT = " "
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"preset-rows--{name}" for name in _STYLES}
-    DEFAULT_CSS = """
-    PresetRows {
-        height: 1fr;
-        min-height: 3;
-        & .preset-rows--unsaved { color: $text-warning; text-style: bold; }
-        & .preset-rows--box { color: $foreground 72%; }
-        & .preset-rows--off { color: $foreground 72%; }
-        & .preset-rows--system { color: $origin-system; }
-        & .preset-rows--user { color: $origin-draft; }
-        & .preset-rows--assistant { color: $origin-profile; }
-        & .preset-rows--tool { color: $foreground 72%; }
-        & .preset-rows--info { color: $foreground 72%; }
-        & .preset-rows--warning { color: $text-warning; }
-        & .preset-rows--error { color: $text-error; text-style: bold; }
-        & .preset-rows--place { color: $origin-preset; }
-        & .preset-rows--tokens { color: $foreground 72%; }
-        & .preset-rows--name { color: $foreground; }
-        & .preset-rows--preview { color: $foreground 72%; }
-        & .preset-rows--anchor { color: $text-primary; text-style: bold; }
-        & .preset-rows--heading { color: $text-accent; text-style: bold; }
-        & .preset-rows--part { color: $foreground 85%; text-style: bold; }
-        & .preset-rows--joint { color: $text-accent; }
-        & .preset-rows--line { color: $foreground 25%; }
-        & .preset-rows--ghost { color: $foreground 67%; text-style: italic; }
-        & .preset-rows--hover { background: $foreground 5%; }
-        & .preset-rows--cursor { background: $foreground 9%; }
-        &:focus .preset-rows--cursor { background: $primary 20%; }
-        & .preset-rows--lit { background: $origin-preset 25%; }
-        & .preset-rows--empty { color: $foreground 72%; }
-    }
-    """
+class PresetList(ContentList):
+    """The rows of an outline; the cursor is on messages, and on the headings of folded parts."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "preset_editor.open", "Edit", tooltip="Edit the message"),
-        Binding("space", "preset_editor.edit('enable')", "On/off", tooltip="Send it or not"),
-        pane_key("a", "preset_editor.add", "add", "Add messages or an anchor", shown=True),
-        pane_key("K,alt+up", "preset_editor.edit('up')", "move", "Move the message up", shown=True),
-        pane_key(
-            "J,alt+down", "preset_editor.edit('down')", "move", "Move the message down", shown=True
-        ),
-        pane_key(
-            "x,delete", "preset_editor.edit('delete')", "delete", "Delete the message", shown=True
-        ),
-        pane_key("m", "presets.files", "more", "Switch, copy, compare, rename presets"),
+        pane_key("enter,e", "preset_editor.open", "Edit", "Edit the message", shown=True),
+        pane_key("space", "preset_editor.edit('enable')", "On/off", "Send it or not", shown=True),
+        pane_key("a", "preset_editor.add", "Add", "Add messages or an anchor", shown=True),
+        pane_key("J,alt+down", "preset_editor.edit('down')", "Move", "Move down", shown=True),
+        pane_key("K,alt+up", "preset_editor.edit('up')", "Move", "Move up", shown=True),
+        pane_key("d,delete", "preset_editor.edit('delete')", "Delete", "Delete", shown=True),
         *(
             pane_key(keys, action, word, title)
             for keys, action, word, title in (
                 ("g", "first", "↑↓", "Top"),
                 ("G", "last", "↑↓", "End"),
-                ("d", "preset_editor.edit('duplicate')", "duplicate", "Duplicate the message"),
-                ("less_than_sign", "preset_editor.edit('earlier')", "depth", "Earlier in the chat"),
-                ("greater_than_sign", "preset_editor.edit('later')", "depth", "Later in the chat"),
-                *(
-                    (
-                        f"{depth}",
-                        f"preset_editor.edit('depth', {depth})",
-                        "depth",
-                        "Depth 0 to 9: how many messages follow",
-                    )
-                    for depth in range(10)
-                ),
-                ("z", "fold", "fold", "Fold or unfold the group"),
-                ("Z", "fold_all", "fold", "Fold or unfold all groups"),
-                ("left", "fold(True)", "fold", "Fold the group"),
-                ("right", "fold(False)", "fold", "Unfold the group"),
-                ("r", "preset_editor.edit('role')", "role", "Another role"),
-                (
-                    "c",
-                    "preset_editor.edit('mark')",
-                    "cache",
-                    "Cache mark: 5 minutes, an hour, none",
-                ),
-                ("u", "preset_editor.undo", "undo", "Undo"),
-                ("U", "preset_editor.redo", "undo", "Redo"),
-                ("e", "presets.edit_content", "your editor", "Edit the content in $EDITOR"),
-                ("E", "presets.edit_file", "your editor", "Edit the whole preset in $EDITOR"),
-                ("w", "presets.show_places", "where", "Where it is in the request"),
-                ("slash", "preset_editor.filter", "filter", "Show what contains …"),
-                ("p", "preset_editor.settings", "preset", "Name, variables, system messages"),
-                ("n", "presets.new", "new", "New preset"),
-                ("escape", "back", "back", "Clear the filter, or go back to the draft"),
+                ("Y", "preset_editor.edit('duplicate')", "Duplicate", "Duplicate the message"),
+                ("y", "preset_editor.copy", "Copy", "Copy the text"),
+                ("left", "fold(True)", "Fold", "Fold the group"),
+                ("right", "fold(False)", "Fold", "Unfold the group"),
+                ("u", "preset_editor.undo", "Undo", "Undo"),
+                ("U", "preset_editor.redo", "Undo", "Redo"),
+                ("ctrl+g", "presets.edit_file", "Your editor", "Edit the preset in $EDITOR"),
+                ("w", "presets.show_places", "Where", "Where it is in the request"),
+                ("slash", "preset_editor.filter", "Filter", "Show what contains …"),
+                ("s", "preset_editor.settings", "Settings", "Name, variables, policies"),
+                ("o", "presets.files", "Open", "Other presets: choose, new, copy, import …"),
+                ("escape", "preset_editor.back", "Back", "Clear the filter, or to the message"),
             )
         ),
         *place_bindings("preset"),
@@ -139,244 +78,295 @@ class PresetRows(RowList):
         row: OutlineRow | None
 
     def __init__(self) -> None:
-        super().__init__("preset-rows")
+        super().__init__()
         self.outline: Outline | None = None
         self.facts: RequestFacts = NO_FACTS
-        self._no_rows_text = ""
-        self._tokens: dict[int, int] = {}
-        self._unsaved: frozenset[str] = frozenset()
-        self.folding = Folding()
-        self._joints: dict[int, str] = {}
-        """The bracket of each row that is sent as one message with others, by row number."""
-        self.names: dict[str, str] = {}
-        """The display names of the anchors, by id."""
-        self._lines = OutlineLines()
+        self._all_rows: Sequence[ListRow] = ()
+        self._rows: Sequence[ListRow] = ()
+        """Those that are shown."""
+        self._folded: set[str] = set()
         self._words: list[str] = []
+        self._no_rows_text = ""
+        self._unsaved: frozenset[str] = frozenset()
         self._lit = -1
-        """The row that another pane revealed; -1 for none."""
-
-    # Rows and lines
-
-    @property
-    def chosen(self) -> OutlineRow | None:
-        """The row under the cursor; None on the heading of a folded part."""
-        return None if self.is_on_fold else self._row(self.cursor)
-
-    def _row(self, number: int) -> OutlineRow | None:
-        rows = self.outline.rows if self.outline else ()
-        return rows[number] if 0 <= number < len(rows) else None
+        """The list index of the message that another pane revealed; -1 for none."""
 
     @property
     def row_count(self) -> int:
-        return len(self.outline.rows) if self.outline else 0
+        return len(self._rows)
 
     @property
-    def line_count(self) -> int:
-        return len(self._lines.at)
-
-    def lines_of(self, row: int) -> tuple[int, int]:
-        """Return the lines of a row and its notes; the first message has what stands above it."""
-        line = self._lines.of.get(row)
-        if line is None:  # filtered out: nothing to scroll to
-            return self.scroll_offset.y, 0
-        end, height = line + 1, self.scrollable_content_region.height
-        while self._lines.row_at(end) == row and end - line < height:
-            end += 1
-        has_heading = line > 0 and isinstance(self._lines.at[line - 1][1], str)
-        first = 0 if line <= 1 else line - has_heading
-        return first, end - first
-
-    def row_at(self, line: int) -> int:
-        return self._lines.row_at(line)
-
-    def row_after(self, row: int, step: int) -> int:
-        return self._lines.next(row, step)
+    def row(self) -> ListRow | None:
+        """The row under the cursor; None in an empty list."""
+        return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
 
     def show(
-        self, outline: Outline | None, unsaved: frozenset[str], chosen: int | None, empty: str
+        self, outline: Outline | None, unsaved: frozenset[str], index: int | None, empty: str
     ) -> None:
-        """Show an outline, the cursor on the message with list index `chosen`, else where it was.
-
+        """Show an outline, the cursor on the message with list index `index`, else where it was.
         `empty` is shown if there are no rows; its lines are separated by line breaks.
         """
-        self._no_rows_text = empty
-        lit = self._row(self._lit)
-        before, self.outline, self._unsaved = self.outline, outline, unsaved
-        same = outline is not None and before is not None and outline.preset is before.preset
-        self._lit = outline.row_of(lit.index) if outline and same and lit else -1
-        if outline is not None:
-            messages = outline.preset.messages
-            self.folding.show(outline)
-            self.names = {m.anchor_id: display_name(m) for m in messages if m.is_anchor}
-            if chosen is not None and 0 <= chosen < len(messages):
-                self.cursor = outline.row_of(chosen)
-                self.folding.unfold_around(self.cursor)
-        self._count_tokens()
-        self._lay_out()
+        before = self.outline.preset if self.outline is not None else None
+        if outline is None or outline.preset is not before:
+            self._lit = -1
+        self.outline, self._unsaved, self._no_rows_text = outline, unsaved, empty
+        self._all_rows = list_rows(outline, self.facts) if outline is not None else ()
+        self._lay_out(index)
 
     def show_facts(self, facts: RequestFacts) -> None:
         """Show the facts of another request: costs, and the first words of the history."""
         self.facts = facts
-        self._count_tokens()
-        self.refresh_changed()
+        if self.outline is not None:
+            self._all_rows = list_rows(self.outline, facts)
+            self._lay_out(self.row.index if self.row is not None else None, moves=False)
 
     def filter(self, words: str) -> None:
         """Show only messages that contain all words."""
         self._words = words.casefold().split()
-        self._lay_out()
+        self._lay_out(self.row.index if self.row is not None else None)
+
+    def _lay_out(self, index: int | None, *, moves: bool = True) -> None:
+        """Show the rows that are not folded or filtered away, the cursor on a message."""
+        if self._words:
+            self._rows = [row for row in self._all_rows if _contains(row.message, self._words)]
+        else:
+            self._rows = [*unfolded(self._all_rows, lambda row: row.key in self._folded)]
+        self.empty_text = "Nothing contains that." if self._words else self._no_rows_text
+        numbers = (n for n, row in enumerate(self._rows) if row.index == index and row.index >= 0)
+        number = self._nearest(next(numbers, self.cursor), 1)
+        self.update_extent()
+        if moves or number != self.cursor:
+            lit = self._lit
+            self.set_cursor(number)
+            self._lit = lit
+        self.refresh_changed()
+
+    def light(self, index: int) -> None:
+        """Highlight the row of a message, and move the cursor there without posting it."""
+        if all(row.index != index for row in self._rows):
+            self._folded.clear()
+            self._words = []
+            self._rows = [*unfolded(self._all_rows, lambda row: row.key in self._folded)]
+            self.update_extent()
+        numbers = (number for number, row in enumerate(self._rows) if row.index == index)
+        self.cursor = next(numbers, self.cursor)
+        self._lit = index
+        self.scroll_to_cursor()
+        self.refresh_changed()
 
     # Folding
-
-    def action_fold(self, folds: bool | None = None) -> bool:
-        """Fold or unfold the group of the row under the cursor, then its part of the request; None
-        for the other of the two. Return False if nothing changed.
-        """
-        row = self.folding.fold(self.cursor, folds)
-        if row is not None:
-            self.cursor = row
-            self._lay_out()
-        else:
-            self.notify("Nothing folds here.")
-        return row is not None
-
-    def action_fold_all(self) -> None:
-        """Fold all groups, without any all parts of the request; if all are folded, unfold them."""
-        if self.outline is not None:
-            self.cursor = self.folding.fold_all(self.cursor)
-            self._lay_out()
 
     @property
     def is_on_fold(self) -> bool:
         """True if the cursor is on the heading of a folded part."""
-        return bool(self.folding.folded_part(self.cursor))
+        return self.row is not None and self.row.row is None
 
-    def _count_tokens(self) -> None:
-        rows = self.outline.rows if self.outline else ()
-        shown = sum(row.skipped + (row.ghost in ("oldest", "message", "newest")) for row in rows)
-        self.facts = replace(self.facts, shown=shown)
-        self._tokens = costs(rows, self.facts)
-        self._joints = joints(rows, self.facts.joined)
-
-    def _lay_out(self) -> None:
-        self._lines = OutlineLines.of_outline(self.outline, self._words, self.folding)
-        self.empty_text = "Nothing contains that." if self._words else self._no_rows_text
-        self.update_extent()
-        if self.outline is None:  # the cursor waits for the preset to be readable again
-            self.refresh_changed()
-            self.cursor_moved()
-        else:
-            lit = self._lit
-            self.set_cursor(self.cursor)
-            self._lit = lit
-
-    def light(self, index: int) -> None:
-        """Highlight the row of a message, and move the cursor there without posting it."""
-        if self.outline is None:
+    def action_fold(self, folds: bool) -> None:
+        """Fold or unfold what is below the row under the cursor, else what it is below of."""
+        number = self.cursor if self.row is not None else -1
+        while number >= 0 and not self._can_fold(self._rows[number], folds):
+            level = self._rows[number].level
+            number = next((n for n in range(number - 1, -1, -1) if self._rows[n].level < level), -1)
+        if number < 0 or self._words:
+            self.notify("Nothing folds here." if folds else "Nothing is folded here.")
             return
-        number = self.outline.row_of(index)
-        if self.folding.unfold_around(number):
-            self._lay_out()
-        self._lit = self.cursor = number
-        self.scroll_to_cursor()
-        self.refresh_changed()
+        row = self._rows[number]
+        self._folded ^= {row.key}
+        self.cursor = number
+        self._lay_out(row.index)
+
+    def _can_fold(self, row: ListRow, folds: bool) -> bool:
+        return bool(row.key) and (row.key in self._folded) is not folds
 
     # Rendering
 
-    def draw_line(self, line: int, width: int) -> Strip:
-        row = self._row(self._lines.row_at(line))
-        if row is None:
-            return Strip.blank(width, self.palette())
-        number, note = self._lines.at[line]
-        if isinstance(note, str):
-            heading = self.folding.part_heading(note, self._tokens, self.facts.role[1])
-            emphasis = self.emphasis(number) if heading.is_folded else ""
-            return self._strip(heading_pieces(heading, [(" ", "")], width), width, emphasis)
-        if note is not None:
-            pieces = note_pieces(note.sentence, note.level, row.indent, width)
-            return self._strip(pieces, width, "")
-        unsaved = row.message is not None and row.message.id in self._unsaved
-        tokens = self._tokens.get(row.index)
-        group = self.folding.groups.get(row.index)
-        heading = self.folding.group_heading(group, self._tokens) if group is not None else None
-        pieces = row_pieces(
-            row,
-            tokens,
-            self.facts,
-            self.names,
-            width,
-            unsaved=unsaved,
-            joint=self._joints.get(number, " "),
-            heading=heading,
-            is_folded=self.folding.is_folded(HISTORY),
-        )
-        return self._strip(pieces, width, self.emphasis(number))
-
-    def _strip(self, pieces: list[Piece], width: int, emphasis: str) -> Strip:
-        segments = [Segment(text, self.palette(emphasis, name)) for text, name in pieces if text]
-        return Strip(segments).adjust_cell_length(width, self.palette(emphasis))
-
     def emphasis(self, row: int) -> str:
-        """Return the style of a row's background; the mouse highlights messages only."""
-        if row == self._lit:
-            return "lit"
-        shown = self._row(row)
-        emphasis = super().emphasis(row)
-        return "" if emphasis == "hover" and (shown is None or shown.message is None) else emphasis
+        is_lit = self._lit >= 0 and self._rows[row].index == self._lit
+        return "lit" if is_lit and row == self.cursor else super().emphasis(row)
+
+    def row_content(self, row: int) -> tuple[Content, Content]:
+        shown = self._rows[row]
+        sign = "▸ " if shown.key in self._folded else ""
+        fact = self._figure(shown)
+        if shown.row is None:
+            return Content.styled(f"{sign}{PARTS[shown.key]}", f"bold {LABEL}"), fact
+        if shown.key == HISTORY:
+            words = _history_words(self.facts)
+            return Content.assemble(
+                (f"{sign}Chat history", f"bold {LABEL}"), *self._marks(shown), (words, LABEL)
+            ), fact
+        if shown.message is None:
+            return self._other_message(shown.row), fact
+        return self._preset_message(shown, shown.row, shown.message, sign), fact
+
+    def _figure(self, row: ListRow) -> Content:
+        if row.tokens is None:
+            return Content("")
+        is_off = row.group is None and row.row is not None and row.row.disabled
+        figure = f"({row.tokens:,})" if is_off else f"{row.tokens:,}"
+        return Content.styled(figure, LABEL)
+
+    def _preset_message(
+        self, row: ListRow, outline_row: OutlineRow, message: PresetMessage, sign: str
+    ) -> Content:
+        """Return mark, role, name, place, and what is to be known of a message: its first note, why
+        it is not sent, or its first words.
+        """
+        facts, group = self.facts, row.group
+        if group is not None and self.outline is not None:
+            on, count = len(group.enabled(self.outline.preset)), len(group.members)
+            mark, is_off = "✓" if on == count else "±" if on else "–", not on
+            name, place = one_line(group.title, 80), f"{on} of {count} on"
+        else:
+            mark, is_off = ("–", True) if outline_row.disabled else ("✓", False)
+            name, place = display_name(message), self._place(outline_row, message)
+        notes = [note for note in outline_row.notes if note.code != "depth-clamped"]
+        rest, style = one_line(message.content, 200), LABEL
+        if not message.enabled and message.is_anchor:
+            rest = "off"
+        elif notes:
+            worst = min(notes, key=lambda note: [*_SIGNS].index(note.level))
+            sentence = worst.sentence.removeprefix(f"“{message.name or message.id}” ")
+            rest, style = f"{_SIGNS[worst.level]} {one_line(sentence)}", _NOTE_COLORS[worst.level]
+        elif why := facts.why.get(message.id):
+            rest = why
+        elif message.type == "user_profile":
+            rest = facts.profile[0]
+        elif count := facts.lore.get(message.id if not message.is_anchor else message.anchor_id):
+            rest = f"{count:,} lore {'entry' if count == 1 else 'entries'}"
+        role = "anchor" if message.is_anchor else _ROLES.get(message.role, message.role)
+        strong = "bold" if message.is_anchor or group is not None else ""
+        return Content.assemble(
+            (f"{mark} ", LABEL),
+            (f"{role:<7}", LABEL if is_off else _ROLE_COLORS.get(role, LABEL)),
+            "  " * (row.level - 1),
+            (f"{sign}{name}", LABEL if is_off else strong),
+            *self._marks(row),
+            (f"  {place}" if place else "", _PLACE),
+            (f"  {rest}" if rest else "", style),
+        )
+
+    def _marks(self, row: ListRow) -> list[tuple[str, str]]:
+        """Return the marks behind a name: not saved, and a cache mark."""
+        message = row.message
+        if message is None:
+            return []
+        unsaved = " ●" if message.id in self._unsaved else ""
+        lifetime = message.cache_control
+        return [(unsaved, "$text-warning"), (f"  cache {lifetime}" if lifetime else "", _PLACE)]
+
+    def _place(self, row: OutlineRow, message: PresetMessage) -> str:
+        """Return the place of a message in a few words; empty for that in the list."""
+        order = f", order {message.order}" if message.order else ""
+        match row.placement:
+            case "after" if row.anchor == CHAT_HISTORY:
+                return f"depth 0{order}"
+            case "before" | "after":
+                anchors = self.outline.preset.messages if self.outline is not None else ()
+                names = {m.anchor_id: display_name(m) for m in anchors if m.is_anchor}
+                at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
+                return f"{row.placement} {one_line(at, 24)}{order}"
+            case "depth":
+                # Without messages to lie between, the history is drawn as it will be.
+                is_clamped = len(self.facts.chat.history) > 1 and any(
+                    note.code == "depth-clamped" for note in row.notes
+                )
+                end = "→oldest" if (row.depth or 0) < 0 else "→newest"
+                return f"{depth_words(row.depth or 0)}{end if is_clamped else ''}{order}"
+            case _:
+                return ""
+
+    def _other_message(self, row: OutlineRow) -> Content:
+        """Return a row for what is not the preset's: the role's prompt, the conversation."""
+        facts = self.facts
+        chat = facts.chat
+        match row.ghost:
+            case "role":
+                role, words = "role", f"{one_line(facts.role[0], 40)}  its system prompt"
+            case "draft":
+                role, words = "user", "your draft" if chat.is_typed else "the message to answer"
+                if chat.answered is not None and chat.answered.text.plain:
+                    words = f"{words}: {one_line(chat.answered.text.plain, 120)}"
+            case "between":
+                role, words = "", f"… {row.skipped:,} more" if row.skipped else "…"
+            case ghost:
+                at = turn_index(row, len(chat.history))
+                role = "" if at is None else chat.history[at].role
+                words = f"the {ghost} message" if ghost != "message" else "a message"
+                if at is not None:
+                    words = one_line(chat.history[at].text.plain, 120)
+        return Content.styled(f"  {_ROLES.get(role, role):<7}{words}", LABEL)
 
     # Keys
 
-    async def action_back(self) -> None:
-        await self.run_action("preset_editor.back")
+    def _is_stop(self, number: int) -> bool:
+        row = self._rows[number]
+        return row.message is not None or (row.row is None and row.key in self._folded)
 
-    def action_page(self, direction: int) -> None:
-        by = max(self.scrollable_content_region.height - 1, 1)
-        line = self._lines.of.get(self.cursor, 0) + direction * by
-        line = min(max(line, 0), max(self.line_count - 1, 0))
-        if self.line_count:
-            self.set_cursor(self._lines.nearest(self._lines.row_at(line), direction))
+    def _nearest(self, number: int, step: int) -> int:
+        """Return the row nearest to one that the cursor can be on, first in a direction."""
+        count = len(self._rows)
+        number = min(max(number, 0), max(count - 1, 0))
+        ahead = range(number, count if step > 0 else -1, step)
+        behind = range(number, -1 if step > 0 else count, -step)
+        return next((n for n in (*ahead, *behind) if n < count and self._is_stop(n)), number)
+
+    def row_after(self, row: int, step: int) -> int:
+        """Return the row so many rows further, or the next one there that is a message."""
+        target = min(max(row + step, 0), max(len(self._rows) - 1, 0))
+        return self._nearest(target, 1 if step > 0 else -1)
 
     def set_cursor(self, row: int) -> None:
         """Move the cursor to a row, or the nearest one that it can be on."""
         self._lit = -1
-        super().set_cursor(self._lines.nearest(row, 1))
+        super().set_cursor(self._nearest(row, 1))
+
+    def scroll_to_cursor(self) -> None:
+        """Scroll the cursor's row into sight, with the headings above the first message."""
+        first = self._nearest(0, 1) == self.cursor
+        if self.row_count:
+            self.bring_into_sight(*((0, self.cursor + 1) if first else (self.cursor, 1)))
 
     def cursor_moved(self) -> None:
-        self.post_message(self.OutlineRowHighlighted(self.chosen))
+        self.post_message(self.OutlineRowHighlighted(self.row.row if self.row else None))
 
     def on_focus(self) -> None:
+        super().on_focus()
         self.cursor_moved()
 
     # Mouse
 
-    async def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Put the cursor on a row; on a checkbox or a sign of a group, do what it stands for."""
-        line = self.line_under(event)
-        number = self.row_at(line)
-        row = self._row(number)
-        if 0 <= line < self.line_count and isinstance(self._lines.at[line][1], str):
-            self.cursor = number
-            self.folding.toggle_part(number)
-            self._lay_out()
-            return
-        if row is None or row.message is None:
-            return
-        self.set_cursor(number)
+    def row_clicked(self, row: int, event: events.Click) -> None:
+        """Put the cursor on a row; switch it at its mark, fold a heading, edit by two clicks."""
+        shown = self._rows[row]
         x = event.get_content_offset_capture(self).x
-        if CHECKBOX[0] <= x < CHECKBOX[1]:
-            await self.run_action("preset_editor.edit('enable')")
-        elif self._folds_by_click(row) and self._is_on_fold(x, row):
-            self.action_fold()
-
-    def line_clicked(self, line: int, event: events.Click) -> None:
-        """Open a message on a double click. The first press has moved the cursor."""
-        if event.chain == 2 and event.get_content_offset_capture(self).x >= CHECKBOX[1]:
+        if shown.row is None or shown.key == HISTORY:
+            self.cursor = row
+            self.action_fold(shown.key not in self._folded)
+            return
+        if shown.message is None:
+            return
+        self.set_cursor(row)
+        if MARK[0] <= x < MARK[1]:
+            self.call_later(self.run_action, "preset_editor.edit('enable')")
+        elif event.chain == 2:
             self.call_later(self.run_action, "preset_editor.open")
 
-    def _folds_by_click(self, row: OutlineRow) -> bool:
-        is_history = row.placement == "anchor" and row.anchor == CHAT_HISTORY
-        return is_history or row.index in self.folding.groups
 
-    def _is_on_fold(self, x: int, row: OutlineRow) -> bool:
-        """True if a column is that of the sign of a folded or unfolded group."""
-        sign = CHECKBOX[1] + 1 + 2 * row.indent
-        return sign <= x <= sign + 1
+def _contains(message: PresetMessage | None, words: Sequence[str]) -> bool:
+    if message is None:
+        return False
+    text = f"{message.id}\n{message.name}\n{message.role}\n{message.content}".casefold()
+    return all(word in text for word in words)
+
+
+def _history_words(facts: RequestFacts) -> str:
+    """Return what of the history is not sent, or that there is none; empty if all is plain."""
+    if facts.notes is None:
+        return ""
+    words = [] if facts.chat.history else ["no messages yet"]
+    if facts.dropped:
+        words = [f"{facts.dropped:,} left out to fit"]
+    if facts.muted:
+        words.append(f"{facts.muted:,} muted")
+    return f"  {', '.join(words)}" if words else ""

@@ -11,19 +11,18 @@ from tests.support.preset_app import (
     press,
 )
 from tui_chat.plugins.sillytavern.policies import Policies, policies_of
-from tui_chat.ui.presets.settings import PolicyRow
+from tui_chat.ui.presets.form import ChoiceSelect, FormField
 
 
 async def test_policies_are_seen_and_changed_in_the_presets_form(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "p")
-        rows = {row.policy: row for row in pane.settings.query(PolicyRow)}
-        assert set(rows) == {each.name for each in fields(Policies)}
-        depths, empty = rows["depths"].field, rows["send_if_empty"].field
-        depths.focus()
-        await press(pilot, "right")
+        await press(pilot, "s")
+        for policy in fields(Policies):
+            assert pane.settings.query(f"#settings-{policy.name}"), policy.name
+        pane.settings.query_one("#settings-depths", ChoiceSelect).focus()
+        await press(pilot, "enter", "down", "enter")
         assert policies_of(preset_of(pane)).depths == "joined"
-        empty.focus()
+        pane.settings.query_one("#settings-send_if_empty", FormField).focus()
         await press(pilot, *"a", "backslash", *"nb")
         assert policies_of(preset_of(pane)).send_if_empty == "a\nb"
         await press(pilot, "escape", "u")

@@ -13,26 +13,26 @@ from tests.support.app import until
 from tests.support.preset_app import body, dialog_text, editing, ids, ids_in, press, said_yes
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.ui.presets.dialogs import PresetDiff, ReportDialog
+from tui_chat.ui.presets.dialogs import TextDialog
 
 
 async def more(pilot: Pilot[None], words: str) -> None:
     """Choose from what can be done with preset files."""
-    await pilot.press("m")
+    await pilot.press("o")
     await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
     await press(pilot, *words, "enter")
 
 
 async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await press(pilot, "x")
+        await press(pilot, "d")
         await more(pilot, "saved")
-        assert isinstance(pilot.app.screen, PresetDiff)
+        assert isinstance(pilot.app.screen, TextDialog)
         assert '-      "content": "Be brief."' in dialog_text(pilot)
         await press(pilot, "escape")
         await more(pilot, "with another")
         await press(pilot, *"plain", "enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, PresetDiff))
+        await until(pilot, lambda: isinstance(pilot.app.screen, TextDialog))
         assert '+      "id": "terminal"' in dialog_text(pilot)
         await press(pilot, "escape")
 
@@ -43,7 +43,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         assert ids(pane)[0] == "world"
         assert ids_in(tmp_path / "presets" / "mine.json")[0] == "rule"
 
-        await press(pilot, "d")
+        await press(pilot, "Y")
         await more(pilot, "rename")
         await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         await press(pilot, *(["backspace"] * 9), *"other", "enter")
@@ -70,7 +70,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await press(pilot, "enter")
         await until(pilot, lambda: "Be calm." in body(pane))
         assert pilot.app.workspace.state.preset_name == "calm"  # type: ignore[attr-defined]
-        assert isinstance(pilot.app.screen, ReportDialog)
+        assert isinstance(pilot.app.screen, TextDialog)
         told = dialog_text(pilot)
         assert "Import of “calm”" in str(pilot.app.screen.query_one(Vertical).border_title)
         assert "does not send custom prompts with “system_prompt”: “0”" in told
@@ -78,7 +78,7 @@ async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -
         await press(pilot, "escape")
         assert (tmp_path / "presets" / "calm.json").is_file()
         await more(pilot, "report")
-        assert isinstance(pilot.app.screen, ReportDialog), "it can be seen again"
+        assert isinstance(pilot.app.screen, TextDialog), "it can be seen again"
         assert dialog_text(pilot) == told
         await press(pilot, "escape")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -11,7 +10,7 @@ from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.context.turn_sources import split_turn, with_shares
-from tui_chat.library.editing.outline import outline_preset
+from tui_chat.editing.outline import outline_preset
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -20,7 +19,7 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Character, Profile, Role
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
-from tui_chat.ui.presets.request_facts import costs, facts_of
+from tui_chat.ui.presets.facts import costs, facts_of
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid", models=("gpt-4o",))
 CARD = Character(
@@ -79,31 +78,35 @@ def request(policies: Policies, **inputs: Any) -> Composed:
 def test_merged_messages_keep_their_tokens_and_what_fills_them(policies: Policies) -> None:
     composed = request(policies)
     facts = facts_of(composed)
-    words = {each.id: facts.fillings.words_for(each, None) for each in MESSAGES}
-    assert words["lore"] == "2 entries"
-    assert words["card"] == "of “Vesna Korhal”"
-    assert words["scene"] == "empty now: “Vesna Korhal” has no scenario"
-    assert words["who"] == words["later"] == words["style"] == ""
-    assert "nothing" not in words["examples"]
+    assert facts.lore["lore"] == 2
+    assert facts.why == {
+        "scene": "“scenario” has no value",
+        "style": "sets style, pov",
+        "later": "only on continue",
+    }
     tokens = costs(outline_preset(composed.inputs.preset).rows, facts)  # type: ignore[union-attr]
     shown = {each.id: tokens.get(index, 0) for index, each in enumerate(MESSAGES)}
     sent = {"main", "lore", "card", "deep", "after"}
     assert {name for name, count in shown.items() if count} == sent
     assert facts.profile[0] == "Ada"
     assert facts.profile[1] > 0
-    assert facts.draft[0].removeprefix("Ada: ") == "And now?"  # a policy adds the name
-    assert facts.is_typed
-    assert [turn.origin.id for turn in facts.history] == ["1", "2"]
-    assert facts.total + facts.profile[1] + facts.draft[1] < sum(composed.envelope.tokens)
-    assert facts.set_variables["style"] == ("style", "pov")
+    chat = facts.chat
+    assert chat.answered is not None
+    assert chat.answered.text.plain.removeprefix("Ada: ") == "And now?"  # a policy adds the name
+    assert chat.is_typed
+    assert [turn.origin.id for turn in chat.history] == ["1", "2"]
+    known = sum(map(sum, facts.sent.values())) + facts.profile[1] + facts.answered_tokens
+    assert known + sum(facts.turn_tokens) <= sum(composed.envelope.tokens)
     assert not any(note.origin and note.origin.id == "style" for note in composed.notes)
 
 
 @each_row("policies", MERGING)
 def test_a_stored_question_among_merged_messages_is_the_draft(policies: Policies) -> None:
     facts = facts_of(request(policies, draft="", history=(*TALK, Message("user", "And?", "3"))))
-    assert (facts.draft[0].removeprefix("Ada: "), facts.is_typed) == ("And?", False)
-    assert [turn.origin.id for turn in facts.history] == ["1", "2"]
+    chat = facts.chat
+    assert chat.answered is not None
+    assert (chat.answered.text.plain.removeprefix("Ada: "), chat.is_typed) == ("And?", False)
+    assert [turn.origin.id for turn in chat.history] == ["1", "2"]
 
 
 @each_row("policies", MERGING)
@@ -124,9 +127,6 @@ def test_a_card_prompt_without_the_original_takes_its_place() -> None:
     composed = request(Policies(depths="joined"), role=role)
     reasons = {m.id: why for m, why in unsent_messages(composed)}
     assert reasons["main"] == "the system prompt of “Vesna” replaces it"
-    facts = facts_of(composed)
-    assert facts.fillings.words_for(MESSAGES[0], 7) == "the system prompt of “Vesna”, 7 tokens"
-    assert facts.fillings.words_for(MESSAGES[8], 7) == ""
 
 
 @each_row("policies", MERGING)
@@ -138,60 +138,3 @@ def test_the_messages_of_a_turn_have_all_its_tokens(policies: Policies) -> None:
         assert [piece for piece, _ in shares] == list(split_turn(turn))
         kinds = {piece.origin.kind for piece, _ in shares}
         assert not kinds & {OriginKind.MACRO, OriginKind.GLUE}
-
-
-NO_EXAMPLES = replace(ROLE, character=replace(CARD, example_dialogues=""))
-PLAIN_ROLE = Role("v", "Vesna", "She is tall.")
-
-
-@each_row(
-    ("name", "inputs", "words"),
-    [
-        ("main", {}, "the system prompt of “Vesna Korhal”, 7 tokens"),
-        ("main", {"role": PLAIN_ROLE}, ""),
-        ("lore", {}, "2 entries, 7 tokens"),
-        ("lore", {"lorebooks": ()}, "empty now: no lorebook"),
-        ("card", {}, "of “Vesna Korhal”, 7 tokens"),
-        ("card", {"role": PLAIN_ROLE}, "the prompt of “Vesna”, 7 tokens"),
-        ("card", {"role": None}, "empty now: no character"),
-        ("card", {"role": None, "variables": {"description": "Me."}}, "a variable, 7 tokens"),
-        ("scene", {}, "empty now: “Vesna Korhal” has no scenario"),
-        ("examples", {}, "2 messages"),
-        ("examples", {"role": NO_EXAMPLES}, "empty now: “Vesna Korhal” has no example dialogues"),
-        ("who", {}, ""),
-        ("who", {"profile": None}, "empty now: no profile"),
-        ("who", {"profile": Profile("Ada", "")}, "empty now: the profile “Ada” is empty"),
-        (
-            "who",
-            {"profile": Profile("Ada", "x", placement="depth")},
-            "empty now: the profile “Ada” is placed elsewhere",
-        ),
-    ],
-)
-def test_a_row_says_what_fills_it(name: str, inputs: dict[str, Any], words: str) -> None:
-    facts = facts_of(request(MERGING[0], **inputs))
-    message = next(each for each in MESSAGES if each.id == name)
-    assert facts.fillings.words_for(message, 7) == words
-
-
-@each_row(
-    ("role", "words"),
-    [
-        (None, "no role"),
-        (Role("v", "Vesna"), "role “Vesna”: it has no prompt"),
-        (PLAIN_ROLE, "role “Vesna”: its prompt is not added"),
-    ],
-)
-def test_what_is_said_of_the_role(role: Role | None, words: str) -> None:
-    assert facts_of(request(MERGING[0], role=role)).fillings.role_words == words
-
-
-def test_a_place_that_waits_for_another_action_is_not_called_empty() -> None:
-    role = Role("v", "Vesna", character=Character(description="North."))
-    place = PresetMessage("c", content="{{description}}", requires="description")
-    later = PresetMessage(
-        "d", content="{{description}}", requires="description", triggers=("continue",)
-    )
-    preset = Preset("p", (place, later, PresetMessage("h", type="chat_history")))
-    fillings = facts_of(compose(Inputs(ENDPOINT, preset, TALK, "x", role=role))).fillings
-    assert [fillings.words_for(each, None) for each in (place, later)] == ["of “Vesna”", ""]

@@ -43,6 +43,6 @@ async def test_a_preset_and_its_policies(album: Album, tmp_path: Path):
         await press(pilot, *(["down"] * 4))
         await at_rest(pilot, pane)
         await album.take(pilot, "preset")
-        await press(pilot, "p")
+        await press(pilot, "s")
         await at_rest(pilot, pane)
         await album.take(pilot, "policies")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing.edits import (
+from tui_chat.editing.edits import (
     MessageGroup,
     change_message,
     duplicate_message,
@@ -13,19 +12,11 @@ from tui_chat.library.editing.edits import (
     remove_message,
     switch_group,
 )
-from tui_chat.library.editing.outline import Outline
-from tui_chat.library.editing.slots import depth_fields, depth_of, next_slot, put_in_slot
-from tui_chat.models.message import MessageRole
-from tui_chat.models.preset import (
-    CacheLifetime,
-    Preset,
-    PresetMessage,
-    depth_words,
-)
+from tui_chat.editing.outline import Outline
+from tui_chat.editing.slots import depth_of, next_slot, put_in_slot
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
-
-_NEXT_MARK: dict[CacheLifetime | None, CacheLifetime | None] = {None: "5m", "5m": "1h", "1h": None}
-_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +27,23 @@ class LabeledEdit:
     label: str
 
 
-def switch_heading(
-    preset: Preset, group: MessageGroup, before: frozenset[str]
-) -> tuple[LabeledEdit, frozenset[str]]:
-    """Return the edit that switches a group, and the ids of its messages that were on; `before` are
-    those that were on when it was switched off last.
-    """
-    on = frozenset(preset.messages[index].id for index in group.enabled(preset))
-    word = "disable" if on else "enable"
-    name = one_line(group.title, 40)
-    return LabeledEdit(switch_group(preset, group, before), f"{word} the group “{name}”"), on
+def switch_heading(preset: Preset, group: MessageGroup) -> LabeledEdit:
+    """Return the edit that switches a group off, or on if all of it is off."""
+    word = "disable" if group.enabled(preset) else "enable"
+    label = f"{word} the group “{one_line(group.title, 40)}”"
+    return LabeledEdit(switch_group(preset, group, frozenset()), label)
 
 
-def edit_for(outline: Outline, index: int, action: str, depth: int = 0) -> LabeledEdit | None:
-    """Return the edit of an action (`depth`: of that action); None if it changes nothing."""
+def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
+    """Return the edit of an action; None if it changes nothing."""
     preset = outline.preset
     message = preset.messages[index]
     name = quoted(message)
     match action:
         case "enable":
             word = "disable" if message.enabled else "enable"
-            return LabeledEdit(
-                change_message(preset, index, enabled=not message.enabled), f"{word} {name}"
-            )
+            after = change_message(preset, index, enabled=not message.enabled)
+            return LabeledEdit(after, f"{word} {name}")
         case "duplicate":
             return LabeledEdit(duplicate_message(preset, index), f"duplicate {name}")
         case "delete":
@@ -68,40 +53,8 @@ def edit_for(outline: Outline, index: int, action: str, depth: int = 0) -> Label
             if slot is None:
                 return None
             return LabeledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
-        case "role":
-            at = _ROLES.index(message.role) + 1 if message.role in _ROLES else 0
-            role = _ROLES[at % len(_ROLES)]
-            return LabeledEdit(change_message(preset, index, role=role), f"let {role} say {name}")
-        case "mark" if message.type != "placeholder":
-            lifetime = _NEXT_MARK[message.cache_control]
-            words = f"mark {name} for {lifetime}" if lifetime else f"take the mark off {name}"
-            return LabeledEdit(change_message(preset, index, cache_control=lifetime), words)
-        case "earlier" | "later" | "depth":
-            return _move_in_history(preset, index, action, depth)
         case _:
             return None
-
-
-def _move_in_history(preset: Preset, index: int, action: str, depth: int) -> LabeledEdit | None:
-    """Move a message to a depth, or by one message of the history; it keeps the end that it counts
-    from. A message that is not in the history goes to depth 1.
-    """
-    message, step = preset.messages[index], {"earlier": 1, "later": -1}.get(action, 0)
-    if message.is_anchor:
-        return None
-    point, old = message.insertion_point, depth_of(message)
-    if step and point is not None and point >= 0:
-        point = point - step
-        if point < 0:
-            return None
-        after = change_message(preset, index, insertion_point=point)
-        return LabeledEdit(after, f"move {quoted(message)} {depth_words(point)}")
-    if step:
-        depth = 1 if old is None else old + step
-    if depth < 0:
-        return None
-    after = change_message(preset, index, **depth_fields(depth))
-    return LabeledEdit(after, f"move {quoted(message)} to depth {depth}")
 
 
 def keep_shown_order(preset: Preset, placement: str) -> tuple[Preset, int]:
