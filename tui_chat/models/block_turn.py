@@ -5,7 +5,7 @@ It becomes `Turn` when all protocols read and write blocks; until then `models.f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
@@ -78,3 +78,11 @@ def with_block(turn: BlockTurn, index: int, block: Block, text: Text | None = No
     blocks = (*turn.blocks[:index], block, *turn.blocks[index + 1 :])
     spans = turn.spans if text is None else {**turn.spans, index: text}
     return replace(turn, blocks=blocks, spans=spans)
+
+
+def with_each_block(turn: BlockTurn, change: Callable[[Block], Block]) -> BlockTurn:
+    """Return a turn with each block changed, none of them being a text."""
+    for index, block in enumerate(turn.blocks):
+        if (changed := change(block)) is not block:
+            turn = with_block(turn, index, changed)
+    return turn

@@ -52,7 +52,7 @@ from tui_chat.protocols.common.trees import (
     plain,
     with_keys,
 )
-from tui_chat.protocols.common.turn_fit import arguments_object
+from tui_chat.protocols.common.turn_fit import written_arguments
 
 ANTHROPIC = Protocol.ANTHROPIC
 JOINED, SYSTEM = "joined", "system"
@@ -79,7 +79,12 @@ def write_block(block: Block, text: Text | None = None) -> Json:
         case ReasoningBlock() if own(block, ANTHROPIC) is not None:
             written = {"type": Word("thinking"), "thinking": Named(block.text, "thinking")}
         case CallBlock():
-            written = _write_call(block)
+            written = {
+                "type": Word("tool_use"),
+                "id": Named(block.id, "tool call id"),
+                "name": Named(block.name, "tool name"),
+                "input": written_arguments(block),
+            }
         case MediaBlock() if (source := _source(block)) is not None:
             is_image = block.media == "image"
             written = {"type": Word("image" if is_image else "document"), "source": source}
@@ -88,18 +93,6 @@ def write_block(block: Block, text: Text | None = None) -> Json:
         case _:
             return None
     return with_keys(written | _write_cache(block), block, ANTHROPIC)
-
-
-def _write_call(block: CallBlock) -> JsonObject:
-    arguments = arguments_object(block.arguments)
-    if arguments is None:
-        arguments = {"arguments": block.arguments}
-    return {
-        "type": Word("tool_use"),
-        "id": Named(block.id, "tool call id"),
-        "name": Named(block.name, "tool name"),
-        "input": labelled(arguments, f"arguments of {block.name}"),
-    }
 
 
 def _source(block: MediaBlock) -> JsonObject | None:

@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block
+from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block, with_each_block
 from tui_chat.models.blocks import (
     Block,
-    CallBlock,
     Extras,
     MediaBlock,
     ReasoningBlock,
@@ -30,7 +29,6 @@ from tui_chat.models.blocks import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.json_tree import Obj, Tree
-from tui_chat.models.media import as_text
 from tui_chat.models.memo import Memo
 from tui_chat.protocols.anthropic.messages import (
     ANTHROPIC,
@@ -41,16 +39,10 @@ from tui_chat.protocols.anthropic.messages import (
     write_content,
     write_message,
 )
-from tui_chat.protocols.common.losses import loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.losses import argument_notes, loss_notes, reason_note, turn_losses
 from tui_chat.protocols.common.reading import string
 from tui_chat.protocols.common.trees import dictionary, object_of, plain, tree
-from tui_chat.protocols.common.turn_fit import (
-    arguments_object,
-    is_blank,
-    part_of,
-    portable,
-    without,
-)
+from tui_chat.protocols.common.turn_fit import is_blank, portable, text_document, without
 
 _IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 _PDF = "application/pdf"
@@ -110,27 +102,18 @@ def _as_said(turn: BlockTurn) -> BlockTurn:
     """Return a turn with the same blocks in the protocol's own forms: documents of text as text,
     since of bytes only PDF is accepted, and thinking that a gateway passed on as Anthropic's.
     """
-    for index, block in enumerate(turn.blocks):
-        own_form = _document(block) if isinstance(block, MediaBlock) else _own_thinking(block)
-        if own_form is not None:
-            turn = with_block(turn, index, own_form)
-    return turn
+    return with_each_block(turn, lambda block: _own_thinking(text_document(block)))
 
 
-def _document(block: MediaBlock) -> MediaBlock | None:
-    text = as_text(part_of(block)).text if block.data else ""
-    return replace(block, data="", text=text) if text else None
-
-
-def _own_thinking(block: Block) -> ReasoningBlock | None:
+def _own_thinking(block: Block) -> Block:
     extras = block.extras
     if not isinstance(block, ReasoningBlock) or extras is None:
-        return None
+        return block
     is_detail = extras.form.startswith("reasoning.")
     is_listed = extras.form in ("thinking", REDACTED)
     is_claude = is_listed or (is_detail and string(extras.keys, "format").startswith("anthropic-"))
     if extras.protocol is not Protocol.OPENAI_CHAT or not is_claude:
-        return None
+        return block
     if data := string(extras.keys, "data"):
         return ReasoningBlock("", Extras(ANTHROPIC, REDACTED, {"data": data}))
     keys = {"signature": string(extras.keys, "signature")}
@@ -167,9 +150,7 @@ def _is_signed(block: ReasoningBlock) -> bool:
 
 def _notes(turn: BlockTurn, said: BlockTurn, fit: BlockTurn) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and what is sent of it."""
-    for block in turn.blocks:
-        if isinstance(block, CallBlock) and arguments_object(block.arguments) is None:
-            yield reason_note("arguments", turn.origin, ANTHROPIC, block.name)
+    yield from argument_notes(turn, ANTHROPIC)
     heard = read_message(plain(write_message((fit,))))
     losses = list(turn_losses(said, heard, ANTHROPIC, sends_marks=True))
     losses = [loss for loss in losses if loss.kind not in ("text", "refusal")]

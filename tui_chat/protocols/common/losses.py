@@ -35,7 +35,12 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.media import standard_base64
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.turn_fit import google_signature, part_of, portable_media
+from tui_chat.protocols.common.turn_fit import (
+    arguments_object,
+    google_signature,
+    part_of,
+    portable_media,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,6 +380,13 @@ def _note(
     turn: BlockTurn, reason: str, protocol: Protocol, value: Any = "", source: str = ""
 ) -> Note:
     return reason_note(reason, turn.origin, protocol, value, source)
+
+
+def argument_notes(turn: BlockTurn, protocol: Protocol) -> Iterator[Note]:
+    """Yield the notes on arguments that have to be an object and are none."""
+    for call in turn.calls:
+        if arguments_object(call.arguments) is None:
+            yield reason_note("arguments", turn.origin, protocol, call.name)
 
 
 def reason_note(

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block
+from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block, with_each_block
 from tui_chat.models.blocks import (
     Block,
+    CallBlock,
     JsonObject,
     MediaBlock,
     OpaqueBlock,
@@ -22,9 +23,17 @@ from tui_chat.models.blocks import (
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import as_object, as_string, decode_json
-from tui_chat.models.media import detect_mime_of_base64, file_name, is_link, standard_base64
+from tui_chat.models.media import (
+    as_text,
+    detect_mime_of_base64,
+    file_name,
+    is_link,
+    standard_base64,
+)
 from tui_chat.models.message import Part
+from tui_chat.models.reply import MADE_ID
 from tui_chat.models.text import Text
+from tui_chat.protocols.common.trees import labelled
 
 _CHAT, _GEMINI, _ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.GEMINI, Protocol.ANTHROPIC
 _RESPONSES = Protocol.OPENAI_RESPONSES
@@ -45,10 +54,11 @@ def with_portable_forms(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
     that all protocols accept.
     """
     turn = _without_stream_borders(turn, protocol)
-    for index, block in enumerate(turn.blocks):
-        if isinstance(block, MediaBlock) and (fit := portable_media(block, protocol)) != block:
-            turn = with_block(turn, index, fit)
-    return turn
+    return with_each_block(turn, lambda block: _portable(block, protocol))
+
+
+def _portable(block: Block, protocol: Protocol) -> Block:
+    return portable_media(block, protocol) if isinstance(block, MediaBlock) else block
 
 
 def without(turn: BlockTurn, leaves_out: Callable[[Block], bool]) -> BlockTurn:
@@ -148,6 +158,27 @@ def arguments_object(arguments: str) -> JsonObject | None:
     except ValueError:
         return None
     return cast("JsonObject", value) if isinstance(value, dict) else None
+
+
+def written_arguments(call: CallBlock) -> JsonObject:
+    """Return the arguments of a call as an object, in which those that are none are a text."""
+    arguments = arguments_object(call.arguments)
+    if arguments is None:
+        arguments = {"arguments": call.arguments}
+    return labelled(arguments, f"arguments of {call.name}")
+
+
+def text_document(block: Block) -> Block:
+    """Return a document of text that is given as bytes as text; any other block as it is."""
+    if not isinstance(block, MediaBlock) or not block.data:
+        return block
+    text = as_text(part_of(block)).text
+    return replace(block, data="", text=text) if text else block
+
+
+def id_to_send(turn: BlockTurn, identity: str) -> str:
+    """Return the id of a call for a protocol that needs none: empty if we made it up."""
+    return "" if turn.extras is None and MADE_ID.fullmatch(identity) else identity
 
 
 def is_blank(block: Block) -> bool:

@@ -44,7 +44,12 @@ from tui_chat.protocols.common.reading import (
     turn_origin,
 )
 from tui_chat.protocols.common.trees import Named, Word, dictionary, labelled, with_keys
-from tui_chat.protocols.common.turn_fit import arguments_object, google_signature, merged_text
+from tui_chat.protocols.common.turn_fit import (
+    arguments_object,
+    google_signature,
+    merged_text,
+    written_arguments,
+)
 from tui_chat.protocols.gemini.spelling import HOLDERS, camel, spelled
 
 _GEMINI = Protocol.GEMINI
@@ -117,10 +122,7 @@ def _write_call(block: CallBlock) -> JsonObject:
     if block.name:
         written["name"] = Named(block.name, "tool name")
     if block.arguments:
-        arguments = arguments_object(block.arguments)
-        if arguments is None:
-            arguments = {"arguments": block.arguments}
-        written["args"] = Named(arguments, f"arguments of {block.name}")
+        written["args"] = written_arguments(block)
     return written
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, with_block
+from tui_chat.models.block_turn import BlockTurn, with_block, with_each_block
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -32,12 +32,11 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj, Tree
 from tui_chat.models.memo import Memo
-from tui_chat.models.reply import MADE_ID
-from tui_chat.protocols.common.losses import Loss, is_bare, loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.losses import Loss, argument_notes, is_bare, loss_notes, turn_losses
 from tui_chat.protocols.common.trees import object_of, plain, tree
 from tui_chat.protocols.common.turn_fit import (
-    arguments_object,
     google_signature,
+    id_to_send,
     merged_text,
     portable,
     text_borders,
@@ -98,20 +97,17 @@ def _fitted(turn: BlockTurn) -> BlockTurn:
     fit = _with_bytes(portable(turn, _GEMINI))
     if turn.role == "system":
         fit = without(fit, lambda block: isinstance(block, MediaBlock))
-    for index, block in enumerate(fit.blocks):
-        if (changed := _fit_block(turn, block)) is not block:
-            fit = with_block(fit, index, changed)
-    return fit
+    return with_each_block(fit, lambda block: _fit_block(turn, block))
 
 
 def _fit_block(turn: BlockTurn, block: Block) -> Block:
     match block:
         case CallBlock():
-            identity, arguments = _sent_id(turn, block.id), block.arguments or "{}"
+            identity, arguments = id_to_send(turn, block.id), block.arguments or "{}"
             if (identity, arguments) != (block.id, block.arguments):
                 return replace(block, id=identity, arguments=arguments)
         case ResultBlock():
-            identity, name = _sent_id(turn, block.call_id), block.name or block.call_id or "_"
+            identity, name = id_to_send(turn, block.call_id), block.name or block.call_id or "_"
             if (identity, name) != (block.call_id, block.name):
                 return replace(block, call_id=identity, name=name)
         case MediaBlock(mime="") if block.data:
@@ -122,10 +118,6 @@ def _fit_block(turn: BlockTurn, block: Block) -> Block:
         case _:
             pass
     return block
-
-
-def _sent_id(turn: BlockTurn, identity: str) -> str:
-    return "" if turn.extras is None and MADE_ID.fullmatch(identity) else identity
 
 
 def _with_bytes(turn: BlockTurn) -> BlockTurn:
@@ -156,10 +148,9 @@ def _signed(turn: BlockTurn) -> BlockTurn:
 
 def _notes(turn: BlockTurn, fit: BlockTurn) -> Iterator[Note]:
     """Yield the notes on what is sent otherwise."""
+    yield from argument_notes(fit, _GEMINI)
     for block in fit.blocks:
-        if isinstance(block, CallBlock) and arguments_object(block.arguments) is None:
-            yield reason_note("arguments", turn.origin, _GEMINI, block.name)
-        elif isinstance(block, MediaBlock) and _is_link(turn, block):
+        if isinstance(block, MediaBlock) and _is_link(turn, block):
             sentence = "Gemini fetches only some links; this one is sent unchanged."
             yield Note(Level.INFO, "link-passed-on", sentence, turn.origin)
     if turn.role == "tool":

@@ -40,12 +40,12 @@ from tui_chat.protocols.common.reading import (
     string,
     turn_origin,
 )
-from tui_chat.protocols.common.trees import Named, Word, dictionary, labelled, with_keys
+from tui_chat.protocols.common.trees import Named, Word, dictionary, with_keys
 from tui_chat.protocols.common.turn_fit import (
-    arguments_object,
     joined,
     text_borders,
     with_break,
+    written_arguments,
 )
 
 OLLAMA = Protocol.OLLAMA
@@ -119,12 +119,9 @@ def content_of(turn: BlockTurn) -> tuple[Text, bool]:
 
 def _write_call(block: CallBlock) -> JsonObject:
     written: JsonObject = {"id": Named(block.id, "tool call id")} if block.id else {}
-    arguments = arguments_object(block.arguments)
-    if arguments is None:
-        arguments = {"arguments": block.arguments}
     written["function"] = {
         "name": Named(block.name, "tool name"),
-        "arguments": labelled(arguments, f"arguments of {block.name}"),
+        "arguments": written_arguments(block),
     }
     return with_keys(written, block, OLLAMA)
 

@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, with_block
+from tui_chat.models.block_turn import BlockTurn, with_each_block
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock, ResultBlock, TextBlock
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
-from tui_chat.models.media import as_text
 from tui_chat.models.memo import Memo
-from tui_chat.models.reply import MADE_ID
-from tui_chat.protocols.common.losses import is_bare, loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.losses import argument_notes, is_bare, loss_notes, turn_losses
 from tui_chat.protocols.common.trees import object_of, plain
-from tui_chat.protocols.common.turn_fit import arguments_object, part_of, with_portable_forms
+from tui_chat.protocols.common.turn_fit import id_to_send, text_document, with_portable_forms
 from tui_chat.protocols.ollama.messages import (
     OLLAMA,
     content_of,
@@ -43,7 +41,7 @@ def sent_message(turn: BlockTurn) -> SentMessage:
     """Return a turn as it is sent."""
     if turn.captured_from(OLLAMA):
         return SentMessage(object_of(write_message(turn), turn.origin))
-    said = _as_said(turn)
+    said = with_each_block(turn, lambda block: _own_form(turn, block))
     fit = with_portable_forms(said, OLLAMA)
     written = write_message(fit)
     notes = [*_form_notes(fit)]
@@ -53,24 +51,14 @@ def sent_message(turn: BlockTurn) -> SentMessage:
     return SentMessage(object_of(written, turn.origin), tuple(notes))
 
 
-def _as_said(turn: BlockTurn) -> BlockTurn:
-    """Return a turn with the same blocks in the protocol's own forms."""
-    for index, block in enumerate(turn.blocks):
-        if (own_form := _own_form(turn, block)) is not None:
-            turn = with_block(turn, index, own_form)
-    return turn
-
-
-def _own_form(turn: BlockTurn, block: Block) -> Block | None:
+def _own_form(turn: BlockTurn, block: Block) -> Block:
     match block:
-        case MediaBlock() if block.data and (text := as_text(part_of(block)).text):
-            return replace(block, data="", text=text)
-        case CallBlock() if turn.extras is None and MADE_ID.fullmatch(block.id):
-            return replace(block, id="")
-        case ResultBlock() if turn.extras is None and MADE_ID.fullmatch(block.call_id):
-            return replace(block, call_id="")
+        case CallBlock() if block.id != (identity := id_to_send(turn, block.id)):
+            return replace(block, id=identity)
+        case ResultBlock() if block.call_id != (identity := id_to_send(turn, block.call_id)):
+            return replace(block, call_id=identity)
         case _:
-            return None
+            return text_document(block)
 
 
 def _form_notes(turn: BlockTurn) -> Iterator[Note]:
@@ -80,9 +68,7 @@ def _form_notes(turn: BlockTurn) -> Iterator[Note]:
     if any(texts[0] < index < texts[-1] for index in images if texts):
         sentence = "Ollama has no place for an image within the text; it comes first."
         yield Note(Level.WARNING, "order-changed", sentence, turn.origin)
-    for block in turn.blocks:
-        if isinstance(block, CallBlock) and arguments_object(block.arguments) is None:
-            yield reason_note("arguments", turn.origin, OLLAMA, block.name)
+    yield from argument_notes(turn, OLLAMA)
     if content_of(turn)[1]:
         sentence = "Ollama has one text here; the blocks of text are joined by line breaks."
         yield Note(Level.INFO, "parts-merged", sentence, turn.origin)
