@@ -188,7 +188,7 @@ def test_the_requests_of_ours_come_back_equal() -> None:
 
 
 def test_what_mutants_found_comes_back_equal() -> None:
-    """Each was once sent otherwise than it came, without a note."""
+    """Each was once sent otherwise than it came, without a note, or raised an error."""
     refusal = {"role": "assistant", "refusal": "I will not."}
     call = {"id": "a", "custom": {"name": "exec", "input": "ls"}}
     for found in (
@@ -204,6 +204,9 @@ def test_what_mutants_found_comes_back_equal() -> None:
     ):
         body = {"model": "m", "messages": [{"role": "user", "content": "hi"}, *found]}
         assert not fault(Protocol.OPENAI_CHAT, json_bytes(body), is_long=False), found
+    odd = {"thinking": {"type": "adaptive", "display": ["x"]}, "service_tier": ["auto"]}
+    body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}], **odd}
+    assert not fault(ANTHROPIC, json_bytes(body), is_long=False)
 
 
 def test_a_request_with_odd_values_raises_nothing_and_changes_with_a_note(capsys: Any) -> None:

@@ -297,7 +297,7 @@ class AnthropicSettings(Namespace):
         """Return what these settings mean for other protocols."""
         meanings = Meanings()
         thinking, config = as_object(self.thinking), as_object(self.output_config)
-        kind, budget, display = (thinking.get(k) for k in ("type", "budget_tokens", "display"))
+        kind, budget = thinking.get("type"), thinking.get("budget_tokens")
         if is_count(budget) and kind == "enabled":
             meanings.add("reasoning_budget", budget, "thinking.budget_tokens", "thinking.type")
         elif kind == "adaptive":
@@ -307,17 +307,17 @@ class AnthropicSettings(Namespace):
         elif (effort := config.get("effort")) in EFFORTS:
             name = "thinking.type, output_config.effort" if kind == "adaptive" else ""
             meanings.add("effort", effort, "output_config.effort", name=name)
-        if display in _SUMMARIES:
-            meanings.add("reasoning_summary", _SUMMARIES[display], "thinking.display")
+        if summary := _SUMMARIES.get(as_string(thinking.get("display"))):
+            meanings.add("reasoning_summary", summary, "thinking.display")
         if user := as_string(as_object(self.metadata).get("user_id")):
             meanings.add("user_id", user, "metadata.user_id")
-        if self.service_tier in _TIERS:
-            meanings.add("service_tier", _TIERS[self.service_tier], "service_tier")
+        if tier := _TIERS.get(as_string(self.service_tier)):
+            meanings.add("service_tier", tier, "service_tier")
         return meanings
 
 
-_SUMMARIES: Mapping[Any, str] = {"summarized": "auto", "omitted": "none"}
-_TIERS: Mapping[Any, str] = {"auto": "auto", "standard_only": "default"}
+_SUMMARIES: Mapping[str, str] = {"summarized": "auto", "omitted": "none"}
+_TIERS: Mapping[str, str] = {"auto": "auto", "standard_only": "default"}
 """Anthropic's service tiers in OpenAI's words."""
 
 
