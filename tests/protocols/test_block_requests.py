@@ -30,7 +30,7 @@ READERS: list[tuple[Protocol, Read, Write]] = [
     (ANTHROPIC, anthropic.READER.read, anthropic.READER.write),
     (RESPONSES, openai_responses.READER.read, openai_responses.READER.write),
     (OLLAMA, ollama.READER.read, ollama.READER.write),
-    (GEMINI, gemini.read_request, gemini.write_request),
+    (GEMINI, gemini.READER.read, gemini.READER.write),
 ]
 MUTANTS = 2_000
 LONGEST_CHANGE = 100

@@ -1,4 +1,4 @@
-"""Reading a whole request as blocks, and writing it again, for protocols with a list of tools."""
+"""Reading a whole request as blocks, and writing it again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RequestReader:
         """Return a captured request. Raises InputError if it has no conversation."""
         turns, tools = tuple(self.read_turns(body)), None
         if body.get("tools") is not None:
-            tools = tuple(map(self._tool, items_of(body["tools"])))
+            tools = tuple(self.read_tools(body["tools"]))
         request = WireRequest(self.protocol, turns, read_settings(body, self.table), tools)
         return replace(request, rest=extras_of(self.protocol, body, self._written(request)))
 
@@ -51,8 +51,16 @@ class RequestReader:
     def _written(self, request: WireRequest) -> JsonObject:
         body = self.write_turns(request.turns)
         if request.tools is not None:
-            body["tools"] = [self._write_tool(tool) for tool in request.tools]
+            body["tools"] = self.write_tools(request.tools)
         return plain(body | write_values(request.values, self.table))
+
+    def read_tools(self, listed: Json) -> Iterable[WireTool | NativeDefinition]:
+        """Return the tools of a request."""
+        return map(self._tool, items_of(listed))
+
+    def write_tools(self, tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
+        """Return `tools`."""
+        return [self._write_tool(tool) for tool in tools]
 
     def _tool(self, wire: Json) -> WireTool | NativeDefinition:
         fields = dictionary(wire)

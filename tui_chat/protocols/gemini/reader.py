@@ -5,18 +5,21 @@ A content is one turn, or several joined ones; `systemInstruction` is a leading 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import Json, JsonObject, extras_of, form_of, patched
+from tui_chat.models.blocks import Json, JsonObject, form_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.common.reading import (
+    NativeDefinition,
     WireRequest,
+    WireTool,
     items_of,
     objects_at,
 )
-from tui_chat.protocols.common.setting_rows import read_settings, write_values
-from tui_chat.protocols.common.trees import dictionary, plain
+from tui_chat.protocols.common.request_reader import RequestReader
+from tui_chat.protocols.common.trees import dictionary
 from tui_chat.protocols.gemini.contents import (
     JOINED,
     read_content,
@@ -26,7 +29,12 @@ from tui_chat.protocols.gemini.contents import (
 )
 from tui_chat.protocols.gemini.settings import TABLE
 from tui_chat.protocols.gemini.spelling import Places, camel, spelled
-from tui_chat.protocols.gemini.tools import read_tools, write_tools
+from tui_chat.protocols.gemini.tools import (
+    read_function,
+    read_group,
+    write_function,
+    write_groups,
+)
 
 _GEMINI = Protocol.GEMINI
 _PLACES: Places = {
@@ -36,42 +44,51 @@ _PLACES: Places = {
 }
 
 
-def read_request(body: JsonObject) -> WireRequest:
-    """Return a captured request. Raises InputError if it has no conversation."""
-    wire, form = camel(body, _PLACES)
-    instruction = read_instruction(dictionary(wire.get("systemInstruction")))
+class GeminiReader(RequestReader):
+    """Reads keys in snake_case too, and functions in their groups."""
+
+    __slots__ = ()
+
+    def read(self, body: JsonObject) -> WireRequest:
+        wire, form = camel(body, _PLACES)
+        request = RequestReader.read(self, wire)
+        rest = request.rest
+        return request if rest is None else replace(request, rest=replace(rest, form=form))
+
+    def write(self, request: WireRequest) -> JsonObject:
+        form = request.rest.form if request.rest is not None else ""
+        return spelled(RequestReader.write(self, request), form.split(), _PLACES)
+
+    def read_tools(self, listed: Json) -> Iterable[WireTool | NativeDefinition]:
+        groups: list[Json] = [listed] if isinstance(listed, dict) else items_of(listed)
+        return (tool for group in groups for tool in read_group(group))
+
+    def write_tools(self, tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
+        return write_groups(tools)
+
+
+def _read_turns(body: JsonObject) -> list[BlockTurn]:
+    instruction = read_instruction(dictionary(body.get("systemInstruction")))
     turns = [instruction] if instruction is not None else []
-    for content in objects_at(wire, "contents"):
+    for content in objects_at(body, "contents"):
         turns += read_content(content, len(turns) + 1)
-    listed = wire.get("tools")
-    groups: list[Json] = [listed] if isinstance(listed, dict) else items_of(listed)
-    tools = (
-        None if listed is None else tuple(tool for group in groups for tool in read_tools(group))
-    )
-    request = WireRequest(_GEMINI, tuple(turns), read_settings(wire, TABLE), tools)
-    return replace(request, rest=extras_of(_GEMINI, wire, plain(_written(request)), form))
+    return turns
 
 
-def write_request(request: WireRequest) -> JsonObject:
-    """Return the body of a captured request: what `read_request` has read."""
-    written = patched(plain(_written(request)), request.rest)
-    form = request.rest.form if request.rest is not None else ""
-    return spelled(written, form.split(), _PLACES)
-
-
-def _written(request: WireRequest) -> JsonObject:
+def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
     body: JsonObject = {}
     runs: list[list[BlockTurn]] = []
-    for turn in request.turns:
+    for turn in turns:
         if turn.role == "system":
             body["systemInstruction"] = write_content(turn, write_parts(turn))
         elif runs and form_of(turn, _GEMINI) == JOINED:
             runs[-1].append(turn)
         else:
             runs.append([turn])
-    body["contents"] = [
+    contents = [
         write_content(run[0], [part for turn in run for part in write_parts(turn)]) for run in runs
     ]
-    if request.tools is not None:
-        body["tools"] = write_tools(request.tools)
-    return body | write_values(request.values, TABLE)
+    return {**body, "contents": contents}
+
+
+READER = GeminiReader(_GEMINI, TABLE, _read_turns, _write_turns, read_function, write_function)

@@ -16,6 +16,15 @@ from tui_chat.protocols.gemini.contents import JOINED
 from tui_chat.protocols.gemini.spelling import Places, camel, spelled
 
 
+def read_function(wire: JsonObject) -> ToolDefinition | None:
+    """Return a function by its declaration; None if it has no name."""
+    name, description = string(wire, "name"), string(wire, "description")
+    schema = dictionary(wire.get("parametersJsonSchema"))
+    own = {} if schema else dictionary(wire.get("parameters"))
+    dialect = "gemini" if own else "json"
+    return ToolDefinition(name, description, schema or own, dialect=dialect) if name else None
+
+
 def write_function(tool: ToolDefinition) -> JsonObject:
     """Return a function's declaration, without what only its protocol knows of it."""
     written: JsonObject = {"name": tool.name}
@@ -43,11 +52,11 @@ def write_hosted(tool: HostedTool) -> dict[str, Any]:
     return {key: {}}
 
 
-def read_tools(wire: Json) -> Iterator[WireTool | NativeDefinition]:
+def read_group(wire: Json) -> Iterator[WireTool | NativeDefinition]:
     """Yield the tools of a group. The first function has the keys of it, without its list."""
     group, _ = camel(dictionary(wire))
     declared = items_of(group.get(_DECLARED))
-    if not declared or not all(string(dictionary(each), "name") for each in declared):
+    if not declared or not all(read_function(dictionary(each)) for each in declared):
         yield NativeDefinition(next(iter(group), ""), wire)
         return
     around: JsonObject = {
@@ -56,15 +65,8 @@ def read_tools(wire: Json) -> Iterator[WireTool | NativeDefinition]:
     for index, each in enumerate(declared):
         first: JsonObject = {} if index else {"group": around}
         pair, form = camel({**first, "function": each}, _PLACES)
-        function = dictionary(pair["function"])
-        schema = dictionary(function.get("parametersJsonSchema"))
-        own = {} if schema else dictionary(function.get("parameters"))
-        definition = ToolDefinition(
-            string(function, "name"),
-            string(function, "description"),
-            schema or own,
-            dialect="gemini" if own else "json",
-        )
+        definition = read_function(dictionary(pair["function"]))
+        assert definition is not None
         form = f"{JOINED} {form}" if index else form
         written = _write_tool(definition, is_first=not index)
         yield WireTool(definition, extras_of(_GEMINI, pair, written, form))
@@ -75,7 +77,7 @@ def _write_tool(definition: ToolDefinition, *, is_first: bool) -> JsonObject:
     return {**group, "function": plain(write_function(definition))}
 
 
-def write_tools(tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
+def write_groups(tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
     """Return the tools in their groups."""
     groups: list[Json] = []
     functions: list[Json] = []
