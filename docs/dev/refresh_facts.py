@@ -27,21 +27,24 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
 from tui_chat import config
-from tui_chat.cli.app import download
+from tui_chat.cli.app import open_http_client
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import read_file, write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models import model_facts
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_text import as_object
 from tui_chat.models.model_facts import MEDIA, canonical_model_name, is_openai_model, spellings
 from tui_chat.models.sanitize import one_line
+from tui_chat.providers.discovery import get_request
 
 OUTPUT = Path(model_facts.__file__).with_name("published_facts.json")
 MOST_BYTES = 32 * 2**20
@@ -117,6 +120,19 @@ class Skipped:
 
 Key = tuple[str, str]
 """The vendor as models.dev calls it, and the name of a model."""
+
+
+async def download(url: str, limit: int) -> bytes:
+    """Return what an https URL serves, of at most `limit` bytes.
+
+    Raises InputError and what the HTTP client does.
+    """
+    endpoint = Endpoint("published file", Protocol.OPENAI_CHAT, "https://e")
+    request = replace(get_request(endpoint, ""), url=url)
+    async with open_http_client() as client, client.open(request) as response:
+        if response.status != 200:
+            raise InputError(f"{url}: the server answers with status {response.status}")
+        return await response.read_body(limit)
 
 
 def read_source(raw: bytes, name: str, skipped: Skipped) -> dict[Key, FactsEntry]:

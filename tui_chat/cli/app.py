@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -175,22 +174,6 @@ def _http_client() -> HttpClient:
         return CoreProvider()
 
     return HttpClient({"loopback.invalid": loopback})
-
-
-async def download(url: str, limit: int) -> bytes:
-    """Return what an https URL serves, of at most `limit` bytes.
-
-    Raises InputError and what the HTTP client does.
-    """
-    from tui_chat.models.endpoint import Endpoint, Protocol
-    from tui_chat.providers.discovery import get_request
-
-    endpoint = Endpoint("published file", Protocol.OPENAI_CHAT, "https://e")
-    request = replace(get_request(endpoint, ""), url=url)
-    async with open_http_client() as client, client.open(request) as response:
-        if response.status != 200:
-            raise InputError(f"{url}: the server answers with status {response.status}")
-        return await response.read_body(limit)
 
 
 @asynccontextmanager

@@ -374,8 +374,7 @@ class _Asked:
         if question.as_json:
             from tui_chat.cli.documents import reply_document
 
-            documents = [file.document() for file in files]
-            write_document(reply_document(self._workspace, entry, documents))
+            write_document(reply_document(self._workspace, entry, files))
         elif question.extract:
             write_code(entry.message.content)
         write_sources(entry.message, files)

@@ -19,6 +19,7 @@ from tui_chat.workspace.events import Failed, ReplyEnded
 from tui_chat.workspace.target import Slot, Target
 
 if TYPE_CHECKING:
+    from tui_chat.cli.documents import ReplyDocument
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
     from tui_chat.workspace.events import WorkspaceEvent
@@ -46,33 +47,30 @@ async def ask_each(
         elif isinstance(event, Failed):
             faults.append(event.error)
 
-    unsubscribe = workspace.subscribe(follow)
+    workspace.subscribe(follow)
     replies = await workspace.replies.submit_to(slots, text, parts)
     if len(replies) < len(slots):
         await workspace.replies.stop()
         raise faults[0] if faults else InputError("The message could not be sent.")
     await workspace.tools.all_ended()
     is_stored = await workspace.unsaved_writes.written(STORING_SECONDS)
-    printed: list[tuple[Entry, TuiChatError | None]] = []
+    ended: list[tuple[str, Entry, TuiChatError | None]] = []
     for target, reply_id in zip(targets, replies, strict=True):
-        end, error = ends.get(reply_id), None
-        if end is not None and end.entry.unsaved and not is_stored:
+        label, error = one_line(f"{target.endpoint}/{target.model}"), None
+        if (end := ends.get(reply_id)) is not None and end.entry.unsaved and not is_stored:
             entry = end.entry
         else:
-            entry, error = await _answered(workspace, question, target, reply_id)
+            entry, error = await _answered(workspace, question, label, reply_id)
         end = ends.get(entry.message.id)
-        printed.append((entry, error or (end and end.error) or _fault(question, entry)))
-    unsubscribe()
-    _print(workspace, question, targets, printed)
-    failed: list[TuiChatError] = []
-    for target, (_, error) in zip(targets, printed, strict=True):
-        if error is not None:
-            error.args = (f"{_label(target)}: {error}",)
-            failed.append(error)
-    for error in failed[1:]:
+        ended.append((label, entry, error or (end and end.error) or _fault(question, entry)))
+    _print(workspace, question, ended)
+    failed = [(label, error) for label, _, error in ended if error is not None]
+    for label, error in failed:
+        error.args = (f"{label}: {error}",)
+    for _, error in failed[1:]:
         write_error(str(error), error.advice)
     if failed:
-        raise failed[0]
+        raise failed[0][1]
 
 
 def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
@@ -84,12 +82,8 @@ def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
     return Target(target.name, name)
 
 
-def _label(target: Target) -> str:
-    return one_line(f"{target.endpoint}/{target.model}")
-
-
 async def _answered(
-    workspace: Workspace, question: AskOptions, target: Target, reply_id: str
+    workspace: Workspace, question: AskOptions, label: str, reply_id: str
 ) -> tuple[Entry, TuiChatError | None]:
     """Return a model's last reply once its tools are answered, as far as somebody consents."""
     while True:
@@ -98,7 +92,7 @@ async def _answered(
         reply = next(e for e in reversed(entries) if e.message.role == "assistant")
         if not calls:
             return reply, None
-        write_line(f"{_label(target)}:", err=True)
+        write_line(f"{label}:", err=True)
         try:
             await answer_call(workspace, calls[0], question.allowed_tools)
         except NeedsUser as error:
@@ -120,23 +114,26 @@ def _fault(question: AskOptions, entry: Entry) -> TuiChatError | None:
 def _print(
     workspace: Workspace,
     question: AskOptions,
-    targets: Sequence[Target],
-    printed: Sequence[tuple[Entry, TuiChatError | None]],
+    ended: Sequence[tuple[str, Entry, TuiChatError | None]],
 ) -> None:
     """Print the replies, each under the name of its model, or as a list."""
-    saved: list[list[SavedFile]] = []
-    for target, (entry, error) in zip(targets, printed, strict=True):
-        saved.append(save_files(entry.message, question.folder))
-        if not question.as_json and (entry.message.content or error is None):
+    documents: list[ReplyDocument] = []
+    for label, entry, error in ended:
+        files = save_files(entry.message, question.folder)
+        if question.as_json:
+            documents.append(_document(workspace, entry, files, error))
+        elif entry.message.content or error is None:
             output = reply_target(raw=False)
-            output.write(f"## {_label(target)}\n\n{entry.message.content}\n\n")
+            output.write(f"## {label}\n\n{entry.message.content}\n\n")
             output.end()
-        write_sources(entry.message, saved[-1])
+        write_sources(entry.message, files)
     if question.as_json:
-        from tui_chat.cli.documents import reply_document
-
-        documents = [
-            reply_document(workspace, entry, [file.document() for file in files], str(error or ""))
-            for (entry, error), files in zip(printed, saved, strict=True)
-        ]
         write_document(documents)
+
+
+def _document(
+    workspace: Workspace, entry: Entry, files: Sequence[SavedFile], error: TuiChatError | None
+) -> ReplyDocument:
+    from tui_chat.cli.documents import reply_document
+
+    return reply_document(workspace, entry, files, str(error or ""))

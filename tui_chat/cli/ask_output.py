@@ -24,7 +24,6 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
 
 if TYPE_CHECKING:
-    from tui_chat.cli.documents import FileDocument
     from tui_chat.errors import TuiChatError
     from tui_chat.models.session import Entry
     from tui_chat.send import PartialReply
@@ -225,13 +224,6 @@ class SavedFile:
         if self.part.url:
             return f"The {what} is at {one_line(self.part.url, 2000)}."
         return f"The {what} was not saved: {self.why}"
-
-    def document(self) -> FileDocument:
-        """Return it as `ask --json` prints it."""
-        from tui_chat.cli.documents import FileDocument
-
-        path = None if self.path is None else str(self.path)
-        return FileDocument(self.part.kind, self.part.mime or None, path, self.part.url or None)
 
 
 def save_files(message: Message, folder: Path | None) -> list[SavedFile]:

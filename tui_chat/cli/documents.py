@@ -27,6 +27,7 @@ from tui_chat.models.text import OriginKind
 from tui_chat.models.token_probabilities import unpack_tokens
 
 if TYPE_CHECKING:
+    from tui_chat.cli.ask_output import SavedFile
     from tui_chat.compose import Composed
     from tui_chat.models.reply import Reply
     from tui_chat.models.request import RequestRecord
@@ -134,14 +135,14 @@ class NoteDocument:
 # ask
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FileDocument:
     """A picture, sound or file of a reply; `path` is where it was saved."""
 
-    kind: str
-    mime: str | None
-    path: str | None
-    url: str | None
+    kind: str = of("part.kind")
+    mime: str | None = of(lambda file: file.part.mime or None)
+    path: str | None = of(lambda file: None if file.path is None else str(file.path))
+    url: str | None = of(lambda file: file.part.url or None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +187,7 @@ class SideReplyDocument:
 
 
 def reply_document(
-    workspace: Workspace, entry: Entry, files: Sequence[FileDocument], error: str = ""
+    workspace: Workspace, entry: Entry, files: Sequence[SavedFile], error: str = ""
 ) -> ReplyDocument:
     """Return a reply, with its pictures and files, and the error that ended it."""
     state, cost = workspace.state, workspace.replies.timing(entry).cost

@@ -67,7 +67,6 @@ session_option = partial(
     _completed("--session", completion.complete_session), callback=_refuse_empty
 )
 role_option = _completed("--role", completion.complete_role)
-preset_option = _completed("--preset", completion.complete_preset)
 profile_option = _completed("--profile", completion.complete_profile)
 model_option = _completed("--model", completion.complete_model)
 endpoint_option = _completed("--endpoint", completion.complete_endpoint)

@@ -73,8 +73,10 @@ async def answer_call(
 
 
 def _open_terminal() -> int | None:
+    if sys.platform == "win32":  # whose consoles cannot be asked whether a line waits
+        return None
     try:
-        return os.open("/dev/tty" if sys.platform != "win32" else "CON", os.O_RDWR)
+        return os.open("/dev/tty", os.O_RDWR)
     except OSError:
         return None
 
@@ -106,28 +108,13 @@ def _write(terminal: int, text: str) -> None:
         data = data[os.write(terminal, data) :]
 
 
-if sys.platform == "win32":
+def _discard_typed(terminal: int) -> bool:
+    """Discard what was typed; return True if there was a line."""
+    import termios
 
-    def _discard_typed(terminal: int) -> bool:
-        """Discard what was typed; return True if there was a line."""
-        import msvcrt
-
-        del terminal
-        is_any = False
-        while msvcrt.kbhit():
-            msvcrt.getwch()
-            is_any = True
-        return is_any
-
-else:
-
-    def _discard_typed(terminal: int) -> bool:
-        """Discard what was typed; return True if there was a line."""
-        import termios
-
-        readable, _, _ = select.select([terminal], [], [], 0)
-        termios.tcflush(terminal, termios.TCIFLUSH)
-        return bool(readable)
+    readable, _, _ = select.select([terminal], [], [], 0)
+    termios.tcflush(terminal, termios.TCIFLUSH)
+    return bool(readable)
 
 
 async def _read_line(terminal: int) -> str:
@@ -139,7 +126,7 @@ async def _read_line(terminal: int) -> str:
         loop.add_reader(terminal, lambda: readable.done() or readable.set_result(None))
         await readable
         return os.read(terminal, 4096).decode(errors="replace")
-    except (NotImplementedError, OSError):  # Windows' event loop, and macOS' for terminals
+    except (NotImplementedError, OSError):  # macOS' event loop, for terminals
         return (await asyncio.to_thread(os.read, terminal, 4096)).decode(errors="replace")
     finally:
         with suppress(NotImplementedError, OSError):
