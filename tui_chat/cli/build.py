@@ -83,14 +83,6 @@ class BuildOptions(Question):
     tools: bool = True
     """True to ask the sources of tools for theirs."""
 
-    @property
-    def standard_inputs(self) -> list[str]:
-        """The options whose value is the standard input."""
-        named = {"--role": self.role, "--preset": self.preset, "--draft": self.draft}
-        named |= {"--profile": self.profile, "--history": str(self.history)}
-        own = [name for name, value in named.items() if value == "-"]
-        return [*own, *Question.standard_inputs.fget(self)]  # type: ignore[misc]
-
 
 @click.command(cls=RequestCommand)
 @request_options(with_files=True)
@@ -157,8 +149,10 @@ def build(common: CommonOptions, turn: Path | None, show: str, **options: Any) -
 
 def _read(question: BuildOptions) -> tuple[str, tuple[Part, ...]]:
     """Return the message and its attachments. Raises InputError."""
-    draft, inputs = question.draft, question.standard_inputs
-    inputs = ["TEXT", *inputs] if "-" in question.words else inputs
+    draft, history = question.draft, str(question.history)
+    named = {"--role": question.role, "--preset": question.preset, "--profile": question.profile}
+    named |= {"--draft": draft, "--history": history, "TEXT": "-" if "-" in question.words else ""}
+    inputs = [name for name, value in named.items() if value == "-"] + question.standard_inputs
     refuse(
         (
             question.words and draft is not None,
@@ -169,7 +163,7 @@ def _read(question: BuildOptions) -> tuple[str, tuple[Part, ...]]:
         (len(inputs) > 1, f"{' and '.join(inputs)} cannot all be the standard input.", ""),
     )
     if draft is None:
-        text = read_message(question)
+        text = read_message(question, may_be_piped=not inputs)
     else:
         text = read_text(STANDARD_INPUT) if draft == "-" else draft
     parts = tuple(map(read_part, question.attachments))
