@@ -163,17 +163,10 @@ def _settings(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> J
     if isinstance(rest, dict):
         left_out = {*config, THINKING} if is_mapped else config
         rest = {key: value for key, value in dictionary(rest).items() if key not in left_out}
-    if THINKING in config:
-        config[THINKING] = _group(config[THINKING])
     config = _with_rest(config, rest, "generationConfig", captured)
-    tools = {} if choice is None else {"toolConfig": _group(choice)}
-    configs = {} if config is None else {"generationConfig": _group(config)}
+    tools = {} if choice is None else {"toolConfig": choice}
+    configs = {} if config is None else {"generationConfig": config}
     return {**tools, **settings, **configs}
-
-
-def _group(settings: Json) -> Json:
-    """Return an object that holds settings; it is the protocol's, also if it holds one alone."""
-    return Obj(object_of(settings).items) if isinstance(settings, dict) else settings
 
 
 def _with_rest(written: JsonObject, rest: Json, key: str, captured: GeminiSettings) -> Json:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import JsonObject, as_array, as_object
 from tui_chat.protocols.common.request_fields import Fields, snake
+from tui_chat.protocols.common.trees import Labelled
 
 
 def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fields:
@@ -68,6 +69,8 @@ def spelled(
             value = spelled(cast("dict[str, Any]", value), words, places[key])
         name = snake(key)
         result[name if name in words else key] = value
+    if isinstance(written, Labelled):
+        return Labelled(result, written.name, written.origin)
     return result
 
 
