@@ -106,16 +106,14 @@ class View:
     """A view of the request in the inspector."""
 
     name: str
-    key: str
-    """The key that shows it, a letter of its label if possible."""
     label: str
-    """The text of its tab."""
+    """The text of its switch."""
     short: str
     """The same in a narrow pane."""
     path: str
     """Its widget, a `RowsView` of the inspector."""
     needs: Literal["", "lorebooks", "recording", "opened"] = ""
-    """The condition for its tab: lorebooks that the request searches, a session that another
+    """The condition for its switch: lorebooks that the request searches, a session that another
     program's calls were recorded in, or that the view was opened.
     """
     load: str = ""

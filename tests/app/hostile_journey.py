@@ -41,25 +41,28 @@ async def main(folder: Path) -> None:
             await screen.loses("a faulty button")
             await screen.sees("The code of plugin raises failed: ValueError: no dialog")
             await screen.press("f4")
-            for key, name, words in (
-                ("f13", "init", "no init"),
-                ("f14", "shows", "no show"),
-                ("f15", "builds", "no build"),
-                ("f16", "rows", "no use"),
-                ("f17", "handles", ""),
-                ("f19", "loads", "no load"),
-                ("f21", "nothing", "it is no RowsView"),
-                ("f22", "css", "TokenError"),
+            inspector = screen.app.inspector.pane
+            for name, words in (
+                ("init", "no init"),
+                ("shows", "no show"),
+                ("builds", "no build"),
+                ("rows", "no use"),
+                ("handles", ""),
+                ("loads", "no load"),
+                ("nothing", "it is no RowsView"),
+                ("css", "TokenError"),
             ):
-                await screen.press(key)
+                inspector.action_view(name)
                 await screen.sees(
                     f"The view {name} of plugin raises failed", words
                 ) if words else None
-                await screen.press("c", "f20")
+                inspector.action_view("context")
+                inspector.action_view("stays")
                 await screen.sees("this one stays")
-            await screen.press("f18", "x")
+            inspector.action_view("acts")
+            await screen.press("x")
             await screen.sees("The view acts of plugin raises failed: ValueError: no view action")
-            await screen.press("f20")
+            inspector.action_view("stays")
             await screen.sees("this one stays")
             await screen.press("escape", "f4", "f4")
     log = (folder / "crash.log").read_text()

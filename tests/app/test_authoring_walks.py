@@ -26,10 +26,8 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.inspector.context import ContextView
-from tui_chat.ui.inspector.notes_list import NotesHeader
+from tui_chat.ui.inspector.lines import Line, forecast_sentences
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.inspector.summary import forecast_sentences
-from tui_chat.ui.inspector.tabs import ViewTabs
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.presets.pane import PresetPane
@@ -78,10 +76,11 @@ async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
 
 def common(app: TuiChat) -> int:
     """The tokens that the line of the forecast says are as last time."""
-    line = app.query_one(NotesHeader)
-    assert f"Cache: {short_number(line.forecast.common)}" in line.render().plain
-    assert f"{line.forecast.common:,} of" in forecast_sentences(line.forecast)
-    return line.forecast.common
+    forecast = app.query_one(Inspector).forecast
+    line = str(app.query_one("#inspector-cache", Line).render())
+    assert f"Cache: {short_number(forecast.served)} of" in line
+    assert f"{forecast.common:,} of" in forecast_sentences(forecast)
+    return forecast.common
 
 
 def shows(inspector: Inspector, words: str) -> Callable[[], bool]:
@@ -137,7 +136,7 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         size=(160, 45)
     ) as pilot:
         app, inspector = await begun(pilot)
-        await pilot.click(ViewTabs, offset=(2, 0))
+        await pilot.click("#inspector-views", offset=(10, 0))
         await until(pilot, lambda: inspector.view_shown == "context")
         view = inspector.views.current
         assert isinstance(view, ContextView)
@@ -157,9 +156,10 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         await pilot.click(keys, offset=(str(keys.render()).index("J K move") + 2, 0))
         await until(pilot, lambda: message(pane, "note").insertion_point == -3)
         await settle(pilot)
-        line = app.query_one(NotesHeader)
-        assert "Note" in line.forecast.sentence
-        await pilot.click(line, offset=(line.render().plain.index("Cache") + 1, 0))
-        moved = line.forecast.at.origin
+        forecast = inspector.forecast
+        assert "Note" in forecast.sentence
+        line = app.query_one("#inspector-cache", Line)
+        await pilot.click(line, offset=(str(line.render()).index("Cache") + 2, 0))
+        moved = forecast.at.origin
         await until(pilot, lambda: view.row(view.cursor).origin == moved)
         await settle(pilot)

@@ -26,13 +26,13 @@ async def test_the_next_request_says_what_the_cache_can_serve(tmp_path: Path):
     with Provider(counted, counted) as provider:
         async with open_screen(tmp_path, config=provider.config(), size=(200, 50)) as screen:
             await say(screen, "First", "Aye.")
-            await screen.sees("Cache: ", " reusable")
+            await screen.sees("Cache: ", " tokens")
             await say(screen, "Second", "Second")
-            await screen.press("f4", "e")
+            await screen.press("f4", *["right"] * 5)
             await screen.sees("Forecast: up to", "reported: 8 of 60.")
         async with open_screen(tmp_path, size=(200, 50)) as screen:
             await screen.type("Third")
-            await screen.sees("Cache: ", " reusable")
+            await screen.sees("Cache: ", " tokens")
         assert json.dumps(provider.bodies[1]).count("First") == 1
 
 

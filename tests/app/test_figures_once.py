@@ -22,7 +22,7 @@ async def test_messages_that_do_not_fit_are_counted_once(tmp_path: Path):
         async with open_screen(tmp_path, config=config) as screen:
             for number in range(1, 5):
                 await send(screen, f"message {number}", 2 * number)
-            await screen.press("f4", "c")
+            await screen.press("f4", "right")
             await screen.sees("left out to fit")
             assert len(screen.lines_with("left out to fit")) == 1
             assert "of the history" not in screen.text

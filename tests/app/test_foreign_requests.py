@@ -44,7 +44,7 @@ async def test_a_recorded_session_opens_on_the_recorded_request(tmp_path: Path):
         await until(pilot, lambda: inspector.composed is not None and "recorded" in banner(app))
         assert inspector.composed.model == "thinker"
         assert inspector.composed.recorded is not None
-        inspector.view_shown = "request"
+        inspector.view_shown = "http"
         await settle(pilot)
         assert "anthropic-version: 2023-06-01" in "\n".join(rows_shown(inspector.views.current))
         app.query_one(Composer).text = "And tomorrow?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.support.app import rows_shown
 from tests.support.inspector_app import (
-    DATE,
     DRAFT,
+    ROLE,
     STYLE,
     InspectorApp,
     chat_tree,
@@ -13,13 +13,13 @@ from tests.support.inspector_app import (
     long_chat,
     said,
 )
+from tests.support.recorded_actions import RecordedActions
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.ui.inspector.notes_list import NoteRows, NotesHeader, NotesList
-from tui_chat.ui.inspector.origins import Legend, OriginStatus, origin_phrase
-from tui_chat.ui.inspector.tabs import ProtocolTabs
+from tui_chat.models.text import Text
+from tui_chat.ui.inspector.lines import Line
+from tui_chat.ui.inspector.notes import MOST, NotesView
 
 
 def text_of(app: InspectorApp) -> str:
@@ -50,31 +50,32 @@ async def test_an_empty_inspector_says_so() -> None:
         assert not app.view.display
 
 
-# Tabs
+# Switches
 
 
-async def test_keys_and_mouse_only_switch_the_protocol() -> None:
+async def test_a_key_asks_for_a_protocol() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(60, 30)) as pilot:
-        await pilot.press("3")
-        tabs = app.query_one(ProtocolTabs)
-        tabs.focus()
-        await pilot.press("left", "right")
-        await pilot.click(ProtocolTabs, offset=(16, 0))
+        await pilot.press("3", "1")
         await pilot.pause()
-        assert app.actions.run == [
-            ("show_in_protocol", Protocol.ANTHROPIC),
-            ("show_in_protocol", list(Protocol)[-1]),
-            ("show_in_protocol", Protocol.OPENAI_RESPONSES),
-            ("show_in_protocol", Protocol.OPENAI_RESPONSES),
-        ]
+        assert app.actions.run == [("show_in_protocol", Protocol.ANTHROPIC)]
         assert app.pane.active is Protocol.OPENAI_CHAT
+        assert "OpenAI Chat is shown already." in app.said
         app.pane.show(composed(Protocol.GEMINI))
         await pilot.pause()
-        assert app.pane.active is tabs.active is Protocol.GEMINI
+        assert app.pane.active is Protocol.GEMINI
 
 
-# Summary
+async def test_left_and_right_go_round_the_views() -> None:
+    app = InspectorApp(composed())
+    async with app.run_test(size=(60, 30)) as pilot:
+        shown = []
+        for _ in range(7):
+            await pilot.press("right")
+            shown.append(app.pane.view_shown)
+        assert shown == ["context", "diff", "budget", "http", "reply", "notes", "payload"]
+        await pilot.press("left", "left_square_bracket")
+        assert app.pane.view_shown == "reply"
 
 
 # The body
@@ -106,7 +107,7 @@ async def test_it_stays_where_the_user_scrolled() -> None:
             await pilot.pause()
             assert text_of(app) == before
             assert (app.view.cursor.row, app.view.under) == (row, under)
-        await pilot.press("f")
+        app.view.action_follow()
         draft_of(app, "back again")
         await pilot.pause()
         assert app.view.following
@@ -124,36 +125,20 @@ async def test_hostile_text_is_spelled_out_and_the_body_unchanged() -> None:
         assert "a\u202egnirts".encode() in composed().payload.body
 
 
-async def test_the_cursor_shows_origin_rule_and_pointer() -> None:
+@each_row(
+    ("pointer", "words"),
+    [
+        ("/messages/1/content", "▌ preset message “Style” · System messages go first."),
+        ("/messages/4/content", "hides U+202E RIGHT-TO-LEFT OVERRIDE"),
+        ("/stream", "▌ protocol · structure of the body"),
+    ],
+)
+async def test_the_line_below_says_what_the_cursor_is_on(pointer: str, words: str) -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 45)) as pilot:
-        assert app.view.go_to("/messages/1/content")
+        assert app.view.go_to(pointer)
         await pilot.pause()
-        status = app.query_one(OriginStatus)
-        assert status.render().plain.endswith("  System messages go first.")
-        await pilot.press("i")
-        await pilot.pause()
-        assert status.under is not None
-        assert status.under.origin == STYLE
-        assert status.rule == "System messages go first."
-        lines = status.render().plain.splitlines()
-        assert lines[0].startswith("▍ preset message “Style” ")
-        assert lines[0].endswith("/messages/1/content")
-        assert lines[1] == "  System messages go first."
-        assert app.query_one(Legend).current is OriginKind.PRESET
-        await pilot.press("right")
-        await pilot.pause()
-        assert status.under.origin == DATE
-        assert origin_phrase(status.under) == "macro “date” in preset message “Style”"
-        assert status.rule == "System messages go first."
-
-
-async def test_a_hidden_character_is_named() -> None:
-    app = InspectorApp(composed())
-    async with app.run_test(size=(80, 45)) as pilot:
-        app.view.go_to("/messages/4/content")
-        await pilot.pause()
-        assert "U+202E RIGHT-TO-LEFT OVERRIDE" in app.query_one(OriginStatus).render().plain
+        assert words in str(app.query_one("#inspector-origin", Line).render())
 
 
 async def test_another_protocol_keeps_the_origin_under_the_cursor() -> None:
@@ -185,92 +170,73 @@ async def test_copy_takes_the_exact_body(key: str) -> None:
 # Notes
 
 
-async def test_notes_are_one_line_that_opens_and_lead_to_their_place() -> None:
+def notes_of(app: InspectorApp) -> tuple[NotesView, list[str]]:
+    view = app.pane.views.current
+    assert isinstance(view, NotesView)
+    return view, [view.row(number).text.rstrip() for number in range(view.row_count)]
+
+
+async def test_notes_are_listed_and_lead_to_their_places() -> None:
     app = InspectorApp(composed(Protocol.ANTHROPIC))
     async with app.run_test(size=(60, 45)) as pilot:
-        await pilot.pause()
-        notes = app.query_one(NotesList)
-        assert not notes.expanded
-        head = app.query_one(NotesHeader).render().plain
-        assert head.startswith("▸ ▲ 1 warning  ")
-        assert "…" in head, "the sentence is there as far as it fits"
         await pilot.press("o")
         await pilot.pause()
-        assert notes.expanded
-        rows = app.query_one(NoteRows)
-        rows.focus()
-        await pilot.press("down", "enter")
+        _, rows = notes_of(app)
+        assert rows == [
+            "▲ temperature 0.7 is left out: this model accepts no",
+            "  sampling settings.",
+            "  Setting “temperature”",
+            "● Two system turns went to `system`.",
+            "  Preset message “Style” · /system/1/text",
+        ]
+        await pilot.press("end", "enter")
         await pilot.pause()
+        assert app.view.has_focus
         assert app.view.under is not None
         assert app.view.under.pointer == "/system/1/text"
         assert app.view.under.origin == STYLE
 
 
+async def test_a_note_names_the_way_out_and_enter_takes_it() -> None:
+    over = Note(Level.ERROR, "over-budget", "Over budget by 5 tokens \u202e[b].")
+    app = InspectorApp(composed(notes=(over,)))
+    opened = RecordedActions(app, "sessions")
+    async with app.run_test(size=(60, 45)) as pilot:
+        await pilot.press("o")
+        await pilot.pause()
+        assert notes_of(app)[1] == [
+            r"✗ Over budget by 5 tokens \u202e[b].",
+            "  Enter changes the limit.",
+        ]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert opened.run == [("edit_settings",)]
+
+
 async def test_no_notes_and_many_notes() -> None:
     app = InspectorApp(composed(notes=()))
     async with app.run_test(size=(60, 45)) as pilot:
-        await pilot.pause()
-        header = app.query_one(NotesHeader)
-        assert header.render().plain.startswith("✓ nothing changed or left out  ")
         await pilot.press("o")
         await pilot.pause()
-        assert "no notes" in app.said[-1]
-        assert app.view.has_focus
-        many = tuple(Note(Level.WARNING, "x", f"Note {n} \u202e[b]") for n in range(5_000))
+        assert notes_of(app)[1] == ["✓ No notes: nothing is changed or left out."]
+        many = tuple(Note(Level.WARNING, "x", f"Note {n}") for n in range(5_000))
         app.pane.show(composed(notes=many))
-        await pilot.press("o")
         await pilot.pause()
-        assert header.render().plain.startswith("▾ ▲ 5,000 warnings")
-        rows = app.query_one(NoteRows)
-        assert rows.virtual_size.height == 200
-        assert rows.render_line(0).text.startswith(r"▲ Note 0 \u202e[b]")
+        _, rows = notes_of(app)
+        assert rows[:2] == ["▲ Note 0", "▲ Note 1"]
+        assert rows[MOST:] == ["  … 4,800 more"]
 
 
-async def test_equal_notes_are_one_row_that_unfolds_to_their_places() -> None:
-    equal = tuple(
-        Note(Level.WARNING, "x", "Same.", Origin(OriginKind.MACRO, str(n)), f"/m/{n}")
-        for n in range(300)
-    )
-    style = Note(Level.WARNING, "x", "Another.", STYLE)
-    app = InspectorApp(composed(notes=(*equal, style)))
+async def test_equal_notes_are_one_and_enter_goes_from_place_to_place() -> None:
+    equal = tuple(Note(Level.WARNING, "x", "Same.", origin) for origin in (STYLE, ROLE, STYLE))
+    app = InspectorApp(composed(notes=equal))
     async with app.run_test(size=(60, 45)) as pilot:
         await pilot.press("o")
         await pilot.pause()
-        assert app.query_one(NotesHeader).render().plain.startswith("▾ ▲ 301 warnings  ")
-        rows = app.query_one(NoteRows)
-        assert [rows.render_line(n).text.rstrip() for n in range(2)] == [
-            "▲ ▸ 300 × Same.",
-            f"▲ Another. ({STYLE.label})",
-        ]
-        rows.focus()
-        await pilot.press("enter")
-        await pilot.pause()
-        assert rows.row_count == 1 + 200 + 1 + 1
-        assert [rows.render_line(n).text.rstrip() for n in range(3)] == [
-            "▲ ▾ 300 × Same.",
-            "  macro “0” · /m/0",
-            "  macro “1” · /m/1",
-        ]
-        await pilot.press("down", "down")
-        assert rows.current == equal[1]
-        app.pane.show(composed(notes=(style, *equal)))
-        await pilot.pause()
-        assert rows.current == equal[1], "the cursor stays on its note"
-        await pilot.press("up", "up", "enter")
-        await pilot.pause()
-        assert (rows.row_count, rows.cursor, rows.current) == (2, 1, equal[0])
-        await pilot.press("up", "enter")
-        await pilot.pause()
-        assert app.view.under is not None
-        assert app.view.under.origin == STYLE
-
-
-async def test_a_long_error_is_read_whole_without_a_key() -> None:
-    sentence = "With the edits by hand the body is not a request to OpenAI Chat: it names no model."
-    app = InspectorApp(composed(notes=(Note(Level.ERROR, "invalid", sentence),)))
-    async with app.run_test(size=(46, 45)) as pilot:
-        await pilot.pause()
-        assert sentence in " ".join(" ".join(rows_shown(app.query_one(NoteRows))).split())
-        assert app.view.has_focus
-        await pilot.press("o")
-        assert not app.query_one(NotesList).expanded, "until the user closes the list"
+        assert notes_of(app)[1][0] == "▲ 3 × Same."
+        for origin in (STYLE, ROLE, STYLE):
+            await pilot.press("enter")
+            await pilot.pause()
+            assert app.view.under is not None
+            assert app.view.under.origin == origin
+            app.pane.action_notes()

@@ -1,132 +1,125 @@
-"""A walk over what stands above the body and at the head of the notes: a request that makes each
-true, and one close to it that must not show it.
-"""
+"""The lines around the view: what they say of a request, and what a click on them does."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from typing import Any
+from textual.pilot import Pilot
 
-from tests.support.inspector_app import InspectorApp, composed, turns_with
+from tests.support.inspector_app import STYLE, InspectorApp, composed
 from tests.support.tables import each_row
+from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.request import RecordedRequest
-from tui_chat.ui.inspector.notes_list import MOST, NotesHeader, NotesList
-from tui_chat.ui.inspector.summary import RequestSummary
+from tui_chat.models.request_edit import EDITED
+from tui_chat.ui.inspector.lines import Line, Switches
 
-CHAT, ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.ANTHROPIC
-
-
-def with_budget(**changes: Any) -> Composed:
-    made = composed()
-    assert made.envelope.budget is not None
-    budget = replace(made.envelope.budget, **changes)
-    return replace(made, envelope=replace(made.envelope, budget=budget))
+ANTHROPIC = Protocol.ANTHROPIC
+LEVELS = (Level.INFO, Level.WARNING, Level.ERROR)
+FORECAST = Forecast(1416, 700, 640, 716, CacheBreak("changed", STYLE))
 
 
-def with_envelope(**changes: Any) -> Composed:
-    made = composed()
-    return replace(made, envelope=replace(made.envelope, **changes))
-
-
-def recorded(**facts: Any) -> Composed:
-    made = composed(notes=())
-    request = RecordedRequest("POST", "http://x", (), made.payload.body, **facts)
-    return replace(made, recorded=request)
-
-
-def says(text: str, words: str) -> bool:
-    """True if a text has words, and not only as a part of longer ones."""
-    return re.search(rf"(?<![~\d,]){re.escape(words)}(?!\w)", text) is not None
-
-
-def noted(*levels: Level, count: int = 0) -> Composed:
-    notes = [Note(level, "code", f"Sentence {number}.") for number, level in enumerate(levels)]
-    notes += [Note(Level.INFO, "code", f"More {number}.") for number in range(count)]
+def noted(*levels: Level, code: str = "code") -> Composed:
+    notes = [Note(level, code, f"Sentence {number}.") for number, level in enumerate(levels)]
     return composed(notes=tuple(notes))
 
 
-SIZE = f"{len(composed().payload.body):,} bytes"
-SUMMARY: list[tuple[str, Composed, Composed]] = [
-    ("1,416 of 128,000 tokens", composed(), composed(ANTHROPIC)),  # an estimate
-    ("~1,416 of 128,000 tokens", composed(ANTHROPIC), composed()),
-    ("1,416 tokens", composed(limit=None), composed()),
-    ("1 token", with_budget(limit=None, fixed=1, history=0), composed(limit=None)),
-    ("1 left out", composed(), with_envelope(dropped=())),
-    ("6 messages", composed(), with_envelope(turns=turns_with("x")[:1])),
-    ("1 message", with_envelope(turns=turns_with("x")[:1]), composed()),
-    (SIZE, composed(), composed(draft="x")),
-    ("o200k", composed(), with_budget(counter="")),
-    (" 122k free", composed(), composed(limit=1_000)),
-    (" 4.5k over", composed(limit=1_000), composed()),
-    ("POST api.openai.com/v1/chat/completions", composed(), composed(ANTHROPIC)),
-    ("preview, Enter sends OpenAI Chat", composed(ANTHROPIC), composed()),
-]
-LEVELS = (Level.ERROR, Level.WARNING, Level.INFO)
-HEAD: list[tuple[str, Composed, Composed]] = [
-    ("✓ nothing changed or left out", composed(notes=()), noted(Level.INFO)),
-    ("✓ nothing changed or left out", recorded(), recorded(is_masked=True)),
-    ("✓ no notes", recorded(is_masked=True), recorded()),
-    ("✓ no notes", recorded(missing="the pictures"), recorded()),
-    ("✖ 1 error", noted(*LEVELS), noted(Level.ERROR, *LEVELS)),
-    ("✖ 2 errors", noted(Level.ERROR, *LEVELS), noted(*LEVELS)),
-    ("▲ 1 warning", noted(*LEVELS), noted(Level.ERROR, Level.INFO)),
-    ("● 1 note", noted(*LEVELS), noted(Level.WARNING)),
-    (f"● {MOST + 1} notes", noted(count=MOST + 1), noted(count=MOST)),
-    (f"the first {MOST} below", noted(count=MOST + 1), noted(count=MOST)),
-]
+def line(app: InspectorApp, name: str) -> str:
+    return str(app.pane.query_one(f"#inspector-{name}", Line).render())
 
 
-async def test_the_summary_and_the_head_of_the_notes_say_what_is_true() -> None:
+def switches(app: InspectorApp, name: str) -> str:
+    return app.pane.query_one(f"#inspector-{name}", Switches).render().plain
+
+
+async def show(pilot: Pilot[None], app: InspectorApp, request: Composed) -> None:
+    app.pane.show(request)
+    await pilot.pause()
+
+
+@each_row(
+    ("request", "note", "count"),
+    [
+        (noted(), "✓ No notes", "Notes"),
+        (noted(Level.INFO), "● Sentence 0.", "Notes 1"),
+        (noted(Level.WARNING, Level.INFO), "▲ Sentence 0.", "Notes 2"),
+        (noted(Level.ERROR, Level.WARNING, Level.INFO), "✗ Sentence 0.", "Notes 3"),
+        (noted(Level.INFO, code=EDITED), "● Sentence 0.", "Notes"),
+    ],
+)
+async def test_the_last_line_has_the_worst_note_and_the_cache(
+    request: Composed, note: str, count: str
+) -> None:
+    app = InspectorApp(request)
+    async with app.run_test(size=(100, 40)) as pilot:
+        await pilot.pause()
+        assert line(app, "notes") == note
+        assert switches(app, "views").endswith(count)
+        app.pane.show_forecast(FORECAST)
+        await pilot.pause()
+        assert line(app, "notes") == note
+        assert line(app, "cache") == "Cache: 640 of 1.4k tokens"
+
+
+@each_row(
+    ("width", "views", "protocols"),
+    [
+        (80, "Payload  Context  Diff  Budget  HTTP  Reply  Notes",
+         "1 OpenAI  2 Responses  3 Anthropic  4 Gemini  5 Ollama"),
+        (48, "Payload Context Diff Budget HTTP Reply Notes", "1 OpenAI 2 Resp 3 Anthr 4 Gem 5 Oll"),
+        (24, "Pay Ctx Diff Bud HTTP…", "1 OpenAI 2 Resp 3 Ant…"),
+    ],
+)  # fmt: skip
+async def test_switches_have_two_widths_and_an_ellipsis(
+    width: int, views: str, protocols: str
+) -> None:
+    app = InspectorApp(composed(notes=()))
+    async with app.run_test(size=(width, 40)) as pilot:
+        await pilot.pause()
+        assert (switches(app, "views"), switches(app, "protocols")) == (views, protocols)
+
+
+async def test_a_click_on_a_line_does_what_its_key_does() -> None:
+    app = InspectorApp(noted(Level.INFO))
+    async with app.run_test(size=(100, 40)) as pilot:
+        app.pane.show_forecast(FORECAST)
+        await pilot.pause()
+
+        async def click(name: str, words: str, text: str) -> None:
+            await pilot.click(f"#inspector-{name}", offset=(text.index(words) + 2, 0))
+            await pilot.pause()
+
+        await click("views", "Budget", switches(app, "views"))
+        assert app.pane.view_shown == "budget"
+        await click("protocols", "Gemini", switches(app, "protocols"))
+        assert app.actions.run == [("show_in_protocol", Protocol.GEMINI)]
+        await click("notes", "Sentence", line(app, "notes"))
+        assert app.pane.view_shown == "notes"
+        await click("cache", "Cache", line(app, "cache"))
+        assert app.pane.view_shown == "payload"
+        assert app.view.under is not None
+        assert app.view.under.origin == STYLE
+        await pilot.click("#inspector-origin")
+        await pilot.pause()
+        assert app.origins == [STYLE]
+
+
+async def test_a_banner_says_what_is_shown_in_place_of_the_live_request() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(100, 40)) as pilot:
-
-        async def shown(request: Composed, kind: type[RequestSummary | NotesHeader]) -> str:
-            app.pane.show(request)
-            await pilot.pause()
-            return app.query_one(kind).render().plain
-
-        await shown(noted(Level.INFO), NotesHeader)
-        await pilot.press("i", "o")
-        for kind, rows in ((RequestSummary, SUMMARY), (NotesHeader, HEAD)):
-            for words, shows, silent in rows:
-                text = await shown(shows, kind)
-                assert says(text, words), text
-                assert not says(await shown(silent, kind), words), words
-
-
-async def test_a_figure_stands_in_the_rule_or_in_the_details() -> None:
-    for request, words in ((composed(), SIZE), (composed(ANTHROPIC), "Enter sends OpenAI Chat")):
-        app = InspectorApp(request)
-        async with app.run_test(size=(100, 40)) as pilot:
-            for key in ("", "i", "i"):
-                await pilot.press(*key)
-                await pilot.pause()
-                assert app.query_one(RequestSummary).render().plain.count(words) == 1
-
-
-async def test_what_a_sent_request_was_is_told_from_what_enter_sends() -> None:
-    app = InspectorApp(composed(ANTHROPIC))
-    async with app.run_test(size=(100, 40)) as pilot:
-        app.pane.show_banner("as sent at 12:30", is_past=True)
-        app.pane.show(composed(ANTHROPIC))
         await pilot.pause()
-        text = app.query_one(RequestSummary).render().plain
-        assert "preview, it was OpenAI Chat" in text
-        assert "Enter sends" not in text
-
-
-@each_row("level", LEVELS)
-async def test_the_worst_note_is_said_in_the_line_that_counts_them(level: Level) -> None:
-    app = InspectorApp(noted(level))
-    async with app.run_test(size=(100, 40)) as pilot:
-        await pilot.pause()
-        assert not app.query_one(NotesList).expanded
-        assert "Sentence 0." in app.query_one(NotesHeader).render().plain
-        await pilot.press("o")
-        await pilot.pause()
-        assert app.query_one(NotesList).expanded
-        assert "Sentence 0." not in app.query_one(NotesHeader).render().plain
+        assert not app.pane.is_banner_up
+        for banner, protocol, words in (
+            ("", ANTHROPIC, "Anthropic preview: Enter sends OpenAI Chat"),
+            ("Sent 12:30", Protocol.OPENAI_CHAT, "Sent 12:30"),
+            ("Sent 12:30", ANTHROPIC, "Sent 12:30 · Anthropic preview: it was OpenAI Chat"),
+        ):
+            app.pane.show_banner(banner)
+            await show(pilot, app, composed(protocol))
+            assert line(app, "banner") == words
+            assert app.pane.is_banner_up
+            assert not app.pane.query_one("#inspector-protocols").display
+        await pilot.press("escape")
+        assert app.actions.run == [("return_to_live",)]
+        app.pane.show_banner("")
+        await show(pilot, app, composed())
+        assert not app.pane.is_banner_up

@@ -142,13 +142,13 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         banner = inspector.query_one("#inspector-banner", Static)
         assert "same SHA-256" in str(banner.render())
         await until(pilot, lambda: inspector.has_focus_within)
-        await pilot.press("e")
+        inspector.action_view("reply")
         await until(pilot, lambda: inspector.view_shown == "reply")
         await until(
             pilot,
             lambda: any("It came back." in row for row in rows_shown(inspector.views.current)),
         )
-        await press(pilot, "p")
+        inspector.action_view("payload")
         app.inspector.action_save_captured()
         await asked(pilot)
         await pilot.press("enter")
@@ -204,13 +204,14 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
         under = inspector.views.payload.under
         assert (under.origin.kind, under.origin.id) == (OriginKind.HISTORY, first.id)
         assert inspector.views.payload.has_focus
-        for view in ("p", "c"):
-            await press(pilot, view)
+        for view in ("payload", "context"):
+            inspector.action_view(view)
             await press(pilot, "w")
             assert transcript.has_focus
             await press(pilot, "w")
             assert inspector.views.current.has_focus
-        await press(pilot, "p", "enter")
+        inspector.action_view("payload")
+        await press(pilot, "enter")
         assert transcript.has_focus
         await press(pilot, "J")
         assert inspector.views.payload.highlights.origin.id == workspace.state.entries[1].message.id
@@ -223,7 +224,7 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
         await settle(pilot)
         assert not composer.has_class("-lit")
         inspector.focus()
-        await pilot.press("f")
+        inspector.views.payload.action_follow()
         await until(pilot, lambda: composer.has_class("-lit"))
         transcript.focus()
         await until(pilot, lambda: not composer.has_class("-lit"))
@@ -235,7 +236,8 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await say(pilot, "First" + " and long" * 20)
         inspector = app.query_one(Inspector)
         inspector.focus()
-        await press(pilot, "d")
+        inspector.action_view("diff")
+        await settle(pilot)
         assert "against the last accepted request" in rows_of(inspector)
         cut_line = next(row for row in rows_of(inspector).splitlines() if "First and" in row)
         assert cut_line.rstrip().endswith("…")
@@ -251,7 +253,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         app.query_one(Composer).text = ""
         await settle(pilot)
         inspector.focus()
-        await pilot.press("a")
+        await pilot.press("g", "enter")
         await asked(pilot)
         await press(pilot, *"Gemini", "enter")
         view = inspector.views.current
@@ -262,7 +264,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         )
         await replied(pilot)
         inspector.focus()
-        await pilot.press("a")
+        await pilot.press("g", "enter")
         await asked(pilot)
         await pilot.press(*"First", "enter")
         await until(pilot, lambda: "the same on another branch" in rows_of(inspector))
@@ -279,7 +281,8 @@ async def test_the_edited_preset_is_compared_with_the_saved_one(tmp_path: Path) 
         inspector = app.query_one(Inspector)
         await press(pilot, "space")  # the first message is off
         inspector.focus()
-        await pilot.press("a")
+        inspector.action_view("diff")
+        await press(pilot, "g", "enter")
         await asked(pilot)
         await press(pilot, *"saved", "enter")
         await until(pilot, lambda: "preset mine as saved" in rows_of(inspector))

@@ -126,7 +126,7 @@ async def test_text_of_the_other_views_is_selected_too_and_a_click_acts_as_befor
     monkeypatch.setattr("tui_chat.ui.widgets.mouse_selection.CLICK_CHAIN", 1e6)
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 45)) as pilot:
-        await pilot.press("r")
+        app.pane.action_view("http")
         await pilot.pause()
         await drag(pilot, app, "Content-Type", "Body")
         text = "Content-Type: application/json\n  Accept: text/event-stream\n\nBody"
@@ -143,7 +143,7 @@ async def test_text_of_the_other_views_is_selected_too_and_a_click_acts_as_befor
 async def test_the_bars_of_rows_are_not_copied() -> None:
     app = InspectorApp(composed())
     async with app.run_test(size=(80, 45)) as pilot:
-        await pilot.press("c")
+        app.pane.action_view("context")
         await pilot.pause()
         view = app.pane.views.current
         rows = rows_shown(view)

@@ -102,7 +102,7 @@ async def test_so_do_the_keys_of_panes_in_which_there_is_nothing(tmp_path: Path)
                 await screen.press(
                     "pageup", "pagedown", "home", "end", "up", "down", "left", "right"
                 )
-            wrong += await pressed(screen, "inspector", *"nNuEADm", "space")
+            wrong += await pressed(screen, "inspector", *"nNueadm", "space")
             wrong += await pressed(screen, "preset", *"uUddddYyweJKos", "space")
     assert not wrong, "\n".join(wrong)
 
@@ -110,7 +110,7 @@ async def test_so_do_the_keys_of_panes_in_which_there_is_nothing(tmp_path: Path)
 async def test_a_capital_acts_like_its_small_letter_and_keeps_the_zoom(tmp_path: Path) -> None:
     with Provider(chat_text("Good morning.")) as provider:
         async with open_screen(tmp_path, config=provider.config()) as screen:
-            await screen.press("f4", "f11", "C")
+            await screen.press("f4", "f11", "O")
             await screen.loses("stream_options")
             await screen.loses("Message …")
             await screen.press("Q")

@@ -20,7 +20,6 @@ from tui_chat.store import Store
 from tui_chat.ui.areas.chat.chat_pane import ChatPane
 from tui_chat.ui.areas.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.inspector.summary import ForecastLine
 from tui_chat.ui.inspector.views import views
 
 
@@ -70,7 +69,7 @@ async def test_a_closed_session_is_released(tmp_path: Path) -> None:
                 await pilot.press("escape")
         inspector.view_shown = "payload"
         inspector.focus()
-        await pilot.press("K", "Z")
+        await pilot.press("k", "space")
         inspector.views.payload.find("light")
         transcript.focus()
         await pilot.press("pageup", "end")
@@ -99,17 +98,17 @@ async def test_a_long_request_is_released_with_its_session_and_composed_again_on
     await two_sessions(tmp_path)
     async with make_app(tmp_path, host="provider.invalid").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        workspace, forecast = app.workspace, app.query_one(ForecastLine)
+        workspace, inspector = app.workspace, app.query_one(Inspector)
         await workspace.sessions.open("one")
         await say(pilot, "hi")
-        await until(pilot, lambda: forecast.forecast is not None)
+        await until(pilot, lambda: inspector.forecast is not None)
         kept = [*map(ref, (entry.message for entry in workspace.state.entries))]
         await workspace.sessions.open("other")
-        await until(pilot, lambda: forecast.forecast is None)
+        await until(pilot, lambda: inspector.forecast is None)
         await settle(pilot)
         assert not workspace.state.last_sent
         await until(pilot, lambda: is_released(kept))
         await workspace.sessions.open("one")
-        await until(pilot, lambda: forecast.forecast is not None)
-        told = forecast.forecast
+        await until(pilot, lambda: inspector.forecast is not None)
+        told = inspector.forecast
         assert told.at.kind == "grown"

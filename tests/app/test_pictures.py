@@ -246,7 +246,7 @@ async def test_the_inspector(album: Album, tmp_path: Path):
         app.query_one(Composer).text = "木漏れ日 tells {{user}} more?"
         app.panes.show_area(app.inspector)
         inspector.focus()
-        for view in ("context", "payload", "request", "diff", "budget", "lore"):
+        for view in ("context", "payload", "http", "diff", "budget", "lore", "notes"):
             inspector.view_shown = view
             await settle(pilot)
             await album.take(pilot, view)
@@ -268,7 +268,7 @@ async def test_edits_by_hand(album: Album, tmp_path: Path):
         for pointer in ("/messages/0/content", "/messages/1/content"):
             view.go_to(pointer)
             await settle(pilot)
-            await ask(pilot, "E")
+            await ask(pilot, "e")
             app.screen.query_one(TextArea).text = "What do you hear?"
             await pilot.press("ctrl+s")
             await until(pilot, lambda: len(app.screen_stack) == 1)
@@ -278,7 +278,8 @@ async def test_edits_by_hand(album: Album, tmp_path: Path):
         view.focus()
         await settle(pilot)
         await album.take(pilot, "edited-body")
-        await ask(pilot, action="request_edits.list")
+        await app.run_action("request_edits.list")
+        await settle(pilot)
         await album.take(pilot, "edits")
 
 

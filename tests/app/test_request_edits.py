@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
-from textual.widgets import Checkbox, Input, OptionList, Static, TextArea
+from textual.widgets import Checkbox, Input, Static, TextArea
 
 from tests.support.app import (
     composer_facts,
@@ -27,8 +27,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.dialogs.request_edits import EditListDialog, RequestEditForm
-from tui_chat.ui.inspector.notes_list import NoteRows
+from tui_chat.ui.dialogs.request_edits import RequestEditForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.payload_view import PayloadView
 
@@ -92,12 +91,12 @@ async def test_a_text_is_edited_and_sent(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         here = await desk(pilot, received)
         await here.type("Hello there")
-        assert {"E", "A", "D", "u"} <= here.keys
+        assert {"e", "a", "d", "u"} <= here.keys
         await here.press("u")
         await until(pilot, lambda: _said(here.app, "Nothing to undo."))
         last = len(here.body["messages"]) - 1
         await here.go_to(f"/messages/{last}/content")
-        await here.press("E")
+        await here.press("e")
         assert here.app.screen.query_one(TextArea).text == "Hello there"
         await here.write("Hello\nyou")
         await until(pilot, lambda: here.body["messages"][last]["content"] == "Hello\nyou")
@@ -116,14 +115,14 @@ async def test_keys_and_turns_are_added_removed_and_brought_back(tmp_path: Path)
         await here.type("one")
         before = here.body
         await here.go_to("/model")
-        await here.press("A")
+        await here.press("a")
         await here.write("nonsense", key="seed")
         assert "line 1, column 1" in here.fault
         await here.write("7")
         assert "key is missing" not in here.fault if here.app.screen.query("#fault") else True
         await until(pilot, lambda: here.body == {**before, "seed": 7})
         await here.go_to("/messages/0")
-        await here.press("A")
+        await here.press("a")
         assert json.loads(here.app.screen.query_one(TextArea).text)["role"] == "user"
         await here.write('{"role": "user", "content": "added"}', kept=True)
         await until(pilot, lambda: len(here.body["messages"]) == len(before["messages"]) + 1)
@@ -147,27 +146,29 @@ async def test_the_list_of_edits(tmp_path: Path) -> None:
         before = here.body
         for key, value in (("seed", "1"), ("top_p", "0.5")):
             await here.go_to("/model")
-            await here.press("A")
+            await here.press("a")
             await here.write(value, key=key)
         await until(pilot, lambda: here.body == {**before, "seed": 1, "top_p": 0.5})
         await here.press("o")
-        rows = here.app.query_one(NoteRows)
-        assert "2 edits by hand" in "\n".join(rows_shown(rows))
-        rows.cursor = next(y for y, row in enumerate(rows_shown(rows)) if "by hand" in row)
-        rows.focus()
-        await here.press("enter")
-        dialog = here.app.screen
-        assert isinstance(dialog, EditListDialog)
-        assert dialog.query_one(OptionList).option_count == 2
-        assert "It was not there." in str(dialog.query_one("#old Static", Static).render())
+        notes = here.inspector.views.current
+        assert "Edits by hand 2" in "\n".join(rows_shown(notes))
+        notes.set_cursor(next(n for n, row in enumerate(rows_shown(notes)) if "seed" in row))
+        assert notes.row_here.text.split() == ["●", "seed", "1", "this", "request", "only"]
         await here.press("space")
         await until(pilot, lambda: here.app.workspace.state.edits[0].kept)
-        await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
-        await here.press("down", "delete")
+        await until(pilot, lambda: "every request of this session" in notes.row_here.text)
+        await here.press("down", "d")
         await until(pilot, lambda: here.body == {**before, "seed": 1})
-        await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
-        await here.press("enter")
+        await here.press("end", "enter")
+        await until(pilot, lambda: here.view.has_focus)
         assert here.view.edit_place.pointer == "/seed"
+        await here.app.run_action("request_edits.undo")
+        await until(pilot, lambda: here.body == {**before, "seed": 1, "top_p": 0.5})
+        await here.press("o")
+        notes.set_cursor(next(n for n, row in enumerate(rows_shown(notes)) if "by hand" in row))
+        await here.press("d")
+        await until(pilot, lambda: here.body == before)
+        await here.app.run_action("request_edits.undo")
         await here.app.run_action("request_edits.remove_all")
         await until(pilot, lambda: here.body == before)
 
@@ -179,10 +180,10 @@ async def test_what_cannot_be_edited_says_why(tmp_path: Path) -> None:
         await say(pilot, "one")
         await here.type("two")
         await here.go_to("")
-        await here.press("E")
+        await here.press("e")
         await until(pilot, lambda: _said(here.app, "This is the request as a whole."))
         await here.press("4")  # another protocol
-        await here.press("D")
+        await here.press("d")
         await until(pilot, lambda: _said(here.app, "This is a preview in"))
         await here.app.run_action("request_edits.begin")
         await until(pilot, lambda: _said(here.app, "This is a preview in"))
@@ -202,7 +203,7 @@ async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path)
         await here.type("two")
         index = next(i for i, m in enumerate(here.body["messages"]) if m["content"] == "one")
         await here.go_to(f"/messages/{index}/content")
-        await here.press("E")
+        await here.press("e")
         await here.write("ONE")
         await until(pilot, lambda: here.body["messages"][index]["content"] == "ONE")
         await here.go_to(f"/messages/{index}/content")
@@ -221,14 +222,14 @@ async def test_what_is_added_is_typed_at_once(tmp_path: Path) -> None:
         await here.type("one")
         before = here.body
         await here.go_to("/model")
-        await here.press("A")
+        await here.press("a")
         assert "Such as 0.5" in screen_text(here.app)
         await here.press(*"top_p", "ctrl+s")
         assert here.fault == "A value is missing."
         await here.press(*"0.5", "ctrl+s")
         await until(pilot, lambda: here.body == {**before, "top_p": 0.5})
         await here.go_to("/messages/0")
-        await here.press("A")
+        await here.press("a")
         await here.press(*"added", "ctrl+s")
         await until(pilot, lambda: here.body["messages"][1]["content"] == "added")
 
@@ -241,7 +242,7 @@ async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
         assert "by hand" not in composer_facts(here.app)
         await here.type("two")
         await here.go_to("/model")
-        await here.press("A")
+        await here.press("a")
         await here.write("0.5", key="top_p", kept=True)
         await until(pilot, lambda: "1 edit by hand" in composer_facts(here.app))
         here.app.query_one(Composer).focus()
@@ -252,8 +253,8 @@ async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
         bottom = border.region.bottom - 1
         row = screen_text(here.app).splitlines()[bottom]
         await pilot.click(offset=(row.index("edit by hand"), bottom))
-        await until(pilot, lambda: isinstance(here.app.screen, EditListDialog))
-        await here.press("delete")
+        await until(pilot, lambda: here.inspector.view_shown == "notes")
+        await here.press("end", "d")
         await until(pilot, lambda: "by hand" not in composer_facts(here.app))
         assert _rows(here.app).count("request edited by hand") == 1, "it was sent so"
     async with make_app(tmp_path).run_test(size=TALL) as pilot:

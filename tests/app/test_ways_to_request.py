@@ -10,7 +10,6 @@ from tests.support.app import rows_shown, say, settle
 from tests.support.preset_app import SIZE, app_with, edited, press
 from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.inspector.origins import OriginStatus
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.presets.pane import PresetPane
 
@@ -50,8 +49,7 @@ async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_p
             inspector.view_shown = "payload"
             await walk_to(pilot, pane, name)
             assert inspector.view_shown == "payload"
-            under = inspector.query_one(OriginStatus).under
-            assert under.origin.kind is kind, name
+            assert inspector.origin_under_cursor.kind is kind, name
             await settle(pilot)
         assert told(app) == []
         for protocol in ("1", "3"):  # also in another protocol

@@ -63,14 +63,11 @@ _PANE_WORDS = {
         "mute, hide message, hide, exclude, leave out, omit, skip, ignore, unmute, unhide, "
         "disable message, include again"
     ),
-    "Payload": "raw, json, body",
     "Show the request that made the reply": "payload, debug, what was sent",
     "Show where this message is in the request": "locate, reveal",
     "Enter a tool call's result by hand": "tools, tool result, function call",
-    "Budget": "tokens, context size",
-    "Diff": "compare requests, what changed",
-    "Copy body": "copy request, json, curl",
-    "Copy as HTTP": "curl, copy request",
+    "Copy the exact body": "copy request, json, raw, copy body",
+    "Copy as curl": "copy request",
     "Notes": "warnings, problems, diagnostics",
 }
 PANE_ALIASES = {title: tuple(words.split(", ")) for title, words in _PANE_WORDS.items()}

@@ -86,7 +86,7 @@ class Panes(Horizontal):
         #presets, #inspector { width: 1fr; height: 1fr; }
     }
     /* One pane is lit: the one that has the focus. */
-    TitleLine.-lit, SessionTitle.-lit, PresetTitle.-lit, ViewTabs.-lit {
+    TitleLine.-lit, SessionTitle.-lit, PresetTitle.-lit, Switches.-lit {
         color: $text-primary;
         background: $primary 15%;
     }

@@ -32,7 +32,7 @@ from tui_chat.tokens import (
     Counter,
     counter_for,
 )
-from tui_chat.ui.inspector.summary import forecast_sentences, forecast_versus_usage
+from tui_chat.ui.inspector.lines import forecast_sentences, forecast_versus_usage
 
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 STYLE = PresetMessage("style", role="system", content="Be brief.", name="Style")

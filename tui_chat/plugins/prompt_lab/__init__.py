@@ -102,7 +102,6 @@ PLUGIN = Plugin(
     views=(
         View(
             "cases",
-            "t",
             "Cases",
             "Cas",
             "tui_chat.plugins.prompt_lab.cases_view:CasesView",

@@ -391,7 +391,7 @@ class CasesView(RowsView):
         before = table.request(case, other) if other is not None else None
         viewed = ViewedRequest(
             table.request(case, variant),
-            f"case “{one_line(case.name, 40)}” · {variant.name} · t: cases",
+            f"case “{one_line(case.name, 40)}” · {variant.name}",
             before=before,
             before_name=f"the same case with {other.name}" if other is not None else "",
         )

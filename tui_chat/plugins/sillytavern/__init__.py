@@ -95,7 +95,7 @@ PLUGIN = Plugin(
             writes=True,
         ),
     ),
-    views=(View("lore", "L", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),),
+    views=(View("lore", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),),
     commands=(
         Command(
             "sillytavern",

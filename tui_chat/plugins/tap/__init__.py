@@ -59,7 +59,6 @@ PLUGIN = Plugin(
     views=(
         View(
             "calls",
-            "C",
             "Calls",
             "Calls",
             "tui_chat.plugins.tap.calls_view:CallsView",

@@ -18,9 +18,9 @@ from tui_chat.ui.areas.area import Area, AreaContext
 from tui_chat.ui.inspector.request_edit_actions import RequestEditActions
 from tui_chat.ui.inspector.views import (
     DIFF,
+    HTTP,
     PAYLOAD,
     REPLY,
-    REQUEST,
     Baseline,
     ReplyDetails,
     load,
@@ -59,11 +59,7 @@ class InspectorArea(Area):
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
-        self.request_edits = RequestEditActions(
-            self,
-            lambda: self.pane.views.payload.edit_place if self.pane else None,
-            self.show_payload,
-        )
+        self.request_edits = RequestEditActions(self)
 
     def drop_view(self, view: RowsView) -> None:
         """Remove a view that can do nothing any more, and show the body in its place."""
@@ -126,9 +122,9 @@ class InspectorArea(Area):
         if is_other_session:
             self._session_id, self._pinned_in = state.session_id, ()
             pane.forget()
-        pane.mark_recorded(bool(state.session and state.session.client))
+        pane.mark("recording", bool(state.session and state.session.client))
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
-        pane.show_banner(self._banner(request), is_past=viewed is not None)
+        pane.show_banner(self._banner(request))
         pane.change(in_protocol=workspace.requests.in_protocol)
         pane.show(composed)
         if is_other_session:
@@ -184,7 +180,7 @@ class InspectorArea(Area):
             lambda opened: opened.sessions.open_at(session_id, message_id)
         )
         self.host.panes.show_message(message_id)
-        self.pane.view_shown = REQUEST
+        self.pane.view_shown = HTTP
         self.show_message_request(message_id)
 
     @work(group="dialog", exclusive=True)
@@ -202,7 +198,7 @@ class InspectorArea(Area):
             await workspace.forecasts.recall(endpoint, workspace.state.request.draft)
 
     def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
-        from tui_chat.ui.inspector.summary import forecast_versus_usage
+        from tui_chat.ui.inspector.lines import forecast_versus_usage
 
         state, viewed = workspace.state, workspace.state.request.viewed
         entry = viewed.entry if viewed is not None else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import line_starts
 from tui_chat.models.text import OriginKind
@@ -85,35 +84,3 @@ def sources_in(node: Tree) -> frozenset[Source]:
             for origin in origins:
                 found.update((each.kind, each.id) for each in origin.lineage())
     return frozenset(source for source in found if source[0] is not OriginKind.GLUE)
-
-
-def first_difference(old: Tree, new: Tree) -> int | None:
-    """Return the first line in which two nodes differ; None if they are equal."""
-    if old is new:
-        return None
-    match old, new:
-        case Str(), Str():
-            return None if old.text == new.text else 0
-        case Lit(), Lit():
-            # Not `==`: `false` is not `0`, nor `1` the same text as `1.0`.
-            same = repr(old.value) == repr(new.value) and old.origin == new.origin
-            return None if same else 0
-        case (Obj(), Obj()) | (Arr(), Arr()) if old.origin == new.origin:
-            return _first_different_child(old, new)
-        case _:
-            return 0
-
-
-def _first_different_child(old: Obj | Arr, new: Obj | Arr) -> int | None:
-    shared = min(len(old.items), len(new.items))
-    if not shared:
-        return None if len(old.items) == len(new.items) else 0
-    starts = line_starts(new)
-    for index in range(common_prefix(old.items, new.items), shared):
-        (was_key, was), (key, child) = item_of(old, index), item_of(new, index)
-        if key != was_key:
-            return starts[index]
-        if (line := first_difference(was, child)) is not None:
-            return starts[index] + line
-    # Where one is longer, the comma of the last child that both have came or went.
-    return None if len(old.items) == len(new.items) else starts[shared] - 1

@@ -181,13 +181,11 @@ class CursorTarget:
     """Name of the first hidden character on the row; empty for none."""
 
 
-def target_at(
-    spot: BodyRow, line: DrawnLine, run: DrawnRun | None, chosen: int | None
-) -> CursorTarget | None:
+def target_at(spot: BodyRow, line: DrawnLine, run: DrawnRun | None) -> CursorTarget | None:
     """Return what a run shows; without a run, what the cursor on the row is on."""
     start, end = line.slice(spot.row)
     runs = line.runs_in(start, end)
-    run = run or main_run(runs, chosen)
+    run = run or main_run(runs)
     if run is None:
         return None
     marks = run if run.marks else next((other for other in runs if other.marks), None)
@@ -195,10 +193,8 @@ def target_at(
     return CursorTarget(run.piece.origin, spot.owner, spot.place.pointer, spot.line + 1, hidden)
 
 
-def main_run(runs: list[DrawnRun], chosen: int | None) -> DrawnRun | None:
-    """Return the run the cursor is on: the chosen one, else the first not of the protocol."""
-    if chosen is not None and chosen < len(runs):
-        return runs[chosen]
+def main_run(runs: list[DrawnRun]) -> DrawnRun | None:
+    """Return the run the cursor is on: the first that is not of the protocol."""
     written = (run for run in runs if display_kind(run.piece) is not OriginKind.GLUE)
     return next(written, runs[0] if runs else None)
 

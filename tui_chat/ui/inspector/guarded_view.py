@@ -7,8 +7,7 @@ would have done, so that the app around the view goes on.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -29,9 +28,7 @@ def guarded_view(plugin: str, part: str, view: Any, variables: dict[str, str]) -
     """
     if not isinstance(view, type) or not issubclass(view, RowsView):
         raise failed(plugin, part, TypeError("it is no RowsView"))
-    for cls in view.__mro__:
-        if cls is RowsView:
-            break
+    for cls in view.__mro__[: view.__mro__.index(RowsView)]:
         if cls in _GUARDED:
             continue
         css = Stylesheet(variables=variables)
@@ -44,7 +41,7 @@ def guarded_view(plugin: str, part: str, view: Any, variables: dict[str, str]) -
         for name, member in [*vars(cls).items()]:
             if name.startswith("__") or name == "build":
                 continue
-            if inspect.isfunction(member):
+            if inspect.isfunction(member) and not inspect.isgeneratorfunction(member):
                 setattr(cls, name, _guarded_method(name, member))
             elif isinstance(member, property) and member.fget is not None:
                 getter = _guarded_method(name, member.fget)
@@ -53,48 +50,33 @@ def guarded_view(plugin: str, part: str, view: Any, variables: dict[str, str]) -
     return view
 
 
-@contextmanager
-def _shown(view: RowsView) -> Generator[None]:
-    """Show an exception in a view."""
-    try:
-        yield
-    except SkipAction:
-        raise
-    except TuiChatError as error:
-        view.show_fault(str(error))
-    except (Exception, SystemExit) as error:  # other people's code may raise anything
-        fault = failed(view.plugin, view.part, error).fault
-        report(fault)
-        view.show_fault(str(fault))
-
-
 def _guarded_method(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     base = getattr(RowsView, name, None)
     instead: Any = base.fget if isinstance(base, property) else base
 
-    if inspect.iscoroutinefunction(method):
-
-        @wraps(method)
-        async def wait(self: RowsView, *args: Any, **kwargs: Any) -> Any:
-            with _shown(self):
-                return await method(self, *args, **kwargs)
-            result = None if instead is None else instead(self, *args, **kwargs)
-            return await result if inspect.isawaitable(result) else result
-
-        return wait
-    if inspect.isgeneratorfunction(method):
-
-        @wraps(method)
-        def iterate(self: RowsView, *args: Any, **kwargs: Any) -> Iterator[Any]:
-            with _shown(self):
-                yield from method(self, *args, **kwargs)
-
-        return iterate
+    def show(view: RowsView, error: BaseException) -> None:
+        if isinstance(error, SkipAction) or not isinstance(error, Exception | SystemExit):
+            raise error
+        if not isinstance(error, TuiChatError):  # other people's code may raise anything
+            error = failed(view.plugin, view.part, error)
+            report(error.fault)
+        view.show_fault(str(error))
 
     @wraps(method)
     def call(self: RowsView, *args: Any, **kwargs: Any) -> Any:
-        with _shown(self):
+        try:
             return method(self, *args, **kwargs)
+        except BaseException as error:
+            show(self, error)
         return None if instead is None else instead(self, *args, **kwargs)
 
-    return call
+    @wraps(method)
+    async def wait(self: RowsView, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await method(self, *args, **kwargs)
+        except BaseException as error:
+            show(self, error)
+        result = None if instead is None else instead(self, *args, **kwargs)
+        return await result if inspect.isawaitable(result) else result
+
+    return wait if inspect.iscoroutinefunction(method) else call

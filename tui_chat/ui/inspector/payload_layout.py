@@ -29,7 +29,6 @@ from tui_chat.ui.inspector.body_nodes import (
     bits_of,
     children,
     containers,
-    first_difference,
     item_of,
     kinds_in,
     lines_below,
@@ -137,8 +136,6 @@ class PayloadLayout:
         """The folded containers by their identity."""
         self._folds_items = False
         """True if items, or containers in them, have been folded."""
-        self._bits = 0
-        """The kinds of origin in the body, as bits."""
         self._items: dict[int, MeasuredItem] = {}
         """The items of the body's values by the identity of their nodes."""
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
@@ -147,8 +144,6 @@ class PayloadLayout:
         if before is not None and before.width == width:
             self._drawn = before._drawn
         self._arrange()
-        self.same_rows = self._count_same_rows(before)
-        """Number of first rows shared with the layout before, if it has the same width."""
         self._before = None
 
     @property
@@ -161,7 +156,6 @@ class PayloadLayout:
     def _arrange(self) -> None:
         """Measure what is not known, and add up the heights."""
         was = self._before.payload.tree if self._before is not None else None
-        self._bits = 0
         self._heights = self._measured(self.payload.tree, None, 0, True, was)
         self._tops = list(accumulate(self._heights, initial=0))
 
@@ -170,14 +164,11 @@ class PayloadLayout:
     ) -> list[int]:
         """Return the rows of each line of a node. `was` is what the body had in its place."""
         if not isinstance(node, Obj | Arr) or not node.items:
-            if depth <= 2:
-                self._bits |= kinds_in(node)
             return [self._leaf_rows(node, key, depth, is_last)]
         self._fold_new(node, key, depth, was)
         if depth == 2:
             item = self._item(node, key, depth, was)
             heights = item.heights
-            self._bits |= item.kinds
         else:
             heights = self._open_heights(node, key, depth, was)
         if id(node) in self._folded:
@@ -227,9 +218,6 @@ class PayloadLayout:
         for child in node.items[:same]:
             if (item := before._items.get(id(child))) is not None:
                 self._items[id(child)] = item
-                self._bits |= item.kinds
-            else:
-                self._bits |= kinds_in(child)
         if before._folds_items:
             self._folds_items = True
             for child in node.items[:same]:
@@ -290,14 +278,6 @@ class PayloadLayout:
     def _hang(self, depth: int) -> int:
         """Return the cells in front of a line's other rows."""
         return min(self._indent(depth) + 2, self._room - LEAST)
-
-    def _count_same_rows(self, before: PayloadLayout | None) -> int:
-        if before is None or before.width != self.width:
-            return 0
-        line = first_difference(before.payload.tree, self.payload.tree)
-        if line is None:
-            return self.rows
-        return min(self._row(line), before._row(line))
 
     # Rows and lines
 
@@ -443,17 +423,6 @@ class PayloadLayout:
                 break
             self.fold(row)
 
-    def fold_all(self) -> None:
-        """Fold all messages, or unfold them if one is folded."""
-        nodes = [item.node for item in self._items.values()]
-        is_folded = not any(id(node) in self._folded for node in nodes)
-        self._folds_items = True
-        for node in nodes:
-            self._folded.pop(id(node), None)
-            if is_folded:
-                self._folded[id(node)] = node
-        self._arrange_again()
-
     # Contents
 
     def _parts(self, *, backwards: bool = False) -> Iterator[_Part]:
@@ -465,29 +434,11 @@ class PayloadLayout:
             for line, _, child in lines_below(value, backwards=backwards):
                 yield start + line, child, self._items.get(id(child))
 
-    def values(self, after: int = -1) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
-        """Yield row, key and value of all that begins below the row `after`; None as the value of
-        a container.
-        """
+    def values(self) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
+        """Yield row, key and value of all in the body; None as the value of a container."""
         for line, key, node in lines_in(self.payload.tree):
-            if line and (row := self._row(line)) > after:
-                yield row, key, node if isinstance(node, Str | Lit) else None
-
-    def leaves(
-        self, kind: OriginKind, after: int = -1, *, backwards: bool = False
-    ) -> Iterator[tuple[int, Str | Lit]]:
-        """Yield the strings and literals with characters of a kind that begin below the row
-        `after`, each with its first row.
-        """
-        for start, part, item in self._parts(backwards=backwards):
-            if item is not None and not item.kinds & BIT[kind]:
-                continue
-            nodes = lines_in(part)
-            for line, _, node in reversed(list(nodes)) if backwards else nodes:
-                if not isinstance(node, Str | Lit) or not bits_of(node) & BIT[kind]:
-                    continue
-                if (row := self._row(start + line)) > after:
-                    yield row, node
+            if line:
+                yield self._row(line), key, node if isinstance(node, Str | Lit) else None
 
     def leaves_of(self, source: Origin) -> Iterator[tuple[int, Str | Lit]]:
         """Yield the strings and literals that may have text of a source, each with its first row.
@@ -512,20 +463,19 @@ class PayloadLayout:
         """Return the last row with a character of a kind, apart from the system prompt, which some
         bodies have after the messages.
         """
-        for row, node in self.leaves(kind, backwards=True):
-            spot = self.spot(row)
-            if spot.place.steps[0].key in SYSTEM_KEYS:
+        for start, part, item in self._parts(backwards=True):
+            if item is not None and not item.kinds & BIT[kind]:
                 continue
-            if isinstance(node, Lit):
-                return row
-            line = self.line(spot)
-            ends = [run.end for run in line.runs if run.piece.origin.kind is kind]
-            return row + bisect_right(line.breaks, ends[-1] - 1) if ends else row
+            for line, _, node in reversed(list(lines_in(part))):
+                if not isinstance(node, Str | Lit) or not bits_of(node) & BIT[kind]:
+                    continue
+                spot = self.spot(row := self._row(start + line))
+                if spot.place.steps[0].key in SYSTEM_KEYS:
+                    continue
+                drawn = self.line(spot)
+                ends = [run.end for run in drawn.runs if run.piece.origin.kind is kind]
+                return row + bisect_right(drawn.breaks, ends[-1] - 1) if ends else row
         return None
-
-    def kinds(self) -> frozenset[OriginKind]:
-        """Return the kinds of origin in the body."""
-        return frozenset(kind for kind, bit in BIT.items() if self._bits & bit)
 
 
 def _counterpart(was: Tree | None, node: Obj | Arr, index: int) -> Tree | None:

@@ -85,18 +85,6 @@ def _row_in(layout: PayloadLayout, row: int, source: Origin) -> int:
     return row
 
 
-def row_of_kind(layout: PayloadLayout, kind: OriginKind, after: int = -1) -> int | None:
-    """Return the first row below another one on which text of a kind begins."""
-    row = next((row for row, _ in layout.leaves(kind, after)), None)
-    if row is None:
-        return None
-    spot, line = layout.seen(row)
-    for run in line.runs:
-        if run.piece.origin.kind is kind and not run.piece.is_key:
-            return row + bisect_right(line.breaks, run.start)
-    return row - spot.row
-
-
 def draft_row(layout: PayloadLayout) -> int:
     """Return the row where the draft ends, else the newest message, else the last row."""
     for kind in (OriginKind.DRAFT, OriginKind.HISTORY):

@@ -19,13 +19,12 @@ from textual.geometry import Offset
 from textual.message import Message
 from textual.selection import Selection
 from textual.strip import Strip
-from textual.timer import Timer
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.payload import Payload
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import BodyRow, CursorTarget, data_in, run_at
+from tui_chat.ui.inspector.drawn_row import BodyRow, CursorTarget, data_in
 from tui_chat.ui.inspector.edit_place import EditPlace, place_of
 from tui_chat.ui.inspector.origins import is_colorless, origin_rules
 from tui_chat.ui.inspector.payload_cursor import BodyCursor, target_under
@@ -35,7 +34,6 @@ from tui_chat.ui.inspector.payload_places import (
     draft_row,
     origin_rows,
     position_at,
-    row_of_kind,
 )
 from tui_chat.ui.inspector.payload_selection import selected_text, unit_at
 from tui_chat.ui.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
@@ -43,11 +41,6 @@ from tui_chat.ui.inspector.views import InspectorState, copy_text, reveal_origin
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
 from tui_chat.ui.widgets.pane_key import pane_key
-
-LONG_BODY = 4_000
-"""Rows from which a body is laid out only when the width has stayed for a moment."""
-_WIDTH_SETTLED = 0.1
-"""That moment, in seconds: a dragged border passes many widths."""
 
 
 class PayloadView(LineView):
@@ -63,21 +56,15 @@ class PayloadView(LineView):
         pane_key("pagedown", "page(1)", "↑↓", "Page down"),
         pane_key("home,g", "top", "↑↓", "Top"),
         pane_key("end,G", "bottom", "↑↓", "End"),
-        pane_key("left,h", "piece(-1)", "↑↓", "Piece left"),
-        pane_key("right,l", "piece(1)", "↑↓", "Piece right"),
-        pane_key("K", "item(-1)", "↑↓", "Message above"),
-        pane_key("J", "item(1)", "↑↓", "Message below"),
-        pane_key("space,z", "fold", "fold", "Fold"),
-        pane_key("Z", "fold_all", "fold", "Fold all messages"),
+        pane_key("space", "fold", "fold", "Fold"),
         pane_key("n", "hit(1)", "find", "Next hit or place"),
         pane_key("N", "hit(-1)", "find", "Previous hit or place"),
-        pane_key("f", "follow", "follow", "To the draft"),
-        pane_key("enter", "enter", "origin", "Open origin", shown=True),
-        pane_key("y,ctrl+c", "copy", "copy", "Copy body", shown=True),
-        pane_key("E", "request_edits.edit", "edit", "Edit by hand"),
-        pane_key("A", "request_edits.add", "edit", "Add by hand"),
-        pane_key("D,delete", "request_edits.remove", "edit", "Leave out"),
-        pane_key("u", "request_edits.undo", "edit", "Undo edit by hand"),
+        pane_key("enter", "enter", "origin", "Go to the origin", shown=True),
+        pane_key("ctrl+c", "copy", "copy", "Copy what is selected, else the body"),
+        pane_key("e", "request_edits.edit", "edit", "Edit this value by hand"),
+        pane_key("a", "request_edits.add", "edit", "Add a value by hand"),
+        pane_key("d,delete", "request_edits.remove", "edit", "Leave this value out"),
+        pane_key("u", "request_edits.undo", "edit", "Undo the edit by hand"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"payload--{kind}" for kind in OriginKind),
@@ -85,7 +72,6 @@ class PayloadView(LineView):
         "payload--key",
         "payload--mark",
         "payload--cursor",
-        "payload--piece",
         "payload--lit",
         "payload--hit",
     }
@@ -99,7 +85,6 @@ class PayloadView(LineView):
         & > .payload--mark { color: $text-warning; background: $warning-muted; }
         & > .payload--cursor { background: $surface; }
         &:focus > .payload--cursor { background: $panel; }
-        & > .payload--piece { text-style: underline; }
         & > .payload--lit { background: $primary 12%; }
         & > .payload--hit { color: $background; background: $warning; }
         & > .payload--note-error { color: $text-error; }
@@ -114,9 +99,6 @@ class PayloadView(LineView):
         """Another piece is under the cursor or the mouse."""
 
         under: CursorTarget | None
-
-    class LaidOut(Message):
-        """The body was laid out for another width; until then its size is unknown."""
 
     @dataclass
     class Marked(Message):
@@ -145,16 +127,10 @@ class PayloadView(LineView):
         self._folds = FoldChoices()
         """What is folded at first, in each form and each session."""
         self._notes = NotePlaces()
-        self._notes_moved = False
-        """True if the notes changed and are not drawn yet."""
         self._by_letter: bool | None = None
         """True if letters stand for colors; None if not known yet."""
         self._settling = False
         """True while it is scrolled by itself and not by the user."""
-        self._resizing = False
-        """True while it is laid out for another width, and shown at the old one."""
-        self._width_timer: Timer | None = None
-        """Runs until a long body is laid out for another width."""
         self._reveals_later = False
         """True if an origin is to be revealed once there is a layout."""
         self._follows_after = False
@@ -183,7 +159,7 @@ class PayloadView(LineView):
         """
         self.payload = payload
         if notes != self._notes.notes:
-            self._notes, self._notes_moved = NotePlaces(notes), True
+            self._notes = NotePlaces(notes)
         self._mouse = None
         if form == self._form or self.layout_now is None:
             self._form = form
@@ -223,6 +199,8 @@ class PayloadView(LineView):
     def _lay_out(self) -> None:
         """Lay the payload out for the present width, and scroll to follow or keep the position."""
         width = self.scrollable_content_region.width - GUTTER
+        if width <= 0 and self.layout_now is not None:  # hidden
+            width = self.layout_now.width
         if self.payload is None or width <= 0:
             self.layout_now = None
             self._selection.clear()
@@ -231,9 +209,7 @@ class PayloadView(LineView):
             self._post_target()
             self.refresh()
             return
-        if self._resizing and self.layout_now is not None:
-            width = self.layout_now.width
-        was, was_at, was_on = self.layout_now, self.scroll_offset.y, self.cursor.row
+        was, was_at, selected = self.layout_now, self.scroll_offset.y, self._selection.text
         top = position_at(was, was_at) if was is not None else None
         followed = self._layouts.get(self._form)
         self.layout_now = layout = PayloadLayout(self.payload, width, followed, self._folds)
@@ -241,18 +217,9 @@ class PayloadView(LineView):
         self.cursor.follow(layout)
         self._settle(self._follow_top() if self.following or top is None else layout.row_of(top))
         self._post_target()
-        same = layout.same_rows if was is followed else 0
-        if self._selection.last_row >= same:
+        if self._selection.text != selected:
             self._selection.clear()
-        if self.scroll_offset.y == was_at:
-            if self._notes_moved:
-                same = 0
-            if was_on != self.cursor.row:
-                same = min(same, was_on, self.cursor.row)
-            self.refresh_changed(same - was_at)
-        else:
-            self.refresh()
-        self._notes_moved = False
+        self.refresh_changed()
         if self._reveals_later and self.highlights.origin is not None:
             self.reveal(self.highlights.origin)
 
@@ -277,21 +244,10 @@ class PayloadView(LineView):
     def resized(self) -> None:
         """Lay out again if the width changed; keep following if only the height did."""
         width = self.scrollable_content_region.width - GUTTER
-        was = self.layout_now
-        if self._width_timer is not None:
-            self._width_timer.stop()
-        if was is not None and was.width != width > 0 and was.rows >= LONG_BODY:
-            self._resizing = True
-            self._width_timer = self.set_timer(_WIDTH_SETTLED, self._show_width)
-        elif was is None or was.width != width or self._resizing:
-            self._show_width()
+        if self.layout_now is None or self.layout_now.width != width:
+            self._lay_out()
         elif self.following:
             self._settle(self._follow_top())
-
-    def _show_width(self) -> None:
-        self._resizing = False
-        self._lay_out()
-        self.post_message(self.LaidOut())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Follow the draft again, or stop following it, when the user scrolls."""
@@ -319,7 +275,6 @@ class PayloadView(LineView):
             layout.lead(spot),
             _fold_mark(spot),
             is_current,
-            self.cursor.piece if is_current and self.has_focus else -1,
             note.level if note is not None else None,
             self.highlights,
             self._by_letter,
@@ -350,14 +305,6 @@ class PayloadView(LineView):
         layout.unfold_to(pointer)
         self._refold()
         return self._go(layout.row_at(pointer))
-
-    def jump(self, kind: OriginKind) -> bool:
-        """Put the cursor on the next text of a kind of origin, round the end."""
-        layout = self.layout_now
-        if layout is None:
-            return False
-        row = row_of_kind(layout, kind, self.cursor.row)
-        return self._go(row_of_kind(layout, kind) if row is None else row)
 
     def reveal(self, origin: Origin) -> int:
         """Highlight all text of an origin, and put the cursor on the first place; return the
@@ -480,16 +427,6 @@ class PayloadView(LineView):
         else:
             self.notify("Nothing folds here.")
 
-    def action_fold_all(self) -> None:
-        """Fold every message, or unfold them all."""
-        layout = self.layout_now
-        if layout is None:
-            return
-        place = position_at(layout, self.cursor.row)
-        layout.fold_all()
-        self._refold()
-        self._go(layout.row_of(place) if place is not None else None)
-
     # Cursor
 
     def _go(self, row: int | None) -> bool:
@@ -499,11 +436,11 @@ class PayloadView(LineView):
         self._set_cursor(row, middle=True)
         return True
 
-    def _set_cursor(self, row: int, piece: int | None = None, *, middle: bool = False) -> None:
+    def _set_cursor(self, row: int, *, middle: bool = False) -> None:
         layout = self.layout_now
         if layout is None:
             return
-        self.cursor.put(layout, row, piece)
+        self.cursor.put(layout, row)
         self._mouse, row = None, self.cursor.row
         top, height = self.scroll_offset.y, self.size.height
         if not top <= row < top + height:
@@ -549,10 +486,8 @@ class PayloadView(LineView):
         layout, row = self.layout_now, self.line_under(event)
         if offset is None or layout is None or row >= layout.rows or self._selection.has_selected:
             return
-        spot, line = layout.seen(row)
-        runs = line.runs_in(*line.slice(spot.row))
-        run = run_at(spot, line, offset.x - GUTTER - layout.lead(spot))
-        self._set_cursor(row, runs.index(run) if run in runs else None)
+        spot = layout.spot(row)
+        self._set_cursor(row)
         is_mark = offset.x < GUTTER + layout.lead(spot) and spot.place.part == "open"
         if spot.folded or is_mark:
             self.action_fold()
@@ -583,17 +518,6 @@ class PayloadView(LineView):
         self.cursor.return_to_draft()
         self.following, self._follows_after = True, False
         self._lay_out()
-
-    def action_piece(self, step: int) -> None:
-        """Go to the next piece of the row that has another origin."""
-        layout = self.layout_now
-        if layout is not None and (piece := self.cursor.next_piece(layout, step)) is not None:
-            self._set_cursor(self.cursor.row, piece)
-
-    def action_item(self, step: int) -> None:
-        """Go to the next message, or to the next key of the body."""
-        if self.layout_now is not None:
-            self._go(self.cursor.next_item(self.layout_now, step))
 
     # Selecting
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from textual.dom import DOMNode
 
 from tui_chat.errors import InputError
 from tui_chat.models.request_edit import json_pointer
+from tui_chat.ui.inspector.views import NOTES
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.area import Area
+    from tui_chat.models.edited_body import EditResult
+    from tui_chat.ui.inspector.area import InspectorArea
     from tui_chat.ui.inspector.edit_place import EditPlace
     from tui_chat.workspace.workspace import Workspace
 
@@ -20,36 +21,27 @@ EDITED_NOTHING = "Nothing is edited by hand."
 
 
 class RequestEditActions(DOMNode):
-    """Edits what the cursor of the payload is on, and shows the list of edits."""
+    """Edits what the cursor of the payload is on, and what the view of notes lists."""
 
-    def __init__(
-        self,
-        area: Area,
-        place_at_cursor: Callable[[], EditPlace | None],
-        show_payload: Callable[[str], None],
-    ) -> None:
-        """`show_payload` shows the body, at a JSON pointer unless that is empty."""
+    def __init__(self, area: InspectorArea) -> None:
         super().__init__()
         self._area = area
-        self._place_at_cursor = place_at_cursor
-        self._show_payload = show_payload
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable what changes something in a read-only app."""
-        if self._area.context.read_only and action != "list":
+        if self._area.context.read_only and action not in ("list", "show"):
             return None
         return super().check_action(action, parameters)
 
-    # --- the value under the cursor --------------------------------------------------------
-
     def action_begin(self) -> None:
         """Go to the body, and say which keys edit it."""
-        self._run(self._begin, "edit request")
 
-    async def _begin(self, workspace: Workspace) -> None:
-        workspace.request_edits.require_editable()
-        self._show_payload("")
-        self._area.notify("Move to a value: E edits it, A adds one after it, Delete removes it.")
+        async def begin(workspace: Workspace) -> None:
+            workspace.request_edits.require_editable()
+            self._area.show_payload()
+            self._area.notify("Move to a value: e edits it, a adds one after it, d leaves it out.")
+
+        self._run(begin, "edit request")
 
     def action_edit(self) -> None:
         """Edit the value under the cursor."""
@@ -89,12 +81,13 @@ class RequestEditActions(DOMNode):
 
     def action_remove(self) -> None:
         """Leave what the cursor is on out of the request: on its first line a whole turn."""
-        self._run(self._remove, "remove from the request")
 
-    async def _remove(self, workspace: Workspace) -> None:
-        place = self._place(workspace)
-        if await workspace.request_edits.remove_value(place.path):
-            self._area.notify(f"{place.pointer} is not sent. u brings it back.", markup=False)
+        async def remove(workspace: Workspace) -> None:
+            place = self._place(workspace)
+            if await workspace.request_edits.remove_value(place.path):
+                self._area.notify(f"{place.pointer} is not sent. u undoes it.", markup=False)
+
+        self._run(remove, "remove from the request")
 
     def action_undo(self) -> None:
         """Take the last edit back."""
@@ -103,56 +96,72 @@ class RequestEditActions(DOMNode):
     def _place(self, workspace: Workspace, *, adds: bool = False) -> EditPlace:
         """Return the place of the cursor. Raises InputError if it cannot be edited."""
         workspace.request_edits.require_editable()
-        place = self._place_at_cursor()
+        pane = self._area.pane
+        place = pane.views.payload.edit_place if pane is not None else None
         if place is None:
             raise InputError("There is no request to edit.")
         if not (place.path or adds):
-            advice = "Move to a value in it, or add one with A."
+            advice = "Move to a value in it, or add one with a."
             raise InputError("This is the request as a whole.", advice=advice)
         return place
 
     # --- all edits -------------------------------------------------------------------------
 
     def action_list(self) -> None:
-        self._run(self._list, "list edits")
+        """Show the edits, in the view of notes."""
 
-    async def _list(self, workspace: Workspace) -> None:
-        from tui_chat.ui.dialogs.request_edits import EditListDialog
+        async def show(workspace: Workspace) -> None:
+            if self._results(workspace):
+                self._area.action_show_view(NOTES)
+            else:
+                self._area.notify(EDITED_NOTHING)
 
-        index = 0
-        while True:
-            composed = workspace.state.request.shown
-            body = composed.edited if composed is not None else None
-            if body is None or not body.results:
-                if index == 0:
-                    self._area.notify(EDITED_NOTHING)
-                return
-            may_change = workspace.request_edits.is_editable and not self._area.context.read_only
-            dialog = EditListDialog(body.results, index, may_change=may_change)
-            answer = await self._area.tui.push_screen_wait(dialog)
-            if answer is None:
-                return
-            index = answer.number
-            result = body.results[index]
-            match answer.act:
-                case "show":
-                    self._show_payload(result.pointer)
-                    return
-                case "remove":
-                    await workspace.request_edits.discard((result.edit,))
-                case "keep":
-                    await workspace.request_edits.keep(result.edit, kept=not result.edit.kept)
-            workspace.live_request.compose()
+        self._run(show, "list edits")
+
+    def action_show(self, pointer: str) -> None:
+        """Go to the place of an edit."""
+
+        async def show(workspace: Workspace) -> None:
+            self._area.show_payload(self._result(workspace, pointer).pointer)
+
+        self._run(show, "show an edit")
+
+    def action_remove_one(self, pointer: str) -> None:
+        """Take an edit back."""
+
+        async def remove(workspace: Workspace) -> None:
+            await workspace.request_edits.discard((self._result(workspace, pointer).edit,))
+
+        self._run(remove, "remove an edit")
+
+    def action_keep_one(self, pointer: str) -> None:
+        """Let an edit hold for every request of the session, or for the next one only."""
+
+        async def keep(workspace: Workspace) -> None:
+            edit = self._result(workspace, pointer).edit
+            await workspace.request_edits.keep(edit, kept=not edit.kept)
+
+        self._run(keep, "keep an edit")
 
     def action_remove_all(self) -> None:
         """Take all edits of the session back."""
         self._run(lambda workspace: workspace.request_edits.discard_all(), "remove edits")
 
+    def _results(self, workspace: Workspace) -> tuple[EditResult, ...]:
+        composed = workspace.state.request.shown
+        edited = composed.edited if composed is not None else None
+        return () if edited is None else tuple(edited.results)
+
+    def _result(self, workspace: Workspace, pointer: str) -> EditResult:
+        """Return what became of the edit of a pointer. Raises InputError if it is gone."""
+        results = self._results(workspace)
+        result = next((each for each in results if each.edit.pointer == pointer), None)
+        if result is None:
+            raise InputError("This edit is gone.")
+        return result
+
     def _run(self, work: Callable[[Workspace], Awaitable[None]], description: str) -> None:
         async def run() -> None:
-            workspace = await self._area.host.opened_workspace()
-            await work(workspace)
+            await work(await self._area.host.opened_workspace())
 
-        self._area.tui.run_worker(
-            partial(run), group="dialog", exclusive=True, description=description
-        )
+        self._area.tui.run_worker(run, group="dialog", exclusive=True, description=description)

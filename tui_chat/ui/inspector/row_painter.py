@@ -16,9 +16,8 @@ from tui_chat.ui.inspector.drawn_row import (
     DrawnRun,
     bar_kind,
     display_kind,
-    main_run,
 )
-from tui_chat.ui.inspector.notes_list import SYMBOLS
+from tui_chat.ui.inspector.lines import SYMBOLS
 from tui_chat.ui.inspector.origins import LETTERS
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.payload_places import (
@@ -71,8 +70,6 @@ class RowLook:
     """The mark in these cells; empty for none."""
     is_current: bool
     """True under the cursor."""
-    piece: int | None
-    """Index of the piece that is underlined; None for the main one, -1 for none."""
     note: Level | None
     """The level of its note."""
     highlights: Highlights
@@ -81,12 +78,11 @@ class RowLook:
 
 
 def paint_row(spot: BodyRow, line: DrawnLine, look: RowLook, palette: ComponentStyles) -> Strip:
-    """Draw a row. `palette` has the styles `<kind>`, `key`, `mark`, `cursor`, `piece`, `lit`, `hit`
-    and `note-<level>`.
+    """Draw a row. `palette` has the styles `<kind>`, `key`, `mark`, `cursor`, `lit`, `hit` and
+    `note-<level>`.
     """
     start, end = line.slice(spot.row)
     runs = line.runs_in(start, end)
-    main = main_run(runs, look.piece) if look.piece != -1 and len(runs) > 1 else None
     lit = [look.highlights.includes(run) for run in runs]
     kind, ground = bar_kind(runs, spot), "cursor" if look.is_current else ""
     bar = "▌" if any(lit) else "▎"
@@ -106,7 +102,6 @@ def paint_row(spot: BodyRow, line: DrawnLine, look: RowLook, palette: ComponentS
             "key" if run.piece.is_key and not run.marks else _color(run),
             "" if is_lit else ground,  # what is lit has its own ground
             "mark" if run.marks else "",
-            "piece" if main is not None and run.piece is main.piece else "",
             "lit" if is_lit else "",
         )
         for low, high, is_hit in _divided(max(run.start, start), min(run.end, end), hits):

@@ -20,10 +20,7 @@ from tui_chat.ui.widgets.typed_app import app_of
 
 View: TypeAlias = "PayloadView | RowsView"
 
-_EMPTY = """[bold]Nothing to send yet[/]
-
-[$foreground 72%]Write a message: the request that Enter would send appears here while you \
-type, byte for byte, each character in the color of where it came from.[/]"""
+_EMPTY = "Nothing to send yet. Write a message: the request appears here while you type."
 
 
 class ViewStack(Vertical):

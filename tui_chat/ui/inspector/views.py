@@ -1,7 +1,7 @@
 """Views of the request: the table of them, and what a view is given.
 
-1. A view is declared once, as a `View`: the core's in `VIEWS`, those of plugins in
-   `Plugin.views`. Tabs, keys and the palette follow from the declaration.
+1. A view is declared once, as a `View`: the core's in `VIEWS`, those of plugins in `Plugin.views`.
+   Switches and palette follow from the declaration.
 2. Its widget is a `RowsView` (the body's is `PayloadView`), imported and created when it is first
    shown. It draws an `InspectorState`; its rows run actions.
 3. A view is updated only while it is shown; the others catch up when they are chosen.
@@ -35,19 +35,20 @@ _CLIPBOARD_LIMIT = 100_000
 InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
 """Returns a request in another protocol."""
 
-CONTEXT, PAYLOAD, REQUEST, DIFF = "context", "payload", "request", "diff"
-REPLY, BUDGET = "reply", "budget"
+PAYLOAD, CONTEXT, DIFF, BUDGET = "payload", "context", "diff", "budget"
+HTTP, REPLY, NOTES = "http", "reply", "notes"
 
 _FOLDER = "tui_chat.ui.inspector"
 VIEWS = (
-    View(CONTEXT, "c", "Context", "Ctx", f"{_FOLDER}.context:ContextView"),
-    View(PAYLOAD, "p", "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
-    View(REQUEST, "r", "Request", "Req", f"{_FOLDER}.http:HttpView"),
-    View(DIFF, "d", "Diff", "Diff", f"{_FOLDER}.diff:DiffView"),
-    View(REPLY, "e", "Reply", "Re", f"{_FOLDER}.reply:ReplyView"),
-    View(BUDGET, "b", "Budget", "Bud", f"{_FOLDER}.budget:BudgetView"),
+    View(PAYLOAD, "Payload", "Pay", f"{_FOLDER}.payload_view:PayloadView"),
+    View(CONTEXT, "Context", "Ctx", f"{_FOLDER}.context:ContextView"),
+    View(DIFF, "Diff", "Diff", f"{_FOLDER}.diff:DiffView"),
+    View(BUDGET, "Budget", "Bud", f"{_FOLDER}.budget:BudgetView"),
+    View(HTTP, "HTTP", "HTTP", f"{_FOLDER}.http:HttpView"),
+    View(REPLY, "Reply", "Rep", f"{_FOLDER}.reply:ReplyView"),
+    View(NOTES, "Notes", "Notes", f"{_FOLDER}.notes:NotesView"),
 )
-"""The views of the core, in the order of their tabs."""
+"""The views of the core, in the order of their switches."""
 
 
 def views() -> Mapping[str, View]:

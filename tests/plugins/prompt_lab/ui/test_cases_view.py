@@ -21,9 +21,7 @@ from tui_chat.plugins.prompt_lab.cases_actions import make_whole_case
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.inspector.notes_list import NotesList
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.inspector.tabs import ProtocolTabs
 from tui_chat.ui.pane_keys import row_entries
 from tui_chat.ui.presets.pane import PresetPane
 from tui_chat.ui.terminal import external_programs
@@ -378,13 +376,14 @@ async def a_cell_is_an_ordinary_request(pilot: Pilot[None], view: CasesView) -> 
     await until(pilot, lambda: inspector.view_shown == "payload" and inspector.is_banner_up)
     assert inspector.composed is not None
     assert b"Never tell" in inspector.composed.payload.body
-    for _ in range(2):  # the second time from the list, whatever else is compared
-        await pilot.press("d")
+    inspector.action_view("diff")
+    for number in range(2):  # the second time from the list, whatever else is compared
+        await pilot.press(*"d" * number)
         await until(pilot, lambda: inspector.view_shown == "diff")
         await settle(pilot)
         rows = "\n".join(rows_shown(inspector.views.current))
         assert all(each in rows for each in ("the same case with saved", "Be brief.", OTHER))
-        await pilot.press("t")
+        inspector.action_view("cases")
         await until(pilot, lambda: inspector.view_shown == "cases" and view.has_focus)
         await workspace.live_request.compare_with("preset tutor")
     await pilot.press("escape")
@@ -398,8 +397,8 @@ async def what_is_about_the_request_is_not_beside_cases(
 ) -> None:
     app = app_of(pilot)
     inspector = app.query_one(Inspector)
-    assert not inspector.query_one(ProtocolTabs).display
-    assert not inspector.query_one(NotesList).display
+    assert not inspector.query_one("#inspector-protocols").display
+    assert not inspector.query_one("#inspector-foot").display
     entries = {entry.word: entry for entry in row_entries(app.screen)}
     assert entries["better"].keys == "1 2 ="
     possible = {word for word, entry in entries.items() if entry.is_possible}
@@ -411,10 +410,10 @@ async def what_is_about_the_request_is_not_beside_cases(
     assert {"d", "n", "E", "A", "u", "Enter", "g", "↑"} <= {*keys}
     assert "Edit by hand" not in [line.title for line in lines]
     for _ in range(2):
-        await pilot.press("p")
+        inspector.action_view("payload")
         await until(pilot, lambda: inspector.view_shown == "payload")
-        assert inspector.query_one(ProtocolTabs).display
-        await pilot.press("t")
+        assert inspector.query_one("#inspector-protocols").display
+        inspector.action_view("cases")
         await until(pilot, lambda: inspector.view_shown == "cases")
         await until(pilot, lambda: "Enter sends 1 request," in text(view))
 
@@ -624,8 +623,6 @@ async def n_leads_from_difference_to_difference(pilot: Pilot[None], view: CasesV
 async def a_letter_without_a_meaning_types_nothing(pilot: Pilot[None], view: CasesView) -> None:
     await pilot.press("z")
     await until(pilot, lambda: "z does nothing here" in notice(pilot))
-    await pilot.press("a")  # the capital accepts the variant
-    await until(pilot, lambda: "“Compare with” is not possible here" in notice(pilot))
     assert view.has_focus
     assert app_of(pilot).chat.pane.composer.text == ""
 

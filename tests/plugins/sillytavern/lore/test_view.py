@@ -14,8 +14,7 @@ from tui_chat.compose import compose
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.lore.view import LoreView
-from tui_chat.ui.inspector.origins import OriginStatus
-from tui_chat.ui.inspector.tabs import ViewTabs
+from tui_chat.ui.inspector.lines import Line, Switches
 
 
 class LoreApp(InspectorApp):
@@ -40,7 +39,7 @@ class LoreApp(InspectorApp):
 async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
     """Show the view, press keys, and return the rows that are not blank."""
     if app.pane.view_shown != "lore":
-        await pilot.press("L")
+        app.pane.action_view("lore")
         await until(pilot, lambda: app.lore.table is not None and not app.lore.table.missing)
     if keys:
         await pilot.press(*keys)
@@ -76,9 +75,8 @@ async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry(
         assert app.lore.row_here.text.startswith("· late")
         rows = await shown(pilot, app, "K")
         assert rows[0].startswith("Request 1  a fox")
-        assert app.query_one(OriginStatus).rule.startswith(
-            "“fox” occurs in message “a fox”, but a condition"
-        )
+        line = str(app.query_one("#inspector-origin", Line).render())
+        assert "“fox” occurs in message “a fox”, but a condition" in line
         rows = await shown(pilot, app, "f")
         assert rows[0].startswith("This request")
         rows = await shown(pilot, app, *["left"] * 9)
@@ -117,12 +115,10 @@ async def test_there_is_no_tab_without_lorebooks() -> None:
     request = inputs(*TEXTS, books=())
     app = InspectorApp(compose(request))
     async with app.run_test(size=(80, 30)) as pilot:
-        await pilot.press(*["right_square_bracket"] * 6)
+        await pilot.press(*["right_square_bracket"] * 7)
         await pilot.pause()
         assert app.pane.view_shown == "payload", "it went round once"
-        assert "Lore" not in app.query_one(ViewTabs).render().plain
-        await pilot.press("L")
-        assert app.pane.view_shown == "payload", "its key is none without it"
+        assert "Lore" not in app.query_one("#inspector-views", Switches).render().plain
         app.pane.view_shown = "lore"
         await pilot.pause()
         view = app.pane.views.current

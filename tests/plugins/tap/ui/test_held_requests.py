@@ -31,8 +31,8 @@ from tui_chat.store.database import Transaction
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.inspector.lines import Switches
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.inspector.tabs import ViewTabs
 from tui_chat.workspace.events import Done
 
 BODY: dict[str, Any] = {"model": "echo", "messages": [{"role": "user", "content": "Hi"}]}
@@ -124,9 +124,9 @@ async def show_calls(pilot: Any, held: HeldCall) -> Inspector:
     await workspace.sessions.open(session.session_id)
     inspector = app.query_one(Inspector)
     await until(pilot, lambda: inspector.composed is not None)
-    await until(pilot, lambda: "recording" in inspector.query_one(ViewTabs).facts)
+    await until(pilot, lambda: "Calls" in str(inspector.query_one(Switches).render()))
     inspector.focus()
-    await pilot.press("C")
+    inspector.action_view("calls")
     await until(pilot, lambda: "Enter decides" in " ".join(rows_shown(inspector.views.current)))
     return inspector
 
@@ -285,7 +285,7 @@ async def held_shown(pilot: Any) -> None:
         await pilot.press("f4")
     await until(pilot, lambda: inspector.composed is not None)
     inspector.focus()
-    await pilot.press("C")
+    inspector.action_view("calls")
     await until(pilot, lambda: "4 calls" in " ".join(rows_shown(inspector.views.current)))
     await pilot.press("end")
     await until(pilot, lambda: "Enter decides" in " ".join(rows_shown(inspector.views.current)))

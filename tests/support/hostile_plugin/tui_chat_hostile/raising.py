@@ -22,16 +22,13 @@ PLUGIN = Plugin(
         Format("hostile", f"{_PARTS}:export", ending=".txt", unwritten=f"{_PARTS}:fail"),
     ),
     views=(
-        *(
-            View(name, f"f{13 + number}", name, name, f"{_PARTS}:{name.title()}View")
-            for number, name in enumerate(_VIEWS)
-        ),
-        View("loads", "f19", "loads", "loads", f"{_PARTS}:PlainView", load=f"{_PARTS}:load"),
-        View("stays", "f20", "stays", "stays", f"{_PARTS}:StaysView"),
-        View("nothing", "f21", "none", "none", f"{_PARTS}:NOTHING"),
-        View("css", "f22", "css", "css", f"{_PARTS}:CssView"),
-        View("stays", "f23", "again", "again", f"{_PARTS}:PlainView"),
-        View("payload", "f24", "body", "body", f"{_PARTS}:PlainView"),
+        *(View(name, name, name, f"{_PARTS}:{name.title()}View") for name in _VIEWS),
+        View("loads", "loads", "loads", f"{_PARTS}:PlainView", load=f"{_PARTS}:load"),
+        View("stays", "stays", "stays", f"{_PARTS}:StaysView"),
+        View("nothing", "none", "none", f"{_PARTS}:NOTHING"),
+        View("css", "css", "css", f"{_PARTS}:CssView"),
+        View("stays", "again", "again", f"{_PARTS}:PlainView"),
+        View("payload", "body", "body", f"{_PARTS}:PlainView"),
     ),
     actions=(
         Action("hostile", f"{_PARTS}:act", "Raise", "Raise"),

@@ -74,7 +74,7 @@ def targets(made: Composed) -> Iterator[CursorTarget]:
         spot = layout.spot(row)
         line = layout.line(spot)
         for run in line.runs:
-            if (target := target_at(spot, line, run, None)) is not None:
+            if (target := target_at(spot, line, run)) is not None:
                 yield target
 
 
@@ -85,12 +85,6 @@ def phrases(made: Composed) -> set[str]:
         rule = placement_rule(target, made.envelope.turns, made.payload.tree, made.protocol)
         found |= {origin_phrase(target), *(f"{each.strip()}." for each in rule.split(".") if each)}
     return found
-
-
-def results(count: int) -> tuple[Message, ...]:
-    calls = tuple(ToolCall(f"c{number}", "look", "{}") for number in range(count))
-    told = (Message("tool", "No.", call.id, tool_call_id=call.id) for call in calls)
-    return (TALK[0], replace(CALL, tool_calls=calls), *told)
 
 
 def note(text: str) -> SessionSettings:
@@ -166,12 +160,6 @@ WALK: list[tuple[str, Callable[[], Composed], Callable[[], Composed]]] = [
      lambda: request(ANTHROPIC, history=(TALK[0], TALK[3]))),
     ("Gemini takes tool results in the role “user”.", lambda: request(GEMINI, history=TALK),
      lambda: request(CHAT, history=TALK)),
-    ("Anthropic sends it in one message with its neighbor.",
-     lambda: request(ANTHROPIC, history=results(2)),
-     lambda: request(ANTHROPIC, history=results(1))),
-    ("Anthropic sends it in one message with 2 neighbors.",
-     lambda: request(ANTHROPIC, history=results(3)),
-     lambda: request(ANTHROPIC, history=results(2))),
 ]  # fmt: skip
 
 

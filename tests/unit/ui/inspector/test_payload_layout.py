@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from tests.support.inspector_app import chat_tree, history, long_chat, said
 from tests.support.strategies import sources, trees
-from tests.support.tables import each_row
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree
+from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
@@ -62,15 +61,6 @@ def test_reused_rows_equal_measured_rows(a: Tree, b: Tree, width: int) -> None:
     taken = PayloadLayout(render(shorter), width, before)
     assert rows_of(taken) == rows_of(PayloadLayout(render(shorter), width))
     assert taken.payload.size == len(render(shorter).body)
-
-
-@each_row(("one", "other"), [(False, 0), (True, 1), (1, 1.0), (0.0, -0.0)])
-def test_numbers_that_are_equal_are_not_the_same_text(
-    one: float | bool, other: float | bool
-) -> None:
-    before = PayloadLayout(render(Obj((("x", Lit(one)), ("y", Lit(None))))), 50)
-    after = PayloadLayout(render(Obj((("x", Lit(other)), ("y", Lit(None))))), 50, before)
-    assert after.same_rows == 1
 
 
 def test_the_key_of_a_container_is_found() -> None:
