@@ -47,7 +47,7 @@ def test_ask_offers_the_tools_of_plugins(home, tmp_path: Path, monkeypatch: pyte
 
 
 def test_permissions_are_listed_and_revoked(home, tmp_path: Path):
-    assert home("tools", "grants").err == "No tool runs without asking.\n"
+    assert home("tools", "grants").out == "No tool runs without asking.\n"
     server = ToolServer("time", "now", "zones")
 
     async def grant() -> None:
@@ -71,7 +71,7 @@ def test_permissions_are_listed_and_revoked(home, tmp_path: Path):
     asyncio.run(grant())
     assert home("tools", "revoke", "time").out == "Revoked 2 permissions.\n"
     assert home("tools", "revoke").code == 2
-    assert home("tools", "grants").err == "No tool runs without asking.\n"
+    assert home("tools", "grants").out == "No tool runs without asking.\n"
 
 
 def test_ask_says_that_a_changed_tool_is_not_offered(home, tmp_path, monkeypatch):

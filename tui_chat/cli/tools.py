@@ -44,6 +44,9 @@ def grants(common: CommonOptions, as_json: bool) -> None:
       tui-chat tools grants
     """
     granted = _granted(common)
+    if not granted and not as_json:
+        write_line("No tool runs without asking.")
+        return
     write_list(
         [
             GrantDocument(name, _server(grant), grant.digest, grant.granted)
@@ -54,7 +57,7 @@ def grants(common: CommonOptions, as_json: bool) -> None:
         ("NAME", "GRANTED", "DEFINITION"),
         lambda each: _row(each.name, granted[each.name]),
         (2, 20),
-        nothing="No tool runs without asking.",
+        nothing="",
     )
 
 
