@@ -409,6 +409,7 @@ async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:
         await pilot.click(PresetList, offset=(20, line_of(pane, "rule")), times=2)
         await settle(pilot)
         assert pane.form.content.has_focus
+        assert not pane.rows.display, "also when it was open before"
 
 
 async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:

@@ -99,9 +99,8 @@ class PresetPane(Vertical):
     PresetPane {
         background: $background;
         #preset-status { height: 2; padding: 0 1; color: $origin-preset; }
-        &.-form PresetList, &.-form PresetFilter, &.-form #preset-status { display: none; }
-        &.-form.-of-message MessageForm, &.-form.-of-preset SettingsForm { display: block; }
         &.-filter PresetFilter { display: block; }
+        &.-form PresetFilter { display: none; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -285,7 +284,14 @@ class PresetPane(Vertical):
 
     def _open_form(self, kind: str) -> None:
         self.remove_class("-of-message", "-of-preset").add_class("-form", kind)
+        self._show_form()
         self._fill_form()
+
+    def _show_form(self) -> None:
+        """Show the open form, or the list, at once, so that it can take the focus."""
+        self.form.display = self.has_class("-of-message")
+        self.settings.display = self.has_class("-of-preset")
+        self.rows.display = self._status.display = not self.has_class("-form")
 
     def _fill_form(self) -> None:
         if self.edits is not None and self.has_class("-of-preset"):
@@ -300,9 +306,10 @@ class PresetPane(Vertical):
         had_focus = self.form.has_focus_within or self.settings.has_focus_within
         self.remove_class("-form", "-of-message", "-of-preset")
         self.form.shown = None
+        self.rows.display = True
         if had_focus:
-            self.rows.display = True
-            self.screen.set_focus(self.rows)
+            self.screen.set_focus(self.rows)  # before the focused field is hidden
+        self._show_form()
         self._show_title()
 
     def action_step(self, step: int) -> None:
