@@ -23,7 +23,6 @@ from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import CRASH_LOG, database_file
-from tui_chat.store.backup_files import list_backups
 from tui_chat.ui.key_bindings import screen_errors
 from tui_chat.ui.main_screen import confirm_leave
 from tui_chat.ui.notifications import show_error
@@ -198,6 +197,8 @@ class Lifecycle:
 
     async def _recover(self, error: TuiChatError) -> bool:
         """Ask what to do if the workspace cannot be opened; return False to quit."""
+        from tui_chat.store.backup_files import list_backups
+
         backups = list_backups(database_file(self._config.data_dir))
         title, yes = "The database is damaged", "Restore the newest backup"
         is_damaged = isinstance(error, StoreDamaged) and bool(backups)
