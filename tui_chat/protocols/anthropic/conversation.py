@@ -25,7 +25,7 @@ from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
 from tui_chat.protocols.anthropic.messages import ANTHROPIC, JOINED, SYSTEM, framed
-from tui_chat.protocols.anthropic.sent_message import sent_turn, trimmed_message
+from tui_chat.protocols.anthropic.sent_message import SentTurn, sent_turn, trimmed_message
 from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import FILLER, NOTHING_TO_SEND, filler_note
 from tui_chat.protocols.common.loss_notes import begins_reply
@@ -35,13 +35,16 @@ from tui_chat.protocols.common.trees import Word, object_of
 _FILLER = object_of({"role": Word("user"), "content": Word(FILLER)})
 
 
+_Placed = tuple[BlockTurn, SentTurn]
+
+
 @dataclass(slots=True)
 class Conversation:
     """The turns by their places, and what is sent of them."""
 
     system: list[BlockTurn] = field(default_factory=list[BlockTurn])
-    runs: list[list[BlockTurn]] = field(default_factory=list[list[BlockTurn]])
-    """The turns of each message."""
+    runs: list[list[_Placed]] = field(default_factory=list[list[_Placed]])
+    """The turns of each message, and what is sent of them."""
     messages: list[Tree] = field(default_factory=list[Tree])
     notes: list[Note] = field(default_factory=list[Note])
     ends_blank: bool = False
@@ -141,10 +144,10 @@ def _add(conversation: Conversation, turn: BlockTurn) -> None:
     if sent.message is None:
         conversation.notes.append(reason_note("message", turn.origin, ANTHROPIC))
         conversation.ends_blank = turn.role == "user"
-    elif conversation.runs and _joins(conversation.runs[-1][-1], turn):
-        conversation.runs[-1].append(turn)
+    elif conversation.runs and _joins(conversation.runs[-1][-1][0], turn):
+        conversation.runs[-1].append((turn, sent))
     else:
-        conversation.runs.append([turn])
+        conversation.runs.append([(turn, sent)])
 
 
 def _joins(before: BlockTurn, turn: BlockTurn) -> bool:
@@ -154,15 +157,16 @@ def _joins(before: BlockTurn, turn: BlockTurn) -> bool:
     return turn.role == "tool" == before.role
 
 
-def _message(run: Sequence[BlockTurn]) -> Tree:
-    message = sent_turn(run[0]).message if len(run) == 1 else _joined_message(run[0], *run[1:])
+def _message(run: Sequence[_Placed]) -> Tree:
+    first, sent = run[0]
+    message = sent.message if len(run) == 1 else _joined_message(first, *(s for _, s in run))
     assert message is not None
     return message
 
 
 @Memo
-def _joined_message(first: BlockTurn, *others: BlockTurn) -> Obj:
-    blocks = [block for turn in (first, *others) for block in sent_turn(turn).blocks]
+def _joined_message(first: BlockTurn, *sent: SentTurn) -> Obj:
+    blocks = [block for each in sent for block in each.blocks]
     return object_of(framed(first, blocks), first.origin)
 
 
@@ -170,7 +174,7 @@ def _complete_end(conversation: Conversation, *, has_turns: bool, why_no_prefill
     """Make the end of the conversation valid. `why_no_prefill` is the reason why it may not end
     with a message of the model; empty if it may.
     """
-    last = conversation.runs[-1][-1] if conversation.runs else None
+    last = conversation.runs[-1][-1][0] if conversation.runs else None
     if last is None:
         if not has_turns:
             conversation.notes.append(NOTHING_TO_SEND)
@@ -209,11 +213,12 @@ def unthinking_turn(conversation: Conversation) -> str:
     """
     begun, answered, has_results = "", conversation.messages[-1:] == [_FILLER], False
     for run in reversed(conversation.runs):
-        kinds = sent_turn(run[0]).kinds
-        if run[0].role in ("user", "tool"):
+        first, sent = run[0]
+        kinds = sent.kinds
+        if first.role in ("user", "tool"):
             answered = True
-            has_results = has_results or any(turn.role == "tool" for turn in run)
-        elif run[0].role == "assistant":
+            has_results = has_results or any(turn.role == "tool" for turn, _ in run)
+        elif first.role == "assistant":
             if answered and not has_results:
                 break
             begun = {"text": "a text", "tool_use": "a call"}.get(kinds[0], "") if kinds else ""

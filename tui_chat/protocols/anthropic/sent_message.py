@@ -39,7 +39,13 @@ from tui_chat.protocols.anthropic.messages import (
     write_content,
     write_message,
 )
-from tui_chat.protocols.common.losses import argument_notes, loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.losses import (
+    argument_notes,
+    is_bare,
+    loss_notes,
+    reason_note,
+    turn_losses,
+)
 from tui_chat.protocols.common.reading import string
 from tui_chat.protocols.common.trees import dictionary, object_of, plain, tree
 from tui_chat.protocols.common.turn_fit import is_blank, portable, text_document, without
@@ -151,9 +157,10 @@ def _is_signed(block: ReasoningBlock) -> bool:
 def _notes(turn: BlockTurn, said: BlockTurn, fit: BlockTurn) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and what is sent of it."""
     yield from argument_notes(turn, ANTHROPIC)
-    heard = read_message(plain(write_message((fit,))))
-    losses = list(turn_losses(said, heard, ANTHROPIC, sends_marks=True))
-    losses = [loss for loss in losses if loss.kind not in ("text", "refusal")]
-    yield from loss_notes(turn, losses, ANTHROPIC)
+    if not is_bare(said):
+        heard = read_message(plain(write_message((fit,))))
+        losses = list(turn_losses(said, heard, ANTHROPIC, sends_marks=True))
+        losses = [loss for loss in losses if loss.kind not in ("text", "refusal")]
+        yield from loss_notes(turn, losses, ANTHROPIC)
     if fit.blocks and any(is_blank(b) and isinstance(b, TextBlock) and b.text for b in turn.blocks):
         yield reason_note("text", turn.origin, ANTHROPIC)
