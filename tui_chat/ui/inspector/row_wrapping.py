@@ -1,5 +1,5 @@
-r"""Fitting text to the pane: where a drawn line breaks, and how a number, an address or a text in
-one line is shortened.
+r"""Fitting text to the pane: where a drawn line breaks, and how a number or a text in one line is
+shortened.
 
 1. A line becomes rows. The first has `first` cells, the others, which hang, `rest`.
 2. Rows are slices: joined they are the line, and none is wider than its cells.
@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from urllib.parse import urlsplit
 
 from rich.cells import cell_len, set_cell_size
 from rich.cells import get_character_cell_size as cells_of
@@ -81,26 +80,6 @@ def cut_front(text: str, width: int) -> str:
     while text and cell_len(text) > width - 1:
         text = text[max(1, (cell_len(text) - width) // 2) :]
     return "…" + text if width > 0 else ""
-
-
-def short_url(url: str, width: int) -> str:
-    """Shorten a URL: first drop the scheme, then the query, then the front of the host."""
-    parts = urlsplit(url)
-    path = parts.path + (f"?{parts.query}" if parts.query else "")
-    for form in (f"{parts.netloc}{path}", f"{parts.netloc}{parts.path}"):
-        if cell_len(sanitize(form, "exact")) <= width:
-            return sanitize(form, "exact")
-    return cut_front(f"{parts.netloc}{parts.path}", width)
-
-
-def fitting(parts: Sequence[str], width: int, between: str = " · ") -> str:
-    """Join parts up to the first that does not fit."""
-    line = parts[0] if parts else ""
-    for part in parts[1:]:
-        if cell_len(line + between + part) > width:
-            break
-        line += between + part
-    return cut(line, width)
 
 
 def shares(amounts: Sequence[int], width: int) -> list[int]:
