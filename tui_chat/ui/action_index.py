@@ -64,6 +64,7 @@ class ActionIndex:
         """Return titled lists of keys, or commands, and what they do."""
         from tui_chat.ui.command_palette import PANE_ALIASES
         from tui_chat.ui.dialogs.base import HelpLine
+        from tui_chat.ui.inspector.origins import LETTERS, is_colorless
 
         keys = self._key_bindings.by_action
         pane_aliases = PANE_ALIASES | place_aliases()
@@ -111,7 +112,10 @@ class ActionIndex:
             for action in ACTIONS
             if not keys[action.id] and action.run not in runs and self._is_possible(action.run)
         ]
-        more = ("Only in the palette", palette), ("Mouse", [HelpLine(*line) for line in _MOUSE])
+        more = [("Only in the palette", palette), ("Mouse", [HelpLine(*line) for line in _MOUSE])]
+        if inspector is not None and is_colorless(inspector):
+            letters = [HelpLine(letter, f"Text of: {kind}") for kind, letter in LETTERS.items()]
+            more.append(("Letters at the left of the request", letters))
         return (focused, ("Everywhere", everywhere), *typed, *others, *more)
 
     async def search(self) -> None:
