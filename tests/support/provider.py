@@ -29,11 +29,17 @@ from tui_chat.offline.provider import (
     OfflineProvider,
     ReplyWriter,
 )
-from tui_chat.offline.reply import Finish, Piece, Pieces
+from tui_chat.offline.reply import Finish, Piece, Pieces, split_tokens
 from tui_chat.protocols.registry import protocol_of_path
 
 Json = dict[str, Any]
 FAILURES = {"429": 429, "500": 500, "529": 529, "error": 529}
+
+
+def call_tokens(piece: Piece) -> int:
+    """Return the tokens of a call."""
+    tokens = [*split_tokens(piece.name), *split_tokens(piece.text)]
+    return len(tokens) if piece.kind == "call" else 0
 
 
 class Writer(ReplyWriter):
@@ -47,7 +53,7 @@ class Writer(ReplyWriter):
     """The tokens that the provider's cache served and took, and those of the reasoning."""
     length = cited = 0
     """The characters of the text so far, and of those before the last source."""
-    is_new = False
+    is_new, call_tokens = False, 0
     last = ""
     """The kind of the piece before."""
 
@@ -57,7 +63,8 @@ class Writer(ReplyWriter):
 
     def write(self, piece: Piece | Finish) -> bytes:
         if isinstance(piece, Finish):
-            return self.end(piece)
+            return self.end(replace(piece, output=piece.output + self.call_tokens))
+        self.call_tokens += call_tokens(piece)
         self.is_new = piece.kind != self.last or piece.kind == "call"
         self.count += self.is_new
         self.last = piece.kind
@@ -71,6 +78,7 @@ class Writer(ReplyWriter):
                 piece = Piece(blocks.pop().text + piece.text, piece.kind)
             blocks.append(piece)
         self.last = "call" if any(piece.kind == "call" for piece in blocks) else "text"
+        finish = replace(finish, output=finish.output + sum(map(call_tokens, blocks)))
         return to_json(self.full(blocks, finish)).encode()
 
     def delta(self, piece: Piece) -> bytes:
@@ -80,7 +88,7 @@ class Writer(ReplyWriter):
         return self.event({**self.head, "choices": [choice]})
 
     def probability(self, text: str) -> Json:
-        token = {"token": text, "logprob": -0.1}
+        token = {"token": text, "logprob": -0.1 if len(text) % 3 else -0.8}
         others = [token, {"token": "else", "logprob": -2.5}]
         return {**token, "top_logprobs": others[: self.prompt.body.get("top_logprobs", 0)]}
 
@@ -128,7 +136,7 @@ class Writer(ReplyWriter):
 
     @property
     def call_id(self) -> str:
-        return f"call_{self.dependencies.random_id(8)}"
+        return f"call_{self.dependencies.random_id(24)}"
 
     def reason(self, finish: Finish) -> str:
         return "length" if finish.reason == "length" else "tool_calls" if self.called else "stop"
@@ -156,10 +164,9 @@ class Writer(ReplyWriter):
     def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], Json]:
         status = int(refusal.kind) if refusal.kind.isdigit() else 404
         status = 400 if refusal.kind == "invalid" else status
-        words = refusal.message or {
-            429: "Rate limit. Please try again in 2s.",
-            529: "overloaded",
-        }.get(status, "failed")
+        known = {429: "Rate limit. Please try again in 2s.", 529: "overloaded"}
+        failed = "The server had an error while processing your request. Sorry about that!"
+        words = refusal.message or known.get(status, failed)
         headers = {"retry-after": "2"} if status == 429 else {}
         return status, headers, cls.fault(status, words)
 
@@ -393,7 +400,10 @@ def fail(name: str) -> Pieces:
 
 def breaking(end: str) -> Pieces:
     """Yield the beginning of a reply that breaks."""
-    yield Piece("I was going to tell you about the ferry")
+    yield Piece(
+        "I was going to tell you about the ferry, and how it leaves at dawn, and who is on it, "
+        "and why the old man at the oars has never once looked"
+    )
     if end == "stall":
         yield math.inf
     elif end == "cut":
@@ -408,17 +418,31 @@ def last_text(prompt: Prompt) -> str:
 
 
 def think(prompt: Prompt) -> Pieces:
-    yield Piece("I count.", "reasoning")
-    count = len(last_text(prompt).split())
-    words = "word" if count == 1 else "words"
-    yield Piece(f"I thought about it. Your message has **{count}** {words}.")
+    last, earlier = last_text(prompt), len(prompt.envelope.turns) - 1
+    yield Piece(
+        f"**Reading the request**\n\nThe user wrote {words(last)} after {earlier} earlier turns. "
+        "I am a small program, so I should count, not guess.\n\n"
+        "**Deciding**\n\nCounting is done. I will report it and stop.",
+        "reasoning",
+    )
+    count, _, unit = words(last).partition(" ")
+    yield Piece(
+        f"I thought about it. Your message has **{count}** {unit} and {len(last)} characters."
+    )
 
 
-def research(_prompt: Prompt) -> Pieces:
+def words(text: str) -> str:
+    count = len(text.split())
+    return f"{count} {'word' if count == 1 else 'words'}"
+
+
+def research(prompt: Prompt) -> Pieces:
     yield Piece("The domain **example.com** is reserved for documents like this one.")
     yield Piece("https://example.com/", "source", "Example Domain")
     yield Piece(" So are names that end in `.example`: nobody can register one.")
-    yield Piece("https://www.rfc-editor.org/rfc/rfc2606", "source", "RFC 2606")
+    title = "RFC 2606: Reserved Top Level DNS Names"
+    yield Piece("https://www.rfc-editor.org/rfc/rfc2606", "source", title)
+    yield Piece(f"\n\nYour message has {words(last_text(prompt))}. That needs no source.")
 
 
 def draw(_prompt: Prompt) -> Pieces:
@@ -443,7 +467,7 @@ def call_tool(prompt: Prompt, name: str = "") -> Pieces:
         yield Piece("The request declares no tools, so there is nothing to call.")
     else:
         keys = tool.parameters.get("properties", {}) if tool.parameters else {}
-        yield Piece(to_json({key: f"example {key}" for key in keys}), "call", tool.name)
+        yield Piece(json.dumps({key: f"example {key}" for key in keys}), "call", tool.name)
 
 
 class TestProvider(OfflineProvider):

@@ -75,7 +75,7 @@ def limited(pieces: Pieces, limit: int | None) -> Iterator[Piece | float | Finis
             if piece.speed is not None:
                 yield len(group) / piece.speed
             yield replace(piece, text="".join(group))
-        sent += len(kept)
+        sent += len(kept) * is_split
         if len(kept) < len(tokens):
             yield Finish("length", sent)
             return

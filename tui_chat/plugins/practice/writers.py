@@ -108,7 +108,7 @@ class PracticeWriter(ReplyWriter):
                 self.reasoning += tokens
             case "call":
                 self.calls += 1
-                self.call_tokens += tokens
+                self.call_tokens += tokens + len(list(split_tokens(piece.name)))
             case _:
                 pass
 
