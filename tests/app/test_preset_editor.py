@@ -79,6 +79,18 @@ async def test_a_place_is_said_in_words_and_follows_every_choice(tmp_path: Path)
         await screen.sees("→ Goes before the chat history, after “elsewhere”.")
 
 
+async def test_the_inspector_says_the_same_of_the_place_in_the_present_request(tmp_path: Path):
+    after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
+    async with open_editor(tmp_path, PLACEHOLDER, after, size=(240, 45)) as screen:
+        await screen.click_on("MOVED text")
+        await screen.sees("Goes directly after “world_info”.")
+        await screen.press("f3")
+        await open_form(screen)
+        await screen.until(lambda: screen.text.count("Goes directly after") == 2, "not the same")
+        await choose(screen, "up")
+        await screen.until(lambda: screen.text.count("Goes directly before") == 2, "not the same")
+
+
 async def test_an_anchor_that_is_off_or_gone_is_named_as_that(tmp_path: Path):
     here = MOVED | {"anchorPoint": "before", "anchorTarget": "gone"}
     off = OTHER | {"enabled": False}

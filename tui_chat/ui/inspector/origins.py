@@ -9,7 +9,8 @@ from itertools import chain
 from textual.color import Color
 from textual.widget import Widget
 
-from tui_chat.models.endpoint import Protocol
+from tui_chat.compose import Composed
+from tui_chat.editing.places import place_in_request
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import Origin, OriginKind
@@ -49,21 +50,23 @@ def is_colorless(widget: Widget) -> bool:
     return bool(colors) and all(len(set(color.rgb)) == 1 for color in colors)
 
 
-def placement_rule(
-    under: CursorTarget, turns: tuple[Turn, ...], tree: Tree, protocol: Protocol
-) -> str:
-    """Return the rule that placed the turn under the cursor, and how the protocol changed the turn;
-    of what is no turn, that it is of the protocol, or nothing.
+def placement_rule(under: CursorTarget, composed: Composed) -> str:
+    """Return where the turn under the cursor goes, as the form of a preset message says it, or the
+    rule that placed it, and how the protocol changed it; of what is no turn, that it is of the
+    protocol, or nothing.
     """
-    turn = _turn_at(under, turns)
+    turn = _turn_at(under, composed.envelope.turns)
     if turn is None:
         is_glue = under.origin.kind is OriginKind.GLUE and under.owner.kind is OriginKind.GLUE
         return "structure of the body" if is_glue else ""
-    top, item = _item(tree, under.pointer)
+    top, item = _item(composed.payload.tree, under.pointer)
     role = item.get("role") if isinstance(item, Obj) else None
     role_word = role.text.plain if isinstance(role, Str) else turn.role
     adapted = SYSTEM_INSTRUCTION if top in SYSTEM_KEYS else role_word
-    sentences = turn.placement.rule, describe_adapted_role(turn.role, adapted, protocol)
+    is_preset = turn.origin.kind is OriginKind.PRESET
+    place = place_in_request(composed, turn.origin.id).removeprefix("→ ") if is_preset else ""
+    role_sentence = describe_adapted_role(turn.role, adapted, composed.protocol)
+    sentences = place or turn.placement.rule, role_sentence
     return " ".join(filter(None, sentences))
 
 

@@ -348,8 +348,7 @@ class Inspector(Widget):
         note, composed = self.views.payload.note_here, self.composed
         sentences = [f"{SYMBOLS[note.level]} {note.sentence}"] if note is not None else []
         if under is not None and composed is not None:
-            turns, tree = composed.envelope.turns, composed.payload.tree
-            sentences.append(placement_rule(under, turns, tree, composed.protocol))
+            sentences.append(placement_rule(under, composed))
         self._show_origin(under, " ".join(sentences))
 
     def _show_origin(self, under: CursorTarget | None, rule: str) -> None:

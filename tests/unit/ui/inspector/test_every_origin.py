@@ -82,7 +82,7 @@ def phrases(made: Composed) -> set[str]:
     """What the status line can say of a request: origins, and the sentences after a turn's rule."""
     found: set[str] = set()
     for target in targets(made):
-        rule = placement_rule(target, made.envelope.turns, made.payload.tree, made.protocol)
+        rule = placement_rule(target, made)
         found |= {origin_phrase(target), *(f"{each.strip()}." for each in rule.split(".") if each)}
     return found
 
