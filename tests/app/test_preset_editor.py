@@ -142,7 +142,7 @@ async def test_an_anchor_is_called_by_its_name_everywhere(tmp_path: Path):
     after = MOVED | {"anchorPoint": "after", "anchorTarget": "spot"}
     before = {"id": "b", "role": "user", "content": "BEFORE", "anchorPoint": "before"}
     async with open_editor(tmp_path, PLACEHOLDER, after, before) as screen:
-        await screen.press("c")
+        await screen.press("right")
         await screen.sees("after world_info", "before history")
         await screen.press("f3")
         await screen.click_on("anchor world_info")
@@ -189,5 +189,5 @@ async def test_the_first_part_counts_the_role_s_prompt_as_the_context_does(tmp_p
         await screen.sees("its system prompt", "Terminal")
         heading = next(line for line in screen.lines if " System " in line)
         assert " 60 " in heading, heading
-        await screen.press("f4", "c")
+        await screen.press("f4", "right")
         await screen.sees("2 messages · 60 tokens")
