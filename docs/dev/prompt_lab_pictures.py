@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 
 from tests.support.app import make_app, opened, settle, until  # noqa: E402
-from tui_chat.editing.edits import change_message  # noqa: E402
+from tui_chat.library.editing.edits import change_message  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
 from tui_chat.plugins.practice.provider import PracticeProvider  # noqa: E402
 from tui_chat.plugins.practice.script import read_script  # noqa: E402

@@ -24,7 +24,7 @@ from tests.support.vendors import ENDPOINTS, HttpRequest, VendorTransport
 from tests.support.vendors import LOOPBACKS as LOOPBACKS
 from tui_chat.cli.app import open_library
 from tui_chat.config import Config, load_config
-from tui_chat.editing.edits import EditHistory, change_message
+from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Part

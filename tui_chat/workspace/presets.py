@@ -15,9 +15,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from tui_chat.editing.edits import EditHistory
 from tui_chat.errors import InputError
 from tui_chat.files import read_text
+from tui_chat.library.editing.edits import EditHistory
 from tui_chat.library.library import FileStamp, file_name
 from tui_chat.library.presets import dump_preset, load_preset, parse_preset
 from tui_chat.models.preset import Preset, PresetMessage

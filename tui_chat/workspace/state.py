@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
-from tui_chat.editing.edits import EditHistory
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.edits import EditHistory
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.generation import side_kind

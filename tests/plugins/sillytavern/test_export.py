@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.plugins.sillytavern.test_presets import NOT_ASKED, deep, prompt
 from tests.support.tables import each_row
-from tui_chat.editing.edits import (
+from tui_chat.library.editing.edits import (
     add_message,
     change_message,
     duplicate_message,

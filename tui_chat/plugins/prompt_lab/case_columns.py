@@ -31,7 +31,7 @@ from tui_chat.plugins.prompt_lab.variants import (
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
-    from tui_chat.editing.edits import EditHistory
+    from tui_chat.library.editing.edits import EditHistory
     from tui_chat.models.preset import Preset
     from tui_chat.workspace.state import WorkspaceState
     from tui_chat.workspace.workspace import Workspace

@@ -10,7 +10,7 @@ from textual.color import Color
 from textual.widget import Widget
 
 from tui_chat.compose import Composed
-from tui_chat.editing.places import place_in_request
+from tui_chat.library.editing.places import place_in_request
 from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import Origin, OriginKind

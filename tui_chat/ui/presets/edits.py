@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tui_chat.editing.edits import (
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.edits import (
     MessageGroup,
     change_message,
     duplicate_message,
@@ -12,9 +13,8 @@ from tui_chat.editing.edits import (
     remove_message,
     switch_group,
 )
-from tui_chat.editing.outline import Outline
-from tui_chat.editing.slots import depth_of, next_slot, put_in_slot
-from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.outline import Outline
+from tui_chat.library.editing.slots import depth_of, next_slot, put_in_slot
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 

@@ -11,10 +11,10 @@ from typing import get_args
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import with_shares
-from tui_chat.editing.edits import MessageGroup, groups_of
-from tui_chat.editing.outline import Outline, OutlineRow
-from tui_chat.editing.places import SentChat
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.edits import MessageGroup, groups_of
+from tui_chat.library.editing.outline import Outline, OutlineRow
+from tui_chat.library.editing.places import SentChat
 from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, CardField, PresetMessage

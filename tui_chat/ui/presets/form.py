@@ -14,10 +14,10 @@ from textual.message import Message
 from textual.validation import Integer
 from textual.widgets import Checkbox, Input, Select, Static, TextArea
 
-from tui_chat.editing.edits import follows_name, free_id, id_from_name
-from tui_chat.editing.places import display_name
-from tui_chat.editing.slots import depth_fields, depth_of
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.edits import follows_name, free_id, id_from_name
+from tui_chat.library.editing.places import display_name
+from tui_chat.library.editing.slots import depth_fields, depth_of
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean

@@ -10,9 +10,9 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 
-from tui_chat.editing.outline import Outline, OutlineRow
-from tui_chat.editing.places import display_name
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.outline import Outline, OutlineRow
+from tui_chat.library.editing.places import display_name
 from tui_chat.models.envelope import Level
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line

@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 from tests.support.app import asked, make_app, opened, rows_shown, say, settle, until
 from tests.support.command_line import Done, Run
 from tests.support.vendors import HttpRequest
-from tui_chat.editing.edits import change_message
+from tui_chat.library.editing.edits import change_message
 from tui_chat.plugins.prompt_lab.case_table import CaseTable, load_table
 from tui_chat.plugins.prompt_lab.cases_actions import make_whole_case
 from tui_chat.plugins.prompt_lab.cases_view import CasesView

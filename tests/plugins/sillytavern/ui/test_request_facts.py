@@ -10,7 +10,7 @@ from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.context.turn_sources import split_turn, with_shares
-from tui_chat.editing.outline import outline_preset
+from tui_chat.library.editing.outline import outline_preset
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import presets
-from tui_chat.editing.edits import (
+from tui_chat.library.editing.edits import (
     EditHistory,
     add_message,
     change_message,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests.support.contexts import built
 from tests.support.strategies import presets
-from tui_chat.editing.outline import OutlineRow, outline_preset
+from tui_chat.library.editing.outline import OutlineRow, outline_preset
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import split_turns
-from tui_chat.editing.outline import Outline, OutlineRow, outline_preset
-from tui_chat.editing.slots import depth_of
+from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
+from tui_chat.library.editing.slots import depth_of
 from tui_chat.models.envelope import Turn
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage

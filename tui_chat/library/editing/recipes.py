@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tui_chat.editing.edits import add_message
-from tui_chat.editing.outline import Outline
-from tui_chat.editing.slots import depth_fields, nearest_slot, put_in_slot
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.edits import add_message
+from tui_chat.library.editing.outline import Outline
+from tui_chat.library.editing.slots import depth_fields, nearest_slot, put_in_slot
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage, PresetMessageType
 

@@ -8,7 +8,7 @@ from tests.support.contexts import HISTORY, said
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.editing.places import place_in_request
+from tui_chat.library.editing.places import place_in_request
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage, SystemPlacement

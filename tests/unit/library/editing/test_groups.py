@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.tables import each_row
-from tui_chat.editing.edits import groups_of, heading_title, switch_group
+from tui_chat.library.editing.edits import groups_of, heading_title, switch_group
 from tui_chat.models.preset import Preset, PresetMessage
 
 

@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from tui_chat.context.rules import rules_of
-from tui_chat.editing.edits import move_message
-from tui_chat.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.editing.edits import move_message
+from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
 
 

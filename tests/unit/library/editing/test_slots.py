@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.strategies import presets
 from tests.support.tables import each_row
-from tui_chat.editing.outline import outline_preset
-from tui_chat.editing.slots import (
+from tui_chat.library.editing.outline import outline_preset
+from tui_chat.library.editing.slots import (
     depth_fields,
     depth_of,
     first_changed,
