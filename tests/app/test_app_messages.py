@@ -26,7 +26,6 @@ from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.areas.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
-from tui_chat.ui.inspector.pane import Inspector
 
 
 async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
@@ -151,7 +150,7 @@ async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
         else:
             said = {"role": "user", "content": "Q"}, {"role": "assistant", "content": "Answer"}
             file.write_text(json.dumps({"title": "Talk", "messages": said}))
-        [report] = await import_into(workspace, (file,), lambda _: None)
+        [report] = await import_into(workspace, (file,))
         assert report.session_ids
         await workspace.sessions.open(report.session_ids[0])
         await until(pilot, lambda: workspace.state.is_branch_loaded)
@@ -182,8 +181,7 @@ async def test_asking_for_a_request_and_its_diff_never_deletes(tmp_path: Path) -
         await press(pilot, "escape")
         assert app.focused is transcript
         await pilot.press("j", "i", "d")
-        inspector = app.query_one(Inspector)
-        await until(pilot, lambda: inspector.view_shown == "diff")
+        await until(pilot, lambda: "was sent already" in str(app.notifications.shown))
         assert len(app.screen_stack) == 1
         assert texts(app) == before
 

@@ -22,7 +22,7 @@ async def test_a_previewed_protocol_ends_when_the_inspector_is_closed(tmp_path: 
         await screen.press("f4")
         await screen.loses("Payload")
         await screen.press("f4")
-        await screen.sees("Payload", "1•OpenAI")
+        await screen.sees("Payload", "1 OpenAI")
         await screen.loses("Enter sends OpenAI Chat")
 
 

@@ -81,9 +81,10 @@ async def test_a_refusal_leaves_when_it_is_true_no_more(tmp_path: Path):
 
 async def test_what_is_said_of_a_view_leaves_with_it(tmp_path: Path):
     async with open_screen(tmp_path, waits=("Enter", "Payload")) as screen:
-        await screen.press("f4", "p")
+        await screen.press("f4")
+        await screen.click_on("Payload")
         await screen.sees("Payload is shown already.")
-        await screen.press("c")
+        await screen.press("right")
         await screen.loses("shown already", seconds=2)
 
 

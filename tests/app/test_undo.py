@@ -78,7 +78,7 @@ async def test_an_edit_of_the_request_is_undone_only_if_there_is_one(tmp_path: P
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await screen.press("f4", "u")
             await screen.sees("Nothing to undo.")
-            await screen.press("g", "j", "D")
-            await screen.sees("is not sent. u brings it back.")
+            await screen.press("g", "j", "d")
+            await screen.sees("is not sent. u undoes it.")
             await screen.press("u")
             await screen.sees("Undone: the change by hand of /")

@@ -50,18 +50,18 @@ def test_an_imported_preset_is_a_new_file(run: Run, tmp_path: Path):
     path = tmp_path / "Calm.json"
     path.write_text(json.dumps({**THEIRS, "min_p": 0.1}))
     for name in ("Calm", "Calm 2"):
-        done = run("preset", "import", path, "--config-dir", tmp_path / "config")
+        done = run("--config-dir", tmp_path / "config", "preset", "import", path)
         kept = tmp_path / "config" / "presets" / f"{name}.json"
         assert (done.code, done.out) == (0, f"{kept}\n")
         assert "info: Kept, but not supported: min_p 0.1." in done.err
         assert load_preset(kept).messages[0].content == "Go."
-    named = run("preset", "import", path, "--name", "Other", "--config-dir", tmp_path / "config")
+    named = run("--config-dir", tmp_path / "config", "preset", "import", path, "--name", "Other")
     assert named.out.endswith("Other.json\n")
 
 
 def test_a_file_that_is_not_a_sillytavern_preset_is_an_error(run: Run, tmp_path: Path):
     path = tmp_path / "ours.json"
     path.write_text('[{"type": "chat_history"}]')
-    done = run("preset", "import", path, "--config-dir", tmp_path)
+    done = run("--config-dir", tmp_path, "preset", "import", path)
     assert done.code == 2
     assert f"{path} is not a SillyTavern chat completion preset." in done.err

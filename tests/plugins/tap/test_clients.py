@@ -107,7 +107,7 @@ async def check_shown(folder: Path, calls: list[dict[str, Any]]) -> None:
             await workspace.sessions.open_at(session_id, listed[-1].message_id)
             assert await workspace.viewed_requests.view_sent(listed[-1].message_id)
             inspector = app.query_one(Inspector)
-            inspector.view_shown = "request"
+            inspector.view_shown = "http"
             size = str(len(request["body"].encode()))
             await until(pilot, lambda size=size: size in shown(app))
             assert "".join(request["url"].split()) in shown(app)

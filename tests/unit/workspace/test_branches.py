@@ -110,7 +110,7 @@ async def test_messages_of_an_imported_conversation_were_not_made_here(make_work
     messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
     file = tmp_path / "talk.json"
     file.write_text(json.dumps({"title": "Talk", "messages": messages}))
-    [report] = await import_into(workspace, (file,), lambda _: None)
+    [report] = await import_into(workspace, (file,))
     await workspace.sessions.open(report.session_ids[0])
     assert contents(workspace) == ["Q", "A"]
     assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [False] * 2

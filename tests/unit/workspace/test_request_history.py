@@ -111,7 +111,7 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
         for path in tmp_path.glob("chat.db*"):
             path.unlink()
         workspace, _ = await make_workspace()
-        [report] = await import_into(workspace, (file,), lambda _: None)
+        [report] = await import_into(workspace, (file,))
         assert not report.faults
         return workspace
 

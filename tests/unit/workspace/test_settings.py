@@ -115,7 +115,7 @@ async def test_an_imported_session_continues_with_an_available_model(
     exported = {"format": "tui-chat", "version": 1,
                 "sessions": [{"session": session, "messages": messages}]}  # fmt: skip
     file = put(tmp_path, "c", exported)
-    [report] = await import_into(workspace, (file,), lambda _: None)
+    [report] = await import_into(workspace, (file,))
     await workspace.sessions.open(report.session_ids[0])
     assert [each.model for each in workspace.state.sessions] == [theirs]
     assert json.loads(workspace.requests.compose("more").payload.body)["model"] == asked
