@@ -429,7 +429,7 @@ class Inspector(Widget):
 
     def action_view(self, name: str) -> None:
         """Show a view. The cursor stays on the same origin, if both views have places."""
-        shown = _is_shown(views()[name].label)
+        shown = _is_shown(views()[self.view_shown].label)
         if name == self.view_shown:
             self.notify(shown)
             return
