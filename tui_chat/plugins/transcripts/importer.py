@@ -91,7 +91,7 @@ async def import_files(
     reports = tuple(Report(path, library) for path in paths)
     batches = _batches(reports, watch or (lambda _, found: found))
     try:
-        batch = await asyncio.to_thread(next, batches, None)
+        batch = await _next_batch(batches)
         while batch is not None:
             for report, card in batch.cards:
                 role = await _as_chosen(store, card.role)
@@ -107,7 +107,7 @@ async def import_files(
             ]
             # The next batch is read while this one is written. Reading changes the reports: nothing
             # else does meanwhile.
-            reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
+            reading = asyncio.create_task(_next_batch(batches))
             try:
                 results = await store.transcripts.add_many(transcripts, dry_run=dry_run)
             finally:
@@ -122,6 +122,16 @@ async def import_files(
     if not dry_run:
         await _choose_profile(store, reports)
     return reports
+
+
+async def _next_batch(batches: Generator[_Batch]) -> _Batch | None:
+    """Read the next batch in a thread. If the caller is cancelled, the thread ends first."""
+    reading = asyncio.create_task(asyncio.to_thread(next, batches, None))
+    try:
+        return await asyncio.shield(reading)
+    except asyncio.CancelledError:
+        await asyncio.wait((reading,))
+        raise
 
 
 async def import_into(
@@ -208,7 +218,7 @@ def _count(report: Report, conversation: FoundConversation, imported: ImportResu
 
 def _batches(
     reports: Iterable[Report], watch: Callable[[Report, FoundConversation], FoundConversation]
-) -> Generator[_Batch, None, None]:
+) -> Generator[_Batch]:
     """Read the files; yield non-empty batches of conversations and cards, and report the rest."""
     batch: _Batch | None = None
     for report in reports:

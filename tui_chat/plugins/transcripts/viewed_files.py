@@ -2,9 +2,9 @@
 
 The store is a temporary one, into which files are imported; the files themselves are only read.
 
-1. The newest files are read before the list is shown, the others while the user reads. Of folders
-   the newest files are taken, up to `MOST_BYTES` together; files that are named are read whatever
-   their size.
+1. The newest files are read before the list is shown, unless that takes long, the others while the
+   user reads. Of folders the newest files are taken, up to `MOST_BYTES` together; files that are
+   named are read whatever their size.
 2. Files that grew and new ones are read every few seconds, that of the active session more often.
 """
 
@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import InputError, located
+from tui_chat.errors import InputError, TuiChatError, located
 from tui_chat.interop.formats import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
@@ -40,6 +40,8 @@ MOST_BYTES = 256 * 2**20
 _MOST_FILES = 200_000
 FIRST_FILES, _FIRST_BYTES = 20, 8 * 2**20
 """The files, and about the bytes of them, that are read before the list is shown."""
+_FIRST_SECONDS = 2.0
+"""Seconds that the list waits for the first files."""
 _BATCH = 50
 """Files that are read between two updates of the list."""
 _RESCAN = 10.0
@@ -182,6 +184,8 @@ class ViewedFiles:
         self._untold: dict[Path, InputError] = {}
         """What could not be read of files, until it is reported."""
         self._lock = asyncio.Lock()
+        self._first: asyncio.Task[None] | None = None
+        """Reads the first files."""
         self._rest: asyncio.Task[None] | None = None
         self._next_read = self._next_scan = 0.0
 
@@ -192,15 +196,32 @@ class ViewedFiles:
         while count < min(len(files), FIRST_FILES) and (not count or size < _FIRST_BYTES):
             size += files[count].size
             count += 1
-        await self._read(files[:count])
-        own = [id for id in self._files if self.subagents.started_by(id) is None]
-        if own:
-            await self._workspace.store.settings.set("session", own[0])
-        self._rest = asyncio.create_task(self._read_rest(files[count:], MOST_BYTES - size))
+        self._first = asyncio.create_task(self._read(files[:count]))
+        await asyncio.wait((self._first,), timeout=_FIRST_SECONDS)
+        if self._first.done():
+            await self._first
+            if newest := self._newest_session:
+                await self._workspace.store.settings.set("session", newest)
+        self._rest = asyncio.create_task(
+            self._read_rest(self._first, files[count:], MOST_BYTES - size)
+        )
 
-    async def _read_rest(self, files: Sequence[ViewedFile], left: int) -> None:
+    @property
+    def _newest_session(self) -> str:
+        """The session that was read first and is no subagent's; empty if there is none."""
+        own = (id for id in self._files if self.subagents.started_by(id) is None)
+        return next(own, "")
+
+    async def _read_rest(
+        self, first: asyncio.Task[None], files: Sequence[ViewedFile], left: int
+    ) -> None:
         publish = self._workspace.publish
         with self._workspace.reporting():
+            if not first.done():
+                publish(FilesProgress("Reading the newest file"))
+                await first
+                if self._workspace.state.session is None and (newest := self._newest_session):
+                    await self._workspace.sessions.open(newest)
             taken: list[ViewedFile] = []
             for file in files:
                 left -= 0 if file.is_named else file.size
@@ -244,10 +265,11 @@ class ViewedFiles:
 
     async def stop(self) -> None:
         """Stop reading."""
-        if self._rest is not None:
-            self._rest.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._rest
+        for task in (self._rest, self._first):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError, TuiChatError):
+                    await task
 
     async def check(self) -> None:
         """Read what changed and what is new. What cannot be read is not reported here. Raises
