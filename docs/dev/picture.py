@@ -132,9 +132,9 @@ async def frames() -> list[Frame]:
             await show(2.2, "g")
             await show(1.6, "4")
             await show(3.2, "o")
-            await show(2.4, "c")
+            await show(2.4, "right", "right")
             await show(0.2, "1")
-            await show(3.0, "p")
+            await show(3.0, "left")
             await app.action_quit()
     return found
 

@@ -133,11 +133,11 @@ async def draw(folder: Path) -> None:
         await settle(pilot)
         await pilot.press("f4", *["alt+left"] * 12)
         for name, keys in {
-            "tap-payload": ("p",),
-            "tap-context": ("c",),
-            "tap-budget": ("b",),
-            "tap-diff": ("d",),
-            "tap-calls": ("C",),
+            "tap-payload": (),
+            "tap-context": ("right",),
+            "tap-budget": ("right", "right"),
+            "tap-diff": ("left",),
+            "tap-calls": ("left", "left", "left"),
         }.items():
             await pilot.press(*keys)
             await settle(pilot)
@@ -156,7 +156,7 @@ def main() -> None:
         tap = ["--upstream", "offline", "--alias", "script", "--script", folder / "script.json"]
         folders = ["--data-dir", folder, "--config-dir", folder]
         subprocess.run(
-            [sys.executable, "-m", "tui_chat", "tap", *folders, *tap, "--", sys.executable,
+            [sys.executable, "-m", "tui_chat", *folders, "tap", *tap, "--", sys.executable,
              __file__, "agent"],
             check=True, cwd=ROOT,
         )  # fmt: skip

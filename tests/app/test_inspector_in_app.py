@@ -206,13 +206,14 @@ async def test_messages_and_payload_places_reveal_each_other(tmp_path: Path) -> 
         assert inspector.views.payload.has_focus
         for view in ("payload", "context"):
             inspector.action_view(view)
+            await settle(pilot)  # a view that is shown for the first time is laid out then
             await press(pilot, "w")
-            assert transcript.has_focus
+            await until(pilot, lambda: transcript.has_focus)
             await press(pilot, "w")
-            assert inspector.views.current.has_focus
+            await until(pilot, lambda: inspector.views.current.has_focus)
         inspector.action_view("payload")
         await press(pilot, "enter")
-        assert transcript.has_focus
+        await until(pilot, lambda: transcript.has_focus)
         await press(pilot, "J")
         assert inspector.views.payload.highlights.origin.id == workspace.state.entries[1].message.id
         await press(pilot, "K")
