@@ -67,7 +67,7 @@ def body(messages: list[dict[str, Any]], tools: dict[str, str]) -> dict[str, Any
             {
                 "type": "text",
                 "text": "Be brief. Read a file before you edit it. Never commit unless asked. "
-                "Prefer the tools for files to commands of the shell. " * 12,
+                "Prefer the tools for files to commands of the shell. " * 40,
                 "cache_control": marked,
             },
         ],
