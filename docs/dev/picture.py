@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.support.app import make_app, opened, replied  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
-from tui_chat.plugins.practice.provider import PracticeProvider  # noqa: E402
+from tui_chat.plugins.practice.provider import PracticeTransport  # noqa: E402
 from tui_chat.plugins.practice.script import read_script  # noqa: E402
 
 COLUMNS, ROWS = 150, 40
@@ -99,7 +99,7 @@ async def frames() -> list[Frame]:
             folder,
             model=MODEL,
             prices=Prices(input=Decimal(5), output=Decimal(25), cached=Decimal("0.5")),
-            transport=lambda: PracticeProvider(
+            transport=lambda: PracticeTransport(
                 alias="script", script=read_script(json.dumps(REPLIES).encode())
             ),
         )

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from tests.support.app import make_app, opened, settle, until  # noqa: E402
 from tui_chat.library.editing.edits import change_message  # noqa: E402
 from tui_chat.models.prices import Prices  # noqa: E402
-from tui_chat.plugins.practice.provider import PracticeProvider  # noqa: E402
+from tui_chat.plugins.practice.provider import PracticeTransport  # noqa: E402
 from tui_chat.plugins.practice.script import read_script  # noqa: E402
 from tui_chat.plugins.prompt_lab.cases_view import CasesView  # noqa: E402
 from tui_chat.ui.inspector.pane import Inspector  # noqa: E402
@@ -76,7 +76,7 @@ async def main() -> None:
             folder,
             model="gpt-5-mini",
             prices=Prices(input=Decimal("0.25"), output=Decimal(2)),
-            transport=lambda: PracticeProvider(
+            transport=lambda: PracticeTransport(
                 alias="script", script=read_script(json.dumps(script()).encode())
             ),
         )

@@ -37,7 +37,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import Beginning, Begun, StoredEnd
-from tui_chat.offline.provider import OfflineProvider
+from tui_chat.offline.provider import OfflineTransport
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import PartialReply, SendProgress
 from tui_chat.store import Store
@@ -100,7 +100,7 @@ async def live(path: Path, seed: int) -> None:
     chance = random.Random(seed)
     store = await Store.open(path, now=time.time, new_id=new_id)
     session = await store.sessions.create(title=str(seed))
-    client = HttpClient({"loopback.invalid": OfflineProvider})
+    client = HttpClient({"loopback.invalid": OfflineTransport})
     parent: str | None = None
     ends_first = seed % 3 == 2  # it is killed after the end of its first reply
     while True:

@@ -26,7 +26,7 @@ from tui_chat.offline.models import Model
 from tui_chat.offline.prompt import Prompt, Refusal, read_prompt
 from tui_chat.offline.provider import (
     OfflineDependencies,
-    OfflineProvider,
+    OfflineTransport,
     ReplyWriter,
 )
 from tui_chat.offline.reply import Finish, Piece, Pieces, split_tokens
@@ -470,7 +470,7 @@ def call_tool(prompt: Prompt, name: str = "") -> Pieces:
         yield Piece(json.dumps({key: f"example {key}" for key in keys}), "call", tool.name)
 
 
-class TestProvider(OfflineProvider):
+class TestProvider(OfflineTransport):
     """The provider. `on_request` gets each request; `alias` answers for unknown models, or else
     the n-th reply of `script`, a text or `text` and `tool_calls`, as the n-th of a conversation.
     """

@@ -169,9 +169,9 @@ def _http_client() -> HttpClient:
     def loopback() -> httpx.AsyncBaseTransport:
         for provider in hooks.load_all("offline provider", OfflineProvider):
             return provider.transport()
-        from tui_chat.offline.provider import OfflineProvider as CoreProvider
+        from tui_chat.offline.provider import OfflineTransport
 
-        return CoreProvider()
+        return OfflineTransport()
 
     return HttpClient({"loopback.invalid": loopback})
 

@@ -169,7 +169,7 @@ def session_words(workspace: Workspace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a reply is printed."""
+    """The place to which a reply is printed."""
 
     write: Callable[[str], None]
     """Writes more of it. Raises OutputClosed, OSError."""

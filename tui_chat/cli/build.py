@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 _ADDED_FORMS = tuple(form.name for _, form in parts("request form"))
-"""What plugins print of a request, by name."""
+"""The documents of a request that plugins print, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

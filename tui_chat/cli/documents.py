@@ -123,7 +123,7 @@ class OriginDocument:
 
 @dataclass(frozen=True)
 class NoteDocument:
-    """What was changed, dropped or is doubtful in a request; `place` is a JSON pointer."""
+    """A note on a request: what was changed, dropped or is doubtful; `place` is a pointer."""
 
     level: str
     code: str

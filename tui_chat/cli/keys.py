@@ -38,7 +38,7 @@ LONGEST_KEY = 65_536
 
 @dataclass(frozen=True, slots=True)
 class KeyDocument:
-    """Where the key of an endpoint is, and whether it is there."""
+    """The place of an endpoint's key, and if it is there."""
 
     endpoint: str
     key: str

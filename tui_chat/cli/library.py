@@ -78,7 +78,7 @@ class Listed(Generic[_T]):
 
 @dataclass(frozen=True, slots=True)
 class FindingDocument:
-    """What `check` found in a file; `place` is a path of keys."""
+    """A finding of `check` in a file; `place` is a path of keys."""
 
     path: str
     line: int
@@ -98,7 +98,7 @@ class LibraryKind(ABC, Generic[_T]):
     narrowed: tuple[tuple[int, int], ...]
     """The columns that give way on a narrow terminal, with their least widths."""
     formats: ClassVar[tuple[str, ...]] = ()
-    """What `export --format` accepts; the first is the default."""
+    """The values of `export --format`; the first is the default."""
 
     @abstractmethod
     def items(self, common: CommonOptions) -> Sequence[Item[_T]]:

@@ -1,4 +1,4 @@
-"""What reads the conversations of other programs: descriptions of formats, and their results.
+"""Descriptions of the formats in which other programs keep conversations, and results of reading.
 
 A `Format` of a plugin's manifest names a tuple of these. Each is detected by content. What a reader
 returns is a `FoundConversation` for each conversation and each fault: a broken one of thousands

@@ -2,13 +2,15 @@
 
 text           Origin, Span, Text: text whose characters have origins
 message        Message and its parts: the unified, OpenAI-like shape that is stored
+blocks         Block, Extras: the pieces of a message in order, which protocols encode
+block_turn     BlockTurn: a turn as blocks; `flat` makes it of a Turn
 session        Session, Entry (a message in its session's tree), SessionSummary
 role           Role: a named assistant, Character: its card; Profile: who the user is
 preset         Preset, PresetMessage: the messages around the history
 lorebook       Lorebook, LorebookEntry: preset content that keywords activate
 endpoint       Endpoint, Protocol: where and how a request is sent
 model_facts    ModelFacts: limits and quirks of models, known by name
-prices         Prices, PriceTable: what providers charge for their models
+prices         Prices: what providers charge; price_table: those that ship with the program
 envelope       Turn, ChatEnvelope, Note: what the model will see, protocol-free
 semantics      what only some protocols can express
 json_tree      Tree: the request body, whose characters know their origin, and its bytes
@@ -25,9 +27,7 @@ search         Query, Hit: full-text search
 tool           Tool: a configured tool and its command
 sanitize       control and invisible characters made visible
 json_text      decoding JSON text that others wrote
-field_types    limits of fields, and what they accept in words
-typed_json     read: values from JSON that others wrote, by their types and limits
-json_values    pack, unpack: any of these values as JSON and back, for our database
+boundary       read, write, pack, unpack: values from JSON, TOML and rows, and as such
 common_prefix  the common prefix of two sequences
 memo           Memo: results remembered by the identity of a frozen value
 """

@@ -85,7 +85,7 @@ class ReplyWriter:
         return {**body, "object": kind, "choices": [choice]}
 
 
-class OfflineProvider(httpx.AsyncBaseTransport):
+class OfflineTransport(httpx.AsyncBaseTransport):
     """Answers every request, without a network, whatever the host."""
 
     def __init__(self, dependencies: OfflineDependencies | None = None) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.vendors import HttpRequest, read_request
 from tui_chat.offline.provider import OfflineDependencies
-from tui_chat.plugins.practice.provider import PracticeProvider
+from tui_chat.plugins.practice.provider import PracticeTransport
 from tui_chat.providers.server import LoopbackServer
 
 
@@ -42,7 +42,7 @@ class Clock:
         )
 
 
-class Recording(PracticeProvider):
+class Recording(PracticeTransport):
     """The provider, which tells of each request."""
 
     def __init__(self, listen: Callable[[HttpRequest], None], *args: Any, **options: Any) -> None:

@@ -11,7 +11,7 @@ from tests.support.tables import each_row
 from tests.support.workspace import CHANGING, LONG_TEXT, LOOPBACKS, cached_preset, ids, put, say
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import OriginKind
-from tui_chat.plugins.practice.provider import PracticeProvider
+from tui_chat.plugins.practice.provider import PracticeTransport
 from tui_chat.workspace.events import ReplySettled
 
 
@@ -42,7 +42,7 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
 ):
     put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
     workspace, heard = await make_workspace(
-        endpoint=endpoint, model="echo", transport=PracticeProvider
+        endpoint=endpoint, model="echo", transport=PracticeTransport
     )
     await workspace.presets.choose("mine")
     await say(workspace, heard, "one", "two", "three")
@@ -60,7 +60,7 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
 
 async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path: Path):
     put(tmp_path / "presets", "mine", cached_preset(LONG_TEXT))
-    workspace, heard = await make_workspace(transport=PracticeProvider)
+    workspace, heard = await make_workspace(transport=PracticeTransport)
     await workspace.presets.choose("mine")
     await say(workspace, heard, "one", "two", "three")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
@@ -74,7 +74,7 @@ async def test_a_change_of_the_preset_and_of_the_model_are_two_causes(
 ):
     put(tmp_path / "presets", "mine", cached_preset(LONG_TEXT, "Be brief."))
     put(tmp_path / "presets", "other", cached_preset(LONG_TEXT[100:], "Be brief."))
-    workspace, heard = await make_workspace(endpoint=endpoint, transport=PracticeProvider)
+    workspace, heard = await make_workspace(endpoint=endpoint, transport=PracticeTransport)
     await workspace.presets.choose("mine")
     await say(workspace, heard, "one", "two")
     await workspace.presets.choose("other")

@@ -13,7 +13,7 @@ import pytest
 from backports import zstd
 
 from tests.support.tables import each_row
-from tui_chat.plugins.practice.provider import PracticeProvider
+from tui_chat.plugins.practice.provider import PracticeTransport
 from tui_chat.plugins.practice.script import read_script
 from tui_chat.providers.server import LoopbackServer
 
@@ -57,7 +57,7 @@ class Provider:
 
 @asynccontextmanager
 async def provider(clock: Any = None, **options: Any) -> AsyncIterator[Provider]:
-    practice = PracticeProvider(clock and clock.dependencies, **options)
+    practice = PracticeTransport(clock and clock.dependencies, **options)
     async with (
         LoopbackServer(practice) as server,
         httpx.AsyncClient(base_url=server.base_url, timeout=20) as client,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.offline.provider import OfflineDependencies
-from tui_chat.plugins.practice.provider import PracticeProvider
+from tui_chat.plugins.practice.provider import PracticeTransport
 
 from .provider_messages import PROTOCOLS, read_reply, request
 
@@ -113,7 +113,7 @@ async def test_the_first_text_arrives_before_the_last_is_generated(either_client
 class TestTransport:
     async def test_cancelling_the_reader_stops_the_model(self):
         gate = Gate()
-        async with httpx.AsyncClient(transport=PracticeProvider(gate.dependencies)) as client:
+        async with httpx.AsyncClient(transport=PracticeTransport(gate.dependencies)) as client:
             path, body = request("gemini", "lorem:1")
             post = asyncio.create_task(client.post(f"http://x{path}", json=body))
             await gate.waiting.wait()

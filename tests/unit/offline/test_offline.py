@@ -6,7 +6,7 @@ import pytest
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.offline.models import blocks
-from tui_chat.offline.provider import OfflineProvider
+from tui_chat.offline.provider import OfflineTransport
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import read_recorded
 
@@ -16,7 +16,7 @@ TRICKY = 'line one\r\nzwei 🌸 三\u2028four \u0000 `ticks` "quotes" \\ data: [
 
 @pytest.fixture
 async def client():
-    transport = OfflineProvider()
+    transport = OfflineTransport()
     async with httpx.AsyncClient(transport=transport, base_url="http://loopback.invalid") as client:
         yield client
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.support.tables import each_row
-from tui_chat.offline.provider import OfflineDependencies, OfflineProvider
+from tui_chat.offline.provider import OfflineDependencies, OfflineTransport
 from tui_chat.providers.server import LoopbackServer
 
 PATH = "/v1/chat/completions"
@@ -43,7 +43,7 @@ class Gate:
 
 @pytest.fixture
 async def server():
-    async with LoopbackServer(OfflineProvider(), max_body=6_000_000) as server:
+    async with LoopbackServer(OfflineTransport(), max_body=6_000_000) as server:
         yield server
 
 
@@ -51,7 +51,7 @@ async def server():
 async def test_a_client_that_leaves_stops_the_work(stream):
     gate = Gate()
     path, body = PATH, ask("lorem:1", stream=stream)
-    async with LoopbackServer(OfflineProvider(gate.dependencies)) as server:
+    async with LoopbackServer(OfflineTransport(gate.dependencies)) as server:
         async with httpx.AsyncClient(base_url=server.base_url) as client:
             post = asyncio.create_task(client.post(path, json=body))
             await gate.waiting.wait()
@@ -63,7 +63,7 @@ async def test_a_client_that_leaves_stops_the_work(stream):
 async def test_closing_the_server_ends_its_connections():
     gate = Gate()
     path, body = PATH, ask("lorem:1", stream=True)
-    server = LoopbackServer(OfflineProvider(gate.dependencies))
+    server = LoopbackServer(OfflineTransport(gate.dependencies))
     await server.__aenter__()
     async with httpx.AsyncClient(base_url=server.base_url) as client:
         post = asyncio.create_task(client.post(path, json=body))
@@ -77,17 +77,17 @@ async def test_closing_the_server_ends_its_connections():
 @each_row("host", ["0.0.0.0", "::", "192.168.1.2", "example.com", ""])
 def test_it_refuses_hosts_that_other_machines_reach(host):
     with pytest.raises(ValueError, match="this machine only"):
-        LoopbackServer(OfflineProvider(), host=host)
+        LoopbackServer(OfflineTransport(), host=host)
 
 
 @each_row("host", ["127.0.0.1", "localhost", "127.1.2.3", "::1"])
 def test_it_accepts_loopback_hosts(host):
-    assert LoopbackServer(OfflineProvider(), 1234, host).base_url.endswith(":1234")
+    assert LoopbackServer(OfflineTransport(), 1234, host).base_url.endswith(":1234")
 
 
 async def test_a_port_that_is_taken(server):
     with pytest.raises(OSError):
-        await LoopbackServer(OfflineProvider(), server.port).__aenter__()
+        await LoopbackServer(OfflineTransport(), server.port).__aenter__()
 
 
 async def raw(server, data: bytes) -> bytes:

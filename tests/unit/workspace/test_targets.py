@@ -141,6 +141,9 @@ async def test_one_failing_target_leaves_the_others_and_one_is_stopped_alone(mak
     targets = [Target("loopback", model) for model in models]
     replies = await workspace.replies.submit_to(slots_of(workspace, *targets), "one")
     await workspace.replies.stop_reply(replies[1])
+    async with asyncio.timeout(20):
+        while (await branch(workspace, replies[0]))[-1].status == "streaming":  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
     assert workspace.state.is_streaming
     await workspace.replies.stop()
     await workspace.tools.all_ended()

@@ -1,4 +1,4 @@
-"""Where a preset message goes in a request, in words.
+"""The place of a preset message in a request, in words.
 
 The form of a message, the list and the inspector say the same sentence, from the built request: a
 sentence begins with `→`, one about something wrong with `▲`, and one about a message that is off

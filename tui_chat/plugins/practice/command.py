@@ -40,7 +40,7 @@ def practice(port: int, host: str, alias: str, script: Path | None) -> None:
 def serve(port: int, host: str, alias: str, script: Path | None) -> LoopbackServer:
     """Return a server; see `api.OfflineProvider`. Raises InputError."""
     from tui_chat.plugins.practice.models import find_model
-    from tui_chat.plugins.practice.provider import PracticeProvider
+    from tui_chat.plugins.practice.provider import PracticeTransport
     from tui_chat.plugins.practice.script import NAME, read_script
 
     if alias and find_model(alias, 1) is None and not (alias == NAME and script):
@@ -49,7 +49,7 @@ def serve(port: int, host: str, alias: str, script: Path | None) -> LoopbackServ
         played = read_script(read_file(script, LARGEST_REQUEST)) if script else None
     except ValueError as error:
         raise InputError(f"{script}: {error}") from error
-    return LoopbackServer(PracticeProvider(alias=alias, script=played), port, host)
+    return LoopbackServer(PracticeTransport(alias=alias, script=played), port, host)
 
 
 @synchronous

@@ -41,9 +41,9 @@ ENDPOINTS = tuple(
 
 
 def _transport() -> Any:
-    from tui_chat.plugins.practice.provider import PracticeProvider
+    from tui_chat.plugins.practice.provider import PracticeTransport
 
-    return PracticeProvider()
+    return PracticeTransport()
 
 
 def _serve(

@@ -72,7 +72,7 @@ ENDS: dict[str, Callable[[], Pieces]] = {
     "cut": lambda: failing(cut()),
     "stall": lambda: iter([math.inf]),
 }
-"""What a reply can end with: an error inside the stream, no connection, silence."""
+"""The ways in which a reply can fail: an error inside the stream, no connection, silence."""
 
 
 def last_text(prompt: Prompt) -> str:

@@ -24,7 +24,7 @@ _CODES = {
 
 
 class OpenAIWriter(PracticeWriter):
-    """What is the same in both of OpenAI's protocols."""
+    """The common part of OpenAI's two protocols."""
 
     id_header = "x-request-id"
     faults: ClassVar[Faults] = {

@@ -59,7 +59,7 @@ class ResponsesWriter(BlockWriter, OpenAIWriter):
         self._annotations: list[Item] = []
         self.output: list[Item] = []
         self.conversation: list[Item] = []
-        """Where the output is added at the end."""
+        """The list to which the output is added at the end."""
 
     def start(self) -> bytes:
         response = self._response("in_progress")

@@ -24,7 +24,7 @@ from tui_chat.offline.models import Model
 from tui_chat.offline.prompt import Prompt, Refusal, read_prompt
 from tui_chat.offline.provider import (
     OfflineDependencies,
-    OfflineProvider,
+    OfflineTransport,
     ReplyWriter,
 )
 from tui_chat.offline.reply import Piece, Pieces
@@ -55,7 +55,7 @@ _MODELS = re.compile(r"/(?:v1|v1beta)/models(?:/([^/]+))?$|/api/tags$")
 _MODEL = re.compile(r"/models/([^/]+):")
 
 
-class PracticeProvider(OfflineProvider):
+class PracticeTransport(OfflineTransport):
     """Answers requests in every protocol, with one set of models."""
 
     def __init__(

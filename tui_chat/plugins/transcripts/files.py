@@ -51,7 +51,7 @@ _PNG = b"\x89PNG\r\n\x1a\n"
 _FILE_ID = re.compile(r"file[-_][A-Za-z0-9]{6,}")
 _CONVERSATIONS = re.compile(r"conversations.*\.json")
 _DAMAGED = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
-"""What reading a damaged archive raises."""
+"""Errors that reading a damaged archive raises."""
 
 
 @dataclass(frozen=True, slots=True)

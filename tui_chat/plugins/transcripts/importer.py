@@ -20,7 +20,6 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tui_chat.cli.app import library_in
 from tui_chat.errors import InputError
 from tui_chat.interop.formats import FolderImport, FoundConversation, folder_import
 from tui_chat.lazy_dataclass import dataclass
@@ -145,7 +144,7 @@ async def import_into(
     """Import files and folders while the user chats, and list what is new; see `import_files`.
     `ask` asks for the role and the profile of a chat where none has the name. Raises StoreError.
     """
-    store, library = workspace.store, library_in(workspace.state.config.config_dir)
+    store, library = workspace.store, workspace.library
     profiles = await asyncio.to_thread(profile_files, library)
     ask = None if dry_run else ask
     reports = await import_files(

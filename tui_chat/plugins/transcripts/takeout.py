@@ -22,7 +22,7 @@ _HEADINGS = {f"h{level}": f"\n\n{'#' * level} " for level in range(1, 7)}
 _CELLS = {"tr": "\n", "td": " | ", "th": " | "}
 _BEGINS = {**_MARKS, **_BLOCKS, **_HEADINGS, **_CELLS, "pre": "\n\n```\n", "br": "\n"}
 _ENDS = {**_MARKS, **_BLOCKS, **dict.fromkeys(_HEADINGS, "\n\n"), "pre": "\n```\n\n"}
-"""What stands for the beginning and the end of an element."""
+"""The marks for the beginning and the end of an element."""
 _ATTACHED = ("imageFile", "attachedFiles", "audioFiles", "subtitles")
 
 

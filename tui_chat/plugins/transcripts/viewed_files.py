@@ -182,7 +182,7 @@ class ViewedFiles:
         self._files: dict[str, ViewedFile] = {}
         """By session."""
         self._untold: dict[Path, InputError] = {}
-        """What could not be read of files, until it is reported."""
+        """Faults of files that are not reported yet."""
         self._lock = asyncio.Lock()
         self._first: asyncio.Task[None] | None = None
         """Reads the first files."""

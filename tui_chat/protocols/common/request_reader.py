@@ -23,7 +23,7 @@ from tui_chat.protocols.common.trees import dictionary, plain
 
 @dataclass(frozen=True, slots=True)
 class RequestReader:
-    """How requests of one protocol are read and written."""
+    """Reads and writes the requests of one protocol."""
 
     protocol: Protocol
     table: Table

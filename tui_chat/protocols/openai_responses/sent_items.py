@@ -49,7 +49,7 @@ from tui_chat.protocols.openai_responses.messages import (
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is known of the model and the request that a turn is sent in."""
+    """Facts about the model and the request that a turn is sent in."""
 
     developer: bool = False
     """True if system messages have the role `developer`."""

@@ -449,7 +449,7 @@ class InspectorArea(Area):
             await save_file(self, name, text.encode(), title="Export the turn to")
 
     def _banner(self, request: LiveRequestState) -> str:
-        """Say what is shown if it is not the live request."""
+        """Return the words about a request that is not the live one; empty for the live one."""
         viewed = request.viewed
         if viewed is None:
             return _banner(request)
@@ -468,7 +468,7 @@ class InspectorArea(Area):
 
 
 def _banner(request: LiveRequestState) -> str:
-    """Say what is shown if neither the live request nor one that was sent is."""
+    """Return the words about a request that is neither the live one nor one that was sent."""
     if request.what_if is not None:
         return f"what if: {request.what_if.description} · Esc: back"
     if request.kind == "normal":

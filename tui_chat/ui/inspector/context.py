@@ -36,7 +36,7 @@ from tui_chat.ui.inspector.rows_view import (
 from tui_chat.ui.inspector.settings_rows import setting_parts
 
 UNFOLD = "unfold"
-"""What a row does that has more to show."""
+"""The action of a row that has more to show."""
 _ROLE = 10
 """Cells of the column of roles."""
 _IN_CHAT = ("depth", "history", "draft")

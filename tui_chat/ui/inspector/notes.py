@@ -26,7 +26,7 @@ OF_EDITS = (EDITED, NOT_APPLIED)
 MOST = 200
 """Most notes listed; the count is of all."""
 _GO, _ALL = "go", "all edits"
-"""What Enter does on a note, and the heading of the edits."""
+"""The action of Enter on a note, and the heading of the edits."""
 _WAYS = {
     "over-budget": ("Enter changes the limit.", "sessions.edit_settings"),
     "history-dropped": ("/compact summarizes them.", ""),
@@ -57,7 +57,7 @@ class NotesView(RowsView):
         super().__init__(id=id)
         self._groups: list[_Group] = []
         self._visited = 0
-        """How often Enter was pressed on the same notes."""
+        """The number of times that Enter was pressed on the same notes."""
 
     def build(self, width: int) -> Iterator[Part]:
         composed = self.state.composed

@@ -88,7 +88,10 @@ class Inspector(Widget):
         #inspector-protocols { margin-bottom: 1; }
         #inspector-banner {
             display: none;
+            height: auto;
+            max-height: 3;
             margin-bottom: 1;
+            text-wrap: wrap;
             background: $warning-muted;
             color: $text-warning;
         }
@@ -251,7 +254,7 @@ class Inspector(Widget):
             self._show_notes()
 
     def show_banner(self, words: str) -> None:
-        """Say what is shown if it is not the live request; empty for the live one."""
+        """Show the words about a request that is not the live one; empty for the live one."""
         if words != self._words:
             self._words = words
             self._show_banner()
@@ -341,7 +344,7 @@ class Inspector(Widget):
             sends = "it was" if words else "Enter sends"
             words += f"{' · ' * bool(words)}{self.active.label} preview: {sends} {own.label}"
         self.set_class(bool(words), "-banner")
-        self._banner.show(Content(sanitize(words, "exact")))
+        self._banner.update(Content(sanitize(words, "exact")))
 
     def _show_under(self, under: CursorTarget | None) -> None:
         """Say what is under the cursor of the body, and why it is there in the present request."""

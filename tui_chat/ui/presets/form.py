@@ -38,7 +38,7 @@ _POSITIONS = (
 )
 _CACHES = (("none", ""), ("5 minutes", "5m"), ("1 hour", "1h"))
 _DETAILS = {"before": "Target", "after": "Target", "depth": "Depth", "start": "After"}
-"""What the field beside a position is called."""
+"""The label of the field beside a position."""
 
 
 @dataclass
@@ -126,7 +126,7 @@ class MessageForm(Vertical):
         #form-more FormField { width: 8; }
         #form-more ChoiceSelect { width: 16; }
         .label { color: $foreground 72%; }
-        &.-anchor .-of-message { display: none; }
+        &.-anchor .-of-message, &.-without-role .-of-role { display: none; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -162,8 +162,8 @@ class MessageForm(Vertical):
         with Grid(id="form-fields"):
             yield Static("Name", classes="label")
             yield self.name_field
-            yield Static("Role", classes="label")
-            yield self._role
+            yield Static("Role", classes="label -of-role")
+            yield self._role.add_class("-of-role")
             yield Static("Position", classes="label -of-message")
             yield self._position
             yield self._detail
@@ -187,6 +187,8 @@ class MessageForm(Vertical):
                 field.remove_class("-invalid")
         self.shown = message
         self.set_class(message.is_anchor, "-anchor")
+        has_role = message.type in ("message", "user_profile")
+        self.set_class(not has_role, "-without-role")
         kind = placement_kind(message)
         number = message.insertion_point if kind == "start" else depth_of(message)
         with self.prevent(Input.Changed, TextArea.Changed, Select.Changed, Checkbox.Changed):

@@ -27,7 +27,7 @@ NO_MESSAGE_YET = "There is no message in this session yet."
 
 
 class SessionActions(Area):
-    """What opens, creates and changes a session, and files of conversations."""
+    """Opens, creates and changes sessions, and handles files of conversations."""
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (

@@ -1,4 +1,4 @@
-"""How lorebooks are searched: by a setting, else by SillyTavern's defaults."""
+"""The rules for searching lorebooks: of a setting, else SillyTavern's defaults."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class LoreView(RowsView):
         self.table: LoreTable | None = None
         """The table shown; None while it is computed."""
         self._inputs: Inputs | None = None
-        """What the request shown was composed from."""
+        """The inputs of the request that is shown."""
         self._follows_draft = False
         """True if the request is the one that Enter would send."""
         self._turn: int | None = None
