@@ -176,7 +176,7 @@ class Part:
       `kinds`, its `RequestKind`s; `prepare`, the path of a function that returns `Inputs` with what
       follows from their history; `adds_texts`, true if it builds all requests with texts
       that the core does not send: cards, lore, notes and scripts
-    - editing mode: a class like `ui.areas.chat.editing_mode:EditingMode`, chosen by its name
+    - editing mode: a class like `ui.chat.editing_mode:EditingMode`, chosen by its name
     - listener: a coroutine function of the `Workspace` and an event, whose class is the name
     - macro: a tuple of `context.macros.expansion:Declaration`, which all presets have
     - Markdown rule: a function that adds rules to the `MarkdownIt` which parses messages; tokens

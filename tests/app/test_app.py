@@ -27,9 +27,9 @@ from tui_chat.models.reply import Reply, Rope
 from tui_chat.models.usage import NO_TIMING
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.providers.retry import RetryPause
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.status_lines import ActivityLine
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.status_lines import ActivityLine
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.workspace.events import ReplyRetrying
@@ -304,7 +304,7 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     now = 100.0
-    monkeypatch.setattr("tui_chat.ui.areas.chat.status_lines.monotonic", lambda: now)
+    monkeypatch.setattr("tui_chat.ui.chat.status_lines.monotonic", lambda: now)
     async with make_app(tmp_path).run_test(size=(120, 35), notifications=True) as pilot:
         app = await opened(pilot)
         activity = app.query_one(ActivityLine)

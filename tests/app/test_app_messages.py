@@ -24,7 +24,7 @@ from tests.support.app import (
 from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 
 

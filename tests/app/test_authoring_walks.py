@@ -23,8 +23,8 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.usage import short_number
 from tui_chat.turn_file import TurnFile, TurnRequest
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.context import ContextView
 from tui_chat.ui.inspector.lines import Line, forecast_sentences
 from tui_chat.ui.inspector.pane import Inspector

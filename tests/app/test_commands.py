@@ -26,7 +26,7 @@ from tests.support.vendors import HttpRequest
 from tui_chat.config.file import TEMPLATE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.themes import DARK, LIGHT
 from tui_chat.ui.widgets.find_bar import FindBar

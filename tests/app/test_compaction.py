@@ -14,7 +14,7 @@ from textual.worker import Worker
 from tests.support.app import asked, make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.header_footer import header_lines
+from tui_chat.ui.chat.header_footer import header_lines
 from tui_chat.workspace.events import BranchChanged
 
 

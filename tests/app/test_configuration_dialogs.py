@@ -12,7 +12,7 @@ from tests.support.app import asked, make_app, opened, screen_text, settle, told
 from tests.support.pictures import Album
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat.header_footer import footer_lines
+from tui_chat.ui.chat.header_footer import footer_lines
 from tui_chat.ui.dialogs.forms import FieldsForm
 
 

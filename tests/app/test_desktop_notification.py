@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.app import make_app, opened, replied
 from tests.support.tables import each_row
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 
 
 @each_row(

@@ -11,9 +11,9 @@ from tests.support.app import make_app, opened, say, settle, until, workspace_of
 from tests.support.tables import each_row
 from tui_chat.paths import CRASH_LOG
 from tui_chat.store.branches import BranchStore
-from tui_chat.ui.areas.chat import message_parts
-from tui_chat.ui.areas.chat.branch_layout import BranchLayout
-from tui_chat.ui.areas.chat.chat_pane import ChatPane
+from tui_chat.ui.chat import message_parts
+from tui_chat.ui.chat.branch_layout import BranchLayout
+from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.workspace.sessions import Sessions
 
 SECRET = "sk-the-value-of-a-variable"

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from tests.support.app import make_app, opened, say, settle, told, until, workspace_of
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 

@@ -15,8 +15,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.settings import Settings
 from tui_chat.store import Store
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.sessions.pane import SessionsPane
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.app import make_app, opened, replied, settle, until, workspace_of
 from tests.support.screen import Screen
-from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
+from tui_chat.ui.chat.welcome import Welcome, welcome_lines
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 

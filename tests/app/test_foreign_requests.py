@@ -23,7 +23,7 @@ from tests.support.pictures import WIDE
 from tests.support.reading import only
 from tests.support.recorded_sessions import store_recorded
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 
 

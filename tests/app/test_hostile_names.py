@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.app import make_app, opened, say, until, workspace_of
 from tests.support.hostile_names import EVIL, shown
 from tui_chat.models.role import Role
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.transcript import Transcript
 
 
 async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:

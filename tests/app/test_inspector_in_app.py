@@ -28,8 +28,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.turn_file import TurnReply, dump_turn
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.rows_view import RowsView
 from tui_chat.ui.inspector.views import views

@@ -11,8 +11,8 @@ from tests.support.app import make_app, opened, rows_shown, settle, told, until
 from tests.support.pictures import MEDIUM, WIDE
 from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.key_bar import KeyBar
 
 

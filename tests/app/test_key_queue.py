@@ -13,8 +13,8 @@ from textual.widgets import Input, OptionList
 from tests.support.app import burst, leave_dialog, make_app, opened, replied, say, settle, until
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog

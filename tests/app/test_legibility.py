@@ -19,7 +19,7 @@ from tests.support.inspector_app import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import bundled
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.presets.pane import PresetPane
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.themes import load_themes

@@ -11,9 +11,9 @@ import pytest
 
 from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.store.branches import BranchStore
-from tui_chat.ui.areas.chat.chat_pane import ChatPane
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.status_lines import ActivityLine
+from tui_chat.ui.chat.chat_pane import ChatPane
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace import live_request, sessions
 

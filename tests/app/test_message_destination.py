@@ -33,7 +33,7 @@ from tui_chat.store.sessions import SessionStore
 from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui import key_queue
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 
 TIME_LIMIT = 0.2
 """Seconds that keys wait for a focus here, a fifth of what they do otherwise."""

@@ -13,7 +13,7 @@ from tests.support.pictures import Album
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.notification_log import NotificationLog
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.notifications import (

@@ -21,8 +21,8 @@ from tests.support.app import (
 )
 from tests.support.pictures import NARROW, SIZES, WIDE
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.area import Area
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout

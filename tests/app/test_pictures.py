@@ -27,8 +27,8 @@ from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
 from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace.attachments import Attachment
 from tui_chat.workspace.events import BranchChanged

@@ -28,7 +28,7 @@ from tests.support.preset_app import (
 )
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.presets.form import ChoiceSelect

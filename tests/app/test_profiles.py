@@ -12,7 +12,7 @@ from tests.support.app import idle, make_app, opened, until, workspace_of
 from tests.support.list_dialogs import listed, on, words
 from tui_chat.models.role import Profile
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.library_lists import ProfilesDialog

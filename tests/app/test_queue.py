@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 
 from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.queue_lines import QueueLines
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.queue_lines import QueueLines
 from tui_chat.ui.dialogs.queued_messages import QueueDialog
 
 

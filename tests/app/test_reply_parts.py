@@ -7,8 +7,8 @@ from pathlib import Path
 from textual.widgets import Input
 
 from tests.support.app import make_app, opened, replied, until
-from tui_chat.ui.areas.chat.status_lines import AttachmentLine
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.status_lines import AttachmentLine
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)

@@ -26,7 +26,7 @@ from tests.support.vendors import HttpRequest
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.request_edits import RequestEditForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.payload_view import PayloadView

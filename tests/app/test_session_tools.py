@@ -16,9 +16,9 @@ from tests.support.tool_servers import ToolServer, tool_servers
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.tool_question import ToolQuestion
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Dialog
 from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
 from tui_chat.workspace.events import Done, WorkspaceEvent

@@ -19,7 +19,7 @@ from tests.support.preset_app import MESSAGES, app_with, opened
 from tests.support.vendors import LOOPBACKS, HttpRequest
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.views import views
 

@@ -13,7 +13,7 @@ from tests.support.tool_servers import TextServer, tool_servers
 from tui_chat.models.message import Message
 from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.workspace.source_texts import PromptArgument, SourcePrompt
 
 ORIGIN = "git:commit (Server 1.0)"

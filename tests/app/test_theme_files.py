@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.app import make_app, opened, settle, until
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 
 
 async def test_a_theme_is_previewed_chosen_and_remembered(tmp_path: Path):

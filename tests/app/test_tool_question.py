@@ -18,9 +18,9 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
 from tui_chat.models.tool import DECLINED, CommandTool
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.tool_question import ToolQuestion
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -14,8 +14,8 @@ from textual.widgets import TextArea
 from tests.support.app import idle, make_app, opened, replied, say, until
 from tests.support.full_disk import FULL, Disk, disk
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.header_footer import footer_lines
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.header_footer import footer_lines
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.workspace.workspace import Workspace
 

@@ -36,7 +36,7 @@ from tui_chat.offline.provider import OfflineDependencies
 from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.state import WorkspaceState

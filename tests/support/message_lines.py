@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui_chat.ui.areas.chat.markdown import section_lines
-from tui_chat.ui.areas.chat.sections import SectionSplitter
-from tui_chat.ui.areas.chat.text_lines import TextLine
+from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.sections import SectionSplitter
+from tui_chat.ui.chat.text_lines import TextLine
 
 
 def drawn(source: str, width: int = 30) -> list[str]:

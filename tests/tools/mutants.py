@@ -95,7 +95,7 @@ TESTS = {
     "tui_chat/ui/terminal/": ("tests/unit/ui/terminal", "tests/app/test_key_bindings.py"),
     "tui_chat/ui/widgets/": ("tests/unit/ui", "tests/app/test_panes.py"),
     **{
-        f"tui_chat/ui/areas/{area}/": (f"tests/unit/ui/{area}", *journeys)
+        f"tui_chat/ui/{area}/": (f"tests/unit/ui/{area}", *journeys)
         for area, journeys in {
             "chat": (
                 "tests/app/test_app.py",

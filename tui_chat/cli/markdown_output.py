@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui_chat.ui.areas.chat.markdown import section_lines
-from tui_chat.ui.areas.chat.sections import Section, SectionSplitter
-from tui_chat.ui.areas.chat.text_lines import TextLine
+from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.sections import Section, SectionSplitter
+from tui_chat.ui.chat.text_lines import TextLine
 
 WIDEST = 100
 """Maximum cells of a line; longer lines are hard to read."""

@@ -1,6 +1,6 @@
 """The app: it opens and closes the workspace, and owns what concerns the whole terminal.
 
-The main screen holds the areas (`ui.areas`), and each area its own actions; the actions and their
+The main screen holds the areas (`ui.area`), and each area its own actions; the actions and their
 keys are declared in `ui.actions`. The first frame needs no database and no dialog: the composer
 takes keys while the workspace is being opened, and dialogs are imported when they are needed.
 """
@@ -33,8 +33,8 @@ from tui_chat.errors import TuiChatError
 from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
 from tui_chat.ui.action_index import ActionIndex
 from tui_chat.ui.actions import ACTIONS, AREAS
-from tui_chat.ui.areas.area import AreaContext
-from tui_chat.ui.areas.chat.drafts import SessionSwitched
+from tui_chat.ui.area import AreaContext
+from tui_chat.ui.chat.drafts import SessionSwitched
 from tui_chat.ui.configuration_actions import ConfigurationActions
 from tui_chat.ui.key_bar import KeyBar
 from tui_chat.ui.key_bindings import KeyBindings

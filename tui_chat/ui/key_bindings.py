@@ -17,7 +17,7 @@ from tui_chat.ui.themes import theme_error
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
-    from tui_chat.ui.areas.chat.composer import Composer
+    from tui_chat.ui.chat.composer import Composer
 
 
 def screen_errors(config: Config) -> list[InputError]:

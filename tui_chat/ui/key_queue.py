@@ -39,7 +39,7 @@ from textual.worker import Worker
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.actions import ACTIONS
-from tui_chat.ui.areas.chat.drafts import SessionSwitched
+from tui_chat.ui.chat.drafts import SessionSwitched
 from tui_chat.ui.sessions.rows import SessionList
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tui_chat.ui.panes import Panes
 from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.workspace import Workspace
 
 

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.signal import Signal
 from textual.widget import Widget
 
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.widgets.typed_app import app_of
 

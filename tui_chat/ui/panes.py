@@ -31,8 +31,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.chat.area import ChatArea
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.area import ChatArea
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.area import InspectorArea
 from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
@@ -44,8 +44,8 @@ from tui_chat.ui.widgets.typed_app import app_of
 if TYPE_CHECKING:
     from textual.signal import Signal
 
-    from tui_chat.ui.areas.area import Area, AreaContext
-    from tui_chat.ui.areas.chat.composer import Composer
+    from tui_chat.ui.area import Area, AreaContext
+    from tui_chat.ui.chat.composer import Composer
     from tui_chat.ui.inspector.pane import Inspector
     from tui_chat.ui.presets.pane import PresetPane
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.message_lines import drawn
 from tests.support.tables import each_row
-from tui_chat.ui.areas.chat.markdown import section_lines
-from tui_chat.ui.areas.chat.sections import SectionSplitter
+from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.sections import SectionSplitter
 
 
 @each_row(

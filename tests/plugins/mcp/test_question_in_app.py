@@ -16,7 +16,7 @@ from tests.plugins.mcp.conftest import SCRIPT, has_ended, running
 from tests.support.app import make_app, opened, settle, until
 from tui_chat.plugins.mcp.question_dialog import FormDialog
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.workspace.workspace import Workspace
 
 pytestmark = [pytest.mark.slow]

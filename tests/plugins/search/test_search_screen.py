@@ -32,8 +32,8 @@ from tui_chat.plugins.search.hit_list import HitList, HitPreview
 from tui_chat.plugins.search.query_text import KnownNames
 from tui_chat.plugins.search.screen import SearchAnswer, SearchScreen
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.find_bar import FindBar
 

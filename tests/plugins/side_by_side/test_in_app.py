@@ -27,8 +27,8 @@ from tui_chat.plugins.side_by_side.screen import ComparisonScreen, PanelComposer
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.editing_mode import EditedText
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.chat.editing_mode import EditedText
+from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.inspector.diff import DiffView
 from tui_chat.workspace.target import Target
 

@@ -14,7 +14,7 @@ from tests.support.app import make_app, opened, settle, told, until
 from tests.support.exports import lines, tavern, tavern_header
 from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 

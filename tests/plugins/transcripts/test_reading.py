@@ -14,8 +14,8 @@ from tests.plugins.transcripts.test_viewer import viewer_of
 from tests.support.app import settle, until
 from tests.support.exports import claude_code, lines
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.token_strip import LEAST_TURNS, TokenStrip
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.token_strip import LEAST_TURNS, TokenStrip
+from tui_chat.ui.chat.transcript import Transcript
 
 TURNS = 15
 

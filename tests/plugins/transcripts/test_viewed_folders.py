@@ -22,7 +22,7 @@ from tui_chat.plugins.transcripts import viewed_files
 from tui_chat.plugins.transcripts.view import known_places
 from tui_chat.plugins.transcripts.viewed_files import FIRST_FILES, require_conversations
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.workspace.workspace import Workspace
 
 

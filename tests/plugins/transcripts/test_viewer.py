@@ -18,7 +18,7 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.transcripts import view
 from tui_chat.plugins.transcripts.chatgpt import INVALID
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.chat_pane import ReadOnlyLine
+from tui_chat.ui.chat.chat_pane import ReadOnlyLine
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.inspector.pane import Inspector
 

@@ -24,7 +24,7 @@ from tui_chat.plugins.tree.screen import TreeScreen
 from tui_chat.plugins.tree.tree_list import TreeList
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.command_palette import match_score
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.workspace.workspace import Workspace

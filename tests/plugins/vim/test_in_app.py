@@ -11,7 +11,7 @@ from textual.events import Paste
 from tests.support.app import make_app, opened, replied, say, settle, until
 from tui_chat.errors import InputError
 from tui_chat.plugins.vim.command import vim_editing
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 
 
 async def test_vim_is_switched_on_in_the_app_and_edits_the_draft(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.paths import database_file
 from tui_chat.providers.response_recorder import read_recorded
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.views import views
 

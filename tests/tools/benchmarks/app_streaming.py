@@ -27,8 +27,8 @@ from tests.tools.benchmarks.stage import SIZE, Clock, laid, make_app, until
 from tui_chat.models.reply import Reply
 from tui_chat.offline import models as catalog
 from tui_chat.offline.reply import split_tokens
-from tui_chat.ui.areas.chat.chat_pane import ChatPane
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.chat_pane import ChatPane
+from tui_chat.ui.chat.composer import Composer
 
 MAIN = ("prose", "a block of code", "a list", "a table", "a line")
 """The replies that are sent where none is named: what people ask for, and a paragraph as long as

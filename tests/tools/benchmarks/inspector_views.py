@@ -40,7 +40,7 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.views import views
 

@@ -34,8 +34,8 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
-from tui_chat.ui.areas.chat.chat_pane import ChatPane
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.chat_pane import ChatPane
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.themes import origin_defaults
 
 SIZE = (160, 45)

@@ -24,7 +24,7 @@ from tests.tools.benchmarks.inspector_views import look, with_long_session
 from tests.tools.benchmarks.stage import p95
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.pane import Inspector
 
 MOVES = 120

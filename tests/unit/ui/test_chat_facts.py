@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tui_chat.ui.areas.chat.status_lines import ChatFacts
+from tui_chat.ui.chat.status_lines import ChatFacts
 
 FACTS = ChatFacts("gpt-5-mini", "openai", "Assistant", "~1,234 of 400k tokens", "$0.0123", 2, True)
 

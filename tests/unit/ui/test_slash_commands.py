@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.tables import each_row
-from tui_chat.ui.areas.chat.command_suggestions import command_error, suggest
-from tui_chat.ui.areas.chat.completion import CompletionQuery
+from tui_chat.ui.chat.command_suggestions import command_error, suggest
+from tui_chat.ui.chat.completion import CompletionQuery
 from tui_chat.ui.slash_commands import (
     BY_NAME,
     COMMANDS,

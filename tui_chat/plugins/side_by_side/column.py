@@ -20,8 +20,8 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.usage import Timing, short_number
 from tui_chat.plugins.side_by_side.targets import described
 from tui_chat.plugins.side_by_side.word_difference import word_difference
-from tui_chat.ui.areas.chat.text_lines import ClickAction
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.text_lines import ClickAction
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.rows_view import (
     Part,
     Piece,

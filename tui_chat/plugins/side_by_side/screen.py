@@ -26,10 +26,10 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.side_by_side.column import MIN_WIDTH, SlotColumn, SlotStrip, state_words
 from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot, price_words
 from tui_chat.plugins.side_by_side.tool_consent import SlotToolCalls
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.drafts import confirm_send
-from tui_chat.ui.areas.chat.reply_redraw import REDRAW_INTERVAL, ReplyRedraw
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.drafts import confirm_send
+from tui_chat.ui.chat.reply_redraw import REDRAW_INTERVAL, ReplyRedraw
+from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask
 from tui_chat.ui.slash_commands import parse_command
@@ -37,7 +37,7 @@ from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
-    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.target import Target
     from tui_chat.workspace.workspace import Workspace
 

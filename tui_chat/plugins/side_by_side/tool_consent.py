@@ -9,13 +9,13 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
-from tui_chat.ui.areas.chat.tool_question import OPTIONS, ToolQuestion
+from tui_chat.ui.chat.tool_call_area import ToolCallArea
+from tui_chat.ui.chat.tool_question import OPTIONS, ToolQuestion
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot
-    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.state import PendingToolCall
 
 

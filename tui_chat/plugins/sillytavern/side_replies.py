@@ -19,8 +19,8 @@ from tui_chat.ui.key_names import key_name
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.ui.app import TuiChat
-    from tui_chat.ui.areas.chat.area import ChatArea
-    from tui_chat.ui.areas.chat.composer import Composer
+    from tui_chat.ui.chat.area import ChatArea
+    from tui_chat.ui.chat.composer import Composer
     from tui_chat.workspace.workspace import Workspace
 
 REWRITE_SECONDS = 0.1

@@ -8,7 +8,7 @@ from tui_chat.errors import InputError
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
-    from tui_chat.ui.areas.chat.editing_mode import EditingMode
+    from tui_chat.ui.chat.editing_mode import EditingMode
 
 
 def vim_editing() -> EditingMode:

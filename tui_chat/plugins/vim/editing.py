@@ -22,7 +22,7 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import BufferControl, Layout, Window
 from prompt_toolkit.output import DummyOutput
 
-from tui_chat.ui.areas.chat.editing_mode import EditedText
+from tui_chat.ui.chat.editing_mode import EditedText
 
 _KEYS = {
     "escape": Keys.Escape,

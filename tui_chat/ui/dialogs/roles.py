@@ -22,13 +22,13 @@ from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels
 from tui_chat.models.message import Part
 from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.areas.file_views import view_file
+from tui_chat.ui.chat.attachment_viewer import view_file
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.questions import EDITS, ask, confirm
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.area import Area
+    from tui_chat.ui.area import Area
     from tui_chat.workspace.workspace import Workspace
 
 _NEW_ROLE = "+"

@@ -14,7 +14,7 @@ from tui_chat.models.generation import request_kinds
 from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.area import Area, AreaContext
 from tui_chat.ui.inspector.request_edit_actions import RequestEditActions
 from tui_chat.ui.inspector.views import (
     DIFF,
@@ -439,7 +439,7 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
         """Write the shown reply, its request and everything it was composed from to one file."""
-        from tui_chat.ui.areas.file_views import save_file
+        from tui_chat.ui.chat.attachment_viewer import save_file
 
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()

@@ -15,7 +15,7 @@ from tui_chat.files import write_bytes
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.paths import typed_path
-from tui_chat.ui.areas.area import Area, AreaContext
+from tui_chat.ui.area import Area, AreaContext
 from tui_chat.ui.questions import ask, ask_line, ask_path, confirm
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.ago import ago
-from tui_chat.ui.areas.area import Area
+from tui_chat.ui.area import Area
 from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tui_chat.errors import InputError, NotYet
-from tui_chat.ui.areas.area import AreaContext
+from tui_chat.ui.area import AreaContext
 from tui_chat.ui.key_names import insert_keys
 from tui_chat.ui.questions import ask, ask_line
 from tui_chat.ui.sessions.actions import NO_MESSAGE_YET, NO_TITLE_YET, SessionActions

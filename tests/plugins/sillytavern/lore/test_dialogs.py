@@ -15,7 +15,7 @@ from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
 from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector

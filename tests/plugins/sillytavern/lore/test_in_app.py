@@ -22,8 +22,8 @@ from tests.support.pictures import WIDE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, KeyNumbers
 from tui_chat.plugins.sillytavern.lore.view import LoreView
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace import requests
 

@@ -9,7 +9,7 @@ from textual import events
 
 from tests.plugins.sillytavern.test_character_cards import PIXEL, V2, picture, text_chunk
 from tests.support.app import make_app, opened, settle, until, workspace_of
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 
 
 async def test_a_dropped_card_is_imported_and_other_pasted_paths_stay_text(

@@ -8,7 +8,7 @@ from tests.support.app import make_app, opened, say, settle, typed_command, unti
 from tests.support.vendors import HttpRequest
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
 from tui_chat.plugins.sillytavern.side_replies import ComposerEdit
-from tui_chat.ui.areas.chat.composer import Composer
+from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import TextAreaPrompt
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 

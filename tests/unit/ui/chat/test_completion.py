@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.tables import each_row
-from tui_chat.ui.areas.chat.completion import CompletionQuery, completion_query_at
+from tui_chat.ui.chat.completion import CompletionQuery, completion_query_at
 from tui_chat.ui.slash_commands import rank_names
 
 

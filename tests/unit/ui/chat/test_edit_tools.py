@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.tables import each_row
 from tui_chat.models.message import ToolCall
 from tui_chat.models.tool_call_summary import diff, summary
-from tui_chat.ui.areas.chat.tool_calls import call_lines, searchable_text
+from tui_chat.ui.chat.tool_calls import call_lines, searchable_text
 
 PATCH = "*** Begin Patch\n*** Update File: wick.txt\n@@\n-dry\n+oiled\n*** End Patch"
 

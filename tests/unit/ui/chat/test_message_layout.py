@@ -20,11 +20,11 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, SpeakerNames
 from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
-from tui_chat.ui.areas.chat.header_footer import header_lines
-from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, ReplyProgress
-from tui_chat.ui.areas.chat.markdown import section_lines
-from tui_chat.ui.areas.chat.message_layout import MessageLayout
-from tui_chat.ui.areas.chat.sections import SIZE, SectionSplitter
+from tui_chat.ui.chat.header_footer import header_lines
+from tui_chat.ui.chat.layout_inputs import LayoutOptions, ReplyProgress
+from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.message_layout import MessageLayout
+from tui_chat.ui.chat.sections import SIZE, SectionSplitter
 
 
 @each_row(

@@ -8,9 +8,9 @@ from tests.support.tables import each_row
 from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Timing
-from tui_chat.ui.areas.chat.header_footer import footer_lines, token_rate
-from tui_chat.ui.areas.chat.text_lines import indented, safe_run, wrap
-from tui_chat.ui.areas.chat.transcript_search import find_spans, word_pattern
+from tui_chat.ui.chat.header_footer import footer_lines, token_rate
+from tui_chat.ui.chat.text_lines import indented, safe_run, wrap
+from tui_chat.ui.chat.transcript_search import find_spans, word_pattern
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)
 IMAGE = Part("image", "image/png", data=base64.b64encode(PNG).decode())

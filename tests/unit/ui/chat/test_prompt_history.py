@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
-from tui_chat.ui.areas.chat.prompt_history import PromptHistory
+from tui_chat.ui.chat.prompt_history import PromptHistory
 
 
 def entries(*texts: str) -> tuple[Entry, ...]:

@@ -13,9 +13,9 @@ from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import Cited, Finished, SourceFound, TextDelta
-from tui_chat.ui.areas.chat.layout_inputs import ReplyProgress
-from tui_chat.ui.areas.chat.message_layout import MessageLayout
-from tui_chat.ui.areas.chat.text_lines import TextRun
+from tui_chat.ui.chat.layout_inputs import ReplyProgress
+from tui_chat.ui.chat.message_layout import MessageLayout
+from tui_chat.ui.chat.text_lines import TextRun
 
 PAGE = Source("The Eiffel Tower, its height and its history", "https://www.tower.example/height")
 FILE = Source("", "", "notes.txt")

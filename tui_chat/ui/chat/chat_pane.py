@@ -12,10 +12,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.line_painter import COLUMN_WIDTH
-from tui_chat.ui.areas.chat.queue_lines import QueueLines
-from tui_chat.ui.areas.chat.status_lines import (
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.line_painter import COLUMN_WIDTH
+from tui_chat.ui.chat.queue_lines import QueueLines
+from tui_chat.ui.chat.status_lines import (
     FOUND,
     NO_REPLY,
     ONLY_FOUND,
@@ -25,9 +25,9 @@ from tui_chat.ui.areas.chat.status_lines import (
     ChatFacts,
     TitleLine,
 )
-from tui_chat.ui.areas.chat.token_strip import TokenStrip
-from tui_chat.ui.areas.chat.tool_question import ToolQuestion
-from tui_chat.ui.areas.chat.transcript import Transcript
+from tui_chat.ui.chat.token_strip import TokenStrip
+from tui_chat.ui.chat.tool_question import ToolQuestion
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.welcome import Welcome
+    from tui_chat.ui.chat.welcome import Welcome
     from tui_chat.ui.widgets.find_bar import FindBar
 
 

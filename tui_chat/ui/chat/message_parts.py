@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView, cut_code, spaced_code
-from tui_chat.ui.areas.chat.header_footer import count_words
-from tui_chat.ui.areas.chat.markdown import code_in, plain_lines, section_lines
-from tui_chat.ui.areas.chat.sections import Section, SectionSplitter
-from tui_chat.ui.areas.chat.sources import linked_marks, without_marks
-from tui_chat.ui.areas.chat.text_lines import BLANK, StyleNames, TextLine, TextRun, indented
+from tui_chat.ui.chat.code_blocks import WRAPPED, CodeView, cut_code, spaced_code
+from tui_chat.ui.chat.header_footer import count_words
+from tui_chat.ui.chat.markdown import code_in, plain_lines, section_lines
+from tui_chat.ui.chat.sections import Section, SectionSplitter
+from tui_chat.ui.chat.sources import linked_marks, without_marks
+from tui_chat.ui.chat.text_lines import BLANK, StyleNames, TextLine, TextRun, indented
 
 if TYPE_CHECKING:
     from tui_chat.models.citations import Source

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.text_lines import (
     BLANK,
     ClickAction,
     TextLine,

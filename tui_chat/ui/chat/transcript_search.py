@@ -24,8 +24,8 @@ from tui_chat.ui.widgets.block_view import START, LinePosition
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message
-    from tui_chat.ui.areas.chat.branch_layout import BranchLayout
-    from tui_chat.ui.areas.chat.text_lines import TextLine
+    from tui_chat.ui.chat.branch_layout import BranchLayout
+    from tui_chat.ui.chat.text_lines import TextLine
 
 CACHED_PARTS = 4000
 """Parts of messages whose hits are cached."""
@@ -264,8 +264,8 @@ def _all_text(message: Message) -> str:
     if is_plain and not message.tool_calls and not message.parts:
         return message.content
     from tui_chat.models.media import as_text
-    from tui_chat.ui.areas.chat.message_layout import reasoning_text
-    from tui_chat.ui.areas.chat.tool_calls import searchable_text
+    from tui_chat.ui.chat.message_layout import reasoning_text
+    from tui_chat.ui.chat.tool_calls import searchable_text
 
     calls = map(searchable_text, message.tool_calls)
     refusal = message.semantics.refusal

@@ -18,29 +18,29 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.header_footer import ButtonKeys, count_words, footer_lines, header_lines
-from tui_chat.ui.areas.chat.layout_inputs import (
+from tui_chat.ui.chat.header_footer import ButtonKeys, count_words, footer_lines, header_lines
+from tui_chat.ui.chat.layout_inputs import (
     NO_NEIGHBORS,
     LayoutOptions,
     Neighbors,
     ReplyProgress,
 )
-from tui_chat.ui.areas.chat.markdown import plain_lines
-from tui_chat.ui.areas.chat.message_parts import (
+from tui_chat.ui.chat.markdown import plain_lines
+from tui_chat.ui.chat.message_parts import (
     CodeBlock,
     GrowingText,
     LayoutPart,
     barred_part,
     finished_part,
 )
-from tui_chat.ui.areas.chat.sources import (
+from tui_chat.ui.chat.sources import (
     LISTED_AT_ONCE,
     failure_lines,
     marked_text,
     source_lines,
     sources_label,
 )
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.text_lines import (
     BLANK,
     ClickAction,
     TextLine,
@@ -50,7 +50,7 @@ from tui_chat.ui.areas.chat.text_lines import (
     safe_run,
     wrap,
 )
-from tui_chat.ui.areas.chat.tool_calls import (
+from tui_chat.ui.chat.tool_calls import (
     LISTED,
     SHOWN,
     CallState,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, get_character_cell_size
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.text_lines import (
     ClickAction,
     TextLine,
     TextRun,

@@ -27,16 +27,16 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
 from tui_chat.paths import dropped_path
 from tui_chat.ui.actions import UNDO_KEYS
-from tui_chat.ui.areas.chat.completion import (
+from tui_chat.ui.chat.completion import (
     CompletionQuery,
     Suggestion,
     SuggestionList,
     completion_query_at,
 )
-from tui_chat.ui.areas.chat.editing_mode import ModalEditing
-from tui_chat.ui.areas.chat.large_pastes import LargePastes
-from tui_chat.ui.areas.chat.prompt_history import PromptHistory
-from tui_chat.ui.areas.chat.snippet_blanks import PlacedBlank, SnippetBlanks
+from tui_chat.ui.chat.editing_mode import ModalEditing
+from tui_chat.ui.chat.large_pastes import LargePastes
+from tui_chat.ui.chat.prompt_history import PromptHistory
+from tui_chat.ui.chat.snippet_blanks import PlacedBlank, SnippetBlanks
 from tui_chat.ui.key_names import key_name
 from tui_chat.ui.slash_commands import escape_command
 from tui_chat.ui.widgets.pane_key import pane_key

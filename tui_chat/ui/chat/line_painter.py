@@ -14,10 +14,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui_chat.ui.areas.chat.text_lines import TextRun, width_of
+from tui_chat.ui.chat.text_lines import TextRun, width_of
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.chat.text_lines import TextLine
+    from tui_chat.ui.chat.text_lines import TextLine
     from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 CSS = """

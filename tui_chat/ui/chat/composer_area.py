@@ -14,18 +14,18 @@ from textual import on, work
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
-from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.composer import Composer
-from tui_chat.ui.areas.chat.drafts import confirm_send
+from tui_chat.ui.area import Area
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.drafts import confirm_send
 from tui_chat.ui.notifications import NoticeOutdated, error_text
 from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, escape_command, parse_command
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.area import AreaContext
-    from tui_chat.ui.areas.chat.chat_pane import ChatPane
-    from tui_chat.ui.areas.chat.completion import CompletionQuery
-    from tui_chat.ui.areas.chat.drafts import ComposerDrafts
+    from tui_chat.ui.area import AreaContext
+    from tui_chat.ui.chat.chat_pane import ChatPane
+    from tui_chat.ui.chat.completion import CompletionQuery
+    from tui_chat.ui.chat.drafts import ComposerDrafts
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.workspace import Workspace
 
@@ -135,7 +135,7 @@ class AttachmentArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int) -> None:
         from tui_chat.models.media import file_of
-        from tui_chat.ui.areas.file_views import view_file
+        from tui_chat.ui.chat.attachment_viewer import view_file
 
         part = self._drafts.attachments[index].part
         file = await to_thread(file_of, part, index + 1)
@@ -248,7 +248,7 @@ class ComposerArea(Area):
         """Run a command. One that cannot be run stays selected where it was typed: it can be
         corrected, and what is typed next replaces it.
         """
-        from tui_chat.ui.areas.chat.command_suggestions import command_error
+        from tui_chat.ui.chat.command_suggestions import command_error
 
         composer = self._pane.composer
         if (error := command_error(line)) is not None or isinstance(line, UnknownCommand):
@@ -290,7 +290,7 @@ class ComposerArea(Area):
 
     @on(Composer.CompletionRequested)
     def _complete(self, event: Composer.CompletionRequested) -> None:
-        from tui_chat.ui.areas.chat.command_suggestions import is_about_paths, suggest
+        from tui_chat.ui.chat.command_suggestions import is_about_paths, suggest
 
         query, workspace = event.query, self.host.workspace
         if query.kind != "argument" and workspace is not None:
@@ -304,7 +304,7 @@ class ComposerArea(Area):
     @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:
         """Suggest paths, or what the server has that is named."""
-        from tui_chat.ui.areas.chat import command_suggestions
+        from tui_chat.ui.chat import command_suggestions
 
         workspace, suggestions = self.host.workspace, None
         if workspace is not None:

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from tui_chat.models.citations import References, Source, with_marks
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.text_lines import (
     BLANK,
     StyleNames,
     TextLine,

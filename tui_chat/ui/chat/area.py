@@ -21,18 +21,18 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import short_number
 from tui_chat.ui.ago import ago
-from tui_chat.ui.areas.area import Area, AreaContext
-from tui_chat.ui.areas.chat.chat_pane import ChatPane, PaneContainers
-from tui_chat.ui.areas.chat.composer import QUEUE_KEY
-from tui_chat.ui.areas.chat.composer_area import AttachmentArea, ComposerArea
-from tui_chat.ui.areas.chat.drafts import ComposerDrafts
-from tui_chat.ui.areas.chat.message_area import NO_MESSAGE_YET, MessageArea
-from tui_chat.ui.areas.chat.side_replies import HistoryCompaction, SideReplies
-from tui_chat.ui.areas.chat.side_replies import offer as offer_compaction
-from tui_chat.ui.areas.chat.status_lines import ChatFacts
-from tui_chat.ui.areas.chat.text_lines import clipped
-from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
-from tui_chat.ui.areas.chat.welcome import MAX_RECENT, RecentSessions, welcome
+from tui_chat.ui.area import Area, AreaContext
+from tui_chat.ui.chat.chat_pane import ChatPane, PaneContainers
+from tui_chat.ui.chat.composer import QUEUE_KEY
+from tui_chat.ui.chat.composer_area import AttachmentArea, ComposerArea
+from tui_chat.ui.chat.drafts import ComposerDrafts
+from tui_chat.ui.chat.message_area import NO_MESSAGE_YET, MessageArea
+from tui_chat.ui.chat.side_replies import HistoryCompaction, SideReplies
+from tui_chat.ui.chat.side_replies import offer as offer_compaction
+from tui_chat.ui.chat.status_lines import ChatFacts
+from tui_chat.ui.chat.text_lines import clipped
+from tui_chat.ui.chat.tool_call_area import ToolCallArea
+from tui_chat.ui.chat.welcome import MAX_RECENT, RecentSessions, welcome
 from tui_chat.ui.key_names import key_name
 
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")

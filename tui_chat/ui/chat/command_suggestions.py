@@ -18,7 +18,7 @@ from tui_chat.models.setting_types import (
     split_setting,
     typed_setting_name,
 )
-from tui_chat.ui.areas.chat.completion import CompletionQuery, Suggestion
+from tui_chat.ui.chat.completion import CompletionQuery, Suggestion
 from tui_chat.ui.slash_commands import (
     BY_NAME,
     Command,

@@ -15,15 +15,15 @@ from textual.worker import Worker
 
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.tokens import counter_for
-from tui_chat.ui.areas.chat.drafts import confirm_send
+from tui_chat.ui.chat.drafts import confirm_send
 from tui_chat.ui.questions import ask_text, confirm
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.envelope import ChatEnvelope
     from tui_chat.models.generation import GenerationKind
-    from tui_chat.ui.areas.area import Area
-    from tui_chat.ui.areas.chat.chat_pane import ChatPane
+    from tui_chat.ui.area import Area
+    from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.workspace.compaction import CompactionPlan
     from tui_chat.workspace.workspace import Workspace
 

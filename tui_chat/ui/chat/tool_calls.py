@@ -13,8 +13,8 @@ from rich.cells import cell_len
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.tool import DECLINED
 from tui_chat.models.tool_call_summary import diff, summary
-from tui_chat.ui.areas.chat.code_blocks import code_lines
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.code_blocks import code_lines
+from tui_chat.ui.chat.text_lines import (
     ClickAction,
     TextLine,
     TextRun,

@@ -15,7 +15,7 @@ from tui_chat import hooks
 from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.ui.areas.chat.snippet_blanks import SnippetBlanks
+from tui_chat.ui.chat.snippet_blanks import SnippetBlanks
 from tui_chat.ui.widgets.graphemes import boundary_after, is_boundary, whole_graphemes
 
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Literal
 
 from tui_chat import hooks
 from tui_chat.hooks import PluginFailed, failed, guard, report
-from tui_chat.ui.areas.chat.code_blocks import code_lines
-from tui_chat.ui.areas.chat.sources import MARK_START, split_marks
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.code_blocks import code_lines
+from tui_chat.ui.chat.sources import MARK_START, split_marks
+from tui_chat.ui.chat.text_lines import (
     BLANK,
     StyleNames,
     TextLine,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # markdown-it is loaded with the first Markdown
     from markdown_it.token import Token
     from markdown_it.tree import SyntaxTreeNode
 
-    from tui_chat.ui.areas.chat.sections import Section
+    from tui_chat.ui.chat.sections import Section
 
 NARROWEST = 12
 """Minimum cells of text in quotes and lists; nested deeper, they no longer indent."""

@@ -17,7 +17,7 @@ from tui_chat.ui.widgets.mouse_selection import Span, Unit, unit_in
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.text_lines import TextLine
+    from tui_chat.ui.chat.text_lines import TextLine
 
 _LINES_OF_PART = 1 << 16
 _PARTS_OF_MESSAGE = 1 << 20

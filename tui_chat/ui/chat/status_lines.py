@@ -17,7 +17,7 @@ from textual.widget import Widget
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.text_lines import clipped
+from tui_chat.ui.chat.text_lines import clipped
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ class ActivityLine(Widget):
         if self._began is None:
             text, tone = self._words()
             return Content.styled(_fitting(text, width), self._TONES[tone])
-        from tui_chat.ui.areas.chat.header_footer import format_duration
+        from tui_chat.ui.chat.header_footer import format_duration
 
         elapsed = monotonic() - self._began
         app = app_of(self)
@@ -299,7 +299,7 @@ class ActivityLine(Widget):
         return f"{which} {f'in {ceil(left)} s' if left > 0 else 'now'} · {why}"
 
     def _progress(self) -> str:
-        from tui_chat.ui.areas.chat.header_footer import format_duration, token_rate
+        from tui_chat.ui.chat.header_footer import format_duration, token_rate
 
         reply = self._reply
         if reply is None or reply.is_empty:

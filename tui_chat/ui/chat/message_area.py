@@ -12,19 +12,19 @@ from tui_chat.errors import InputError, NotYet
 from tui_chat.models.media import describe
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
+from tui_chat.ui.area import Area
+from tui_chat.ui.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
 from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Muted
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.area import AreaContext
-    from tui_chat.ui.areas.chat.chat_pane import ChatPane
-    from tui_chat.ui.areas.chat.drafts import ComposerDrafts
-    from tui_chat.ui.areas.chat.side_replies import SideReplies
-    from tui_chat.ui.areas.chat.tool_call_area import ToolCallArea
+    from tui_chat.ui.area import AreaContext
+    from tui_chat.ui.chat.chat_pane import ChatPane
+    from tui_chat.ui.chat.drafts import ComposerDrafts
+    from tui_chat.ui.chat.side_replies import SideReplies
+    from tui_chat.ui.chat.tool_call_area import ToolCallArea
 
 NO_MESSAGE_YET = "There is no message in this session yet."
 
@@ -472,7 +472,7 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_save(self) -> None:
         """Save the message's picture, sound or file; again, its next one."""
-        from tui_chat.ui.areas.file_views import save_file
+        from tui_chat.ui.chat.attachment_viewer import save_file
 
         if (file := await self._file()) is not None:
             await save_file(self, *file)
@@ -480,7 +480,7 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int | None = None) -> None:
         """Show a part of the message by its index, else its picture or file; again, its next."""
-        from tui_chat.ui.areas.file_views import view_file
+        from tui_chat.ui.chat.attachment_viewer import view_file
 
         if (file := await self._file(index)) is not None:
             await view_file(self, *file)

@@ -18,8 +18,8 @@ from tui_chat.models.session import SpeakerNames
 from tui_chat.models.tool import server_of
 from tui_chat.models.usage import NO_TIMING, Timing, Usage
 from tui_chat.tokens.counter import media_tokens
-from tui_chat.ui.areas.chat.markdown import plain_lines
-from tui_chat.ui.areas.chat.text_lines import (
+from tui_chat.ui.chat.markdown import plain_lines
+from tui_chat.ui.chat.text_lines import (
     BLANK,
     ClickAction,
     TextLine,
@@ -34,7 +34,7 @@ from tui_chat.ui.areas.chat.text_lines import (
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.layout_inputs import ReplyProgress
+    from tui_chat.ui.chat.layout_inputs import ReplyProgress
 
 REFUSAL_SHOWN = 20_000
 """Characters of a refusal that are laid out; all of them are, each time that it grows."""

@@ -16,15 +16,15 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.branch_change import common_beginning
-from tui_chat.ui.areas.chat.code_blocks import CodeView
-from tui_chat.ui.areas.chat.layout_inputs import LayoutOptions, Neighbors, ReplyProgress
+from tui_chat.ui.chat.branch_change import common_beginning
+from tui_chat.ui.chat.code_blocks import CodeView
+from tui_chat.ui.chat.layout_inputs import LayoutOptions, Neighbors, ReplyProgress
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, SpeakerNames
-    from tui_chat.ui.areas.chat.message_layout import MessageLayout
-    from tui_chat.ui.areas.chat.tool_calls import ResultState
+    from tui_chat.ui.chat.message_layout import MessageLayout
+    from tui_chat.ui.chat.tool_calls import ResultState
 
 CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
@@ -184,7 +184,7 @@ class BranchLayout:
             self._layouts.pop(id(entries[same - 1]), None)
 
     def _neighbors(self, index: int) -> Neighbors:
-        from tui_chat.ui.areas.chat.header_footer import day_of
+        from tui_chat.ui.chat.header_footer import day_of
 
         entries = self.entries
         day = day_of(entries[index])
@@ -195,7 +195,7 @@ class BranchLayout:
         if not _depends_on_next(entries[index]):
             return Neighbors(day)
         from tui_chat.models.tool import results_of
-        from tui_chat.ui.areas.chat.tool_calls import result_state
+        from tui_chat.ui.chat.tool_calls import result_state
 
         after = index + 1
         while after < len(entries) and entries[after].message.role == "tool":
@@ -208,7 +208,7 @@ class BranchLayout:
         return Neighbors(day, states, after == len(entries))
 
     def _lay_out(self, index: int, grown: MessageLayout | None = None) -> MessageLayout:
-        from tui_chat.ui.areas.chat.message_layout import MessageLayout
+        from tui_chat.ui.chat.message_layout import MessageLayout
 
         entry = self.entries[index]
         layout = MessageLayout(

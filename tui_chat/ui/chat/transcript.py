@@ -25,18 +25,18 @@ from textual.widget import Widget
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.actions import place_bindings
-from tui_chat.ui.areas.chat import line_painter as painting
-from tui_chat.ui.areas.chat import selection as selecting
-from tui_chat.ui.areas.chat.branch_change import branch_change
-from tui_chat.ui.areas.chat.branch_layout import BranchLayout
-from tui_chat.ui.areas.chat.code_blocks import CodeView
-from tui_chat.ui.areas.chat.message_items import MessageItems
-from tui_chat.ui.areas.chat.reply_redraw import ReplyRedraw
-from tui_chat.ui.areas.chat.text_lines import ClickAction, TextLine
-from tui_chat.ui.areas.chat.transcript_copies import TranscriptCopies
-from tui_chat.ui.areas.chat.transcript_keys import TRANSCRIPT_KEYS
-from tui_chat.ui.areas.chat.transcript_search import TranscriptSearch
-from tui_chat.ui.areas.chat.welcome import Welcome, welcome_lines
+from tui_chat.ui.chat import line_painter as painting
+from tui_chat.ui.chat import selection as selecting
+from tui_chat.ui.chat.branch_change import branch_change
+from tui_chat.ui.chat.branch_layout import BranchLayout
+from tui_chat.ui.chat.code_blocks import CodeView
+from tui_chat.ui.chat.message_items import MessageItems
+from tui_chat.ui.chat.reply_redraw import ReplyRedraw
+from tui_chat.ui.chat.text_lines import ClickAction, TextLine
+from tui_chat.ui.chat.transcript_copies import TranscriptCopies
+from tui_chat.ui.chat.transcript_keys import TRANSCRIPT_KEYS
+from tui_chat.ui.chat.transcript_search import TranscriptSearch
+from tui_chat.ui.chat.welcome import Welcome, welcome_lines
 from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.mouse_selection import (

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tui_chat.models.envelope import Note
     from tui_chat.models.message import Part
     from tui_chat.models.session import LastSession, Session
-    from tui_chat.ui.areas.area import Area
-    from tui_chat.ui.areas.chat.chat_pane import ChatPane
+    from tui_chat.ui.area import Area
+    from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.state import QueuedMessage
     from tui_chat.workspace.workspace import Workspace

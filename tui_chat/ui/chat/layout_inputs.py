@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import SpeakerNames
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.areas.chat.code_blocks import WRAPPED, CodeView
+from tui_chat.ui.chat.code_blocks import WRAPPED, CodeView
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
-    from tui_chat.ui.areas.chat.tool_calls import ResultState
+    from tui_chat.ui.chat.tool_calls import ResultState
 
 
 class Neighbors(NamedTuple):

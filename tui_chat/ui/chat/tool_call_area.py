@@ -9,13 +9,13 @@ from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.areas.area import Area
-from tui_chat.ui.areas.chat.tool_question import OPTIONS, ToolQuestion, WaitingCall
+from tui_chat.ui.area import Area
+from tui_chat.ui.chat.tool_question import OPTIONS, ToolQuestion, WaitingCall
 from tui_chat.ui.questions import ask_text
 from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
-    from tui_chat.ui.areas.area import AreaContext
+    from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.tools import Scope
 

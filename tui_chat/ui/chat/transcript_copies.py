@@ -11,8 +11,8 @@ from tui_chat.ui.widgets.typed_app import app_of
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from tui_chat.ui.areas.chat.branch_layout import BranchLayout
-    from tui_chat.ui.areas.chat.message_items import MessageItems
+    from tui_chat.ui.chat.branch_layout import BranchLayout
+    from tui_chat.ui.chat.message_items import MessageItems
 
 NOTHING = "There is nothing to copy yet."
 
@@ -58,7 +58,7 @@ class TranscriptCopies:
         """Copy the conversation, each message below who speaks."""
         entries = self._layouts.entries
         if entries:
-            from tui_chat.ui.areas.chat.header_footer import speaker_of
+            from tui_chat.ui.chat.header_footer import speaker_of
 
             names = self._layouts.options.speakers
             texts = [f"{speaker_of(e, names)}:\n\n{e.message.content}" for e in entries]

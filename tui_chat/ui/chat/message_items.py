@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
-    from tui_chat.ui.areas.chat.text_lines import TextLine
+    from tui_chat.ui.chat.text_lines import TextLine
 
 
 class MessageItems:

@@ -30,7 +30,7 @@ from tui_chat.ui.questions import ask_new_file
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from tui_chat.ui.areas.area import Area
+    from tui_chat.ui.area import Area
 
 MOST_PIXELS = 50_000_000
 """Pixels of a picture that is previewed at most; decoded, they take three bytes each."""
