@@ -12,11 +12,11 @@ from tests.support.app import make_app, opened, replied, rows_shown, say, settle
 from tests.support.drawings import drawing
 from tests.support.pictures import Album
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat.attachment_viewer import ImagePreview
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.status_lines import AttachmentLine
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import PathPrompt
+from tui_chat.ui.dialogs.file_viewer import ImagePreview
 
 
 async def attached(pilot: Pilot[None], path: Path) -> TuiChat:
@@ -55,7 +55,7 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
 async def test_without_the_library_a_picture_opens_outside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui_chat.ui.chat.attachment_viewer.find_spec", lambda name: None)
+    monkeypatch.setattr("tui_chat.ui.dialogs.file_viewer.find_spec", lambda name: None)
     path = tmp_path / "flag.png"
     path.write_bytes(drawing())
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:

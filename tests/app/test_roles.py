@@ -13,9 +13,9 @@ from tui_chat.models.media import format_size
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import Settings
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat.attachment_viewer import ImagePreview
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm
+from tui_chat.ui.dialogs.file_viewer import ImagePreview
 from tui_chat.ui.dialogs.roles import RoleForm
 
 

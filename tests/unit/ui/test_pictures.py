@@ -11,7 +11,7 @@ from tests.support.drawings import drawing
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.message import Part
-from tui_chat.ui.chat.attachment_viewer import MOST_PIXELS, ImagePreview
+from tui_chat.ui.dialogs.file_viewer import MOST_PIXELS, ImagePreview
 from tui_chat.ui.terminal.external_programs import open_outside
 
 

@@ -135,7 +135,7 @@ class AttachmentArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int) -> None:
         from tui_chat.models.media import file_of
-        from tui_chat.ui.chat.attachment_viewer import view_file
+        from tui_chat.ui.dialogs.file_viewer import view_file
 
         part = self._drafts.attachments[index].part
         file = await to_thread(file_of, part, index + 1)

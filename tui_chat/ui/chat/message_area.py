@@ -472,7 +472,7 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_save(self) -> None:
         """Save the message's picture, sound or file; again, its next one."""
-        from tui_chat.ui.chat.attachment_viewer import save_file
+        from tui_chat.ui.dialogs.file_viewer import save_file
 
         if (file := await self._file()) is not None:
             await save_file(self, *file)
@@ -480,7 +480,7 @@ class MessageArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int | None = None) -> None:
         """Show a part of the message by its index, else its picture or file; again, its next."""
-        from tui_chat.ui.chat.attachment_viewer import view_file
+        from tui_chat.ui.dialogs.file_viewer import view_file
 
         if (file := await self._file(index)) is not None:
             await view_file(self, *file)

@@ -22,7 +22,7 @@ from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels
 from tui_chat.models.message import Part
 from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.ui.chat.attachment_viewer import view_file
+from tui_chat.ui.dialogs.file_viewer import view_file
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.questions import EDITS, ask, confirm
 from tui_chat.ui.widgets.typed_app import app_of

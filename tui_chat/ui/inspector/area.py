@@ -439,7 +439,7 @@ class InspectorArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_export_turn(self) -> None:
         """Write the shown reply, its request and everything it was composed from to one file."""
-        from tui_chat.ui.chat.attachment_viewer import save_file
+        from tui_chat.ui.dialogs.file_viewer import save_file
 
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
