@@ -1,4 +1,4 @@
-"""A case of SillyTavern's captures written as a user's folder of SillyTavern."""
+"""A case of SillyTavern, as captures describe it: written as a user's folder, imported, built."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.support.reading import import_into
+from tests.support.workspace import MakeWorkspace
+from tui_chat.compose import Composed
+
 PERSONA, CARD, PRESET = "persona.png", "Card", "Case"
 _POWER_USER = (
     *("pin_examples", "strip_examples", "collapse_newlines"),
@@ -17,6 +21,40 @@ _POWER_USER = (
 )
 _ROLES = {"system": 0, "user": 1, "assistant": 2}
 _PLACES = {"after": 0, "chat": 1, "before": 2}
+
+
+_USUAL: Mapping[str, Any] = {
+    "settings": {
+        "note_allow_wi_scan": False,
+        "macro_engine": "new",
+        "world_info": {},
+        **dict.fromkeys(_POWER_USER[:3], False),
+        **dict.fromkeys(_POWER_USER[3:], True),
+    },
+    "persona": {"name": "User", "description": ""},
+    "authors_note": {},
+    "chat": [],
+    "card": {"name": "Rook"},
+    "generation_type": "normal",
+}
+"""What a case has that does not say it."""
+
+
+async def composed_case(
+    make_workspace: MakeWorkspace, number: int, found: Mapping[str, Any]
+) -> Composed:
+    """Import a case, of which `found` says what is not usual, and return its request."""
+    case = {**_USUAL, **found, "settings": _USUAL["settings"] | found.get("settings", {})}
+    made = make_workspace.of_row(number)
+    workspace, _ = await made("openai", "gpt-4o")
+    folder = write_folder(case, workspace.state.config.config_dir / "default-user")
+    (report,) = await import_into(workspace, [folder])
+    await workspace.sessions.open(report.session_ids[0])
+    kind = case["generation_type"]
+    if kind == "normal":
+        return workspace.requests.compose(case["user_input"])
+    prompt = case.get("generate_options", {}).get("quiet_prompt", "")
+    return workspace.requests.compose_kind(kind, prompt)
 
 
 def write_folder(case: Mapping[str, Any], folder: Path) -> Path:
@@ -55,7 +93,8 @@ def _card(case: Mapping[str, Any]) -> Any:
 def _settings(case: Mapping[str, Any]) -> dict[str, Any]:
     settings, persona = case["settings"], case["persona"]
     lorebooks = case.get("lorebooks", {})
-    note: dict[str, Any] = {"allowWIScan": settings["note_allow_wi_scan"]}
+    searched = settings["note_allow_wi_scan"] or case["authors_note"].get("allow_wi_scan")
+    note: dict[str, Any] = {"allowWIScan": searched}
     world_info = dict(settings["world_info"])
     world_info["world_info"] = {"globalSelect": lorebooks.get("active_global", [])}
     oai = {
@@ -79,8 +118,12 @@ def _settings(case: Mapping[str, Any]) -> dict[str, Any]:
         "extension_settings": {
             "note": note,
             "regex": settings.get("regex_scripts", []),
-            "preset_allowed_regex": {"openai": [PRESET]},
-            "character_allowed_regex": [f"{CARD}.png", f"{CARD}.json"],
+            "preset_allowed_regex": {
+                "openai": [PRESET] if settings.get("preset_allowed_regex", True) else []
+            },
+            "character_allowed_regex": (
+                [f"{CARD}.png"] if settings.get("character_allowed_regex", True) else []
+            ),
             "variables": {"global": settings.get("global_variables", {})},
         },
     }

@@ -26,7 +26,6 @@ COMMANDS = (
     ("convert", "--from", "openai_chat", "--to", "anthropic"),
     ("inspect",),
     ("read", "--protocol", "openai_chat"),
-    ("sillytavern", "build"),
 )
 CARDS = {
     "one.json": json.dumps(V1).encode(),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.plugins.sillytavern.folders import composed_case
 from tests.support.command_line import Run
+from tests.support.workspace import MakeWorkspace
 
 ENTRY = {
     "keysecondary": [], "constant": False, "selective": True, "selectiveLogic": 0, "order": 100,
@@ -39,47 +41,22 @@ def test_a_group_chat_is_titled_by_its_group_and_char_is_who_spoke_last(run: Run
     assert "You are Otto." in run(*folders, *words).out
 
 
-def test_no_note_says_that_an_entry_with_a_blank_key_is_idle_where_it_is_sent(
-    run: Run, tmp_path: Path
+async def test_no_note_says_that_an_entry_with_a_blank_key_is_idle_where_it_is_sent(
+    make_workspace: MakeWorkspace,
 ):
     wrong = []
-    for keys in (["", "  "], [" "], [""], [], ["hello"], ["absent"]):
+    order = [{"identifier": name, "enabled": True} for name in ("worldInfoBefore", "chatHistory")]
+    preset = {"prompts": [], "prompt_order": [{"character_id": 100001, "order": order}]}
+    for number, keys in enumerate((["", "  "], [" "], [""], [], ["hello"], ["absent"])):
+        book = {"entries": {"0": {"uid": 0, "key": keys, "content": "LORE"} | ENTRY}}
         case = {
-            "preset": {
-                "prompts": [
-                    {"identifier": name, "name": name, "system_prompt": True, "marker": True}
-                    for name in ("worldInfoBefore", "chatHistory")
-                ],
-                "prompt_order": [
-                    {
-                        "character_id": 100001,
-                        "order": [
-                            {"identifier": name, "enabled": True}
-                            for name in ("worldInfoBefore", "chatHistory")
-                        ],
-                    }
-                ],
-            },
-            "card": {"spec": "chara_card_v2", "spec_version": "2.0", "data": {"name": "Ines"}},
-            "lorebooks": {
-                "active_global": ["w"],
-                "files": {
-                    "w": {"entries": {"0": {"uid": 0, "key": keys, "content": "LORE"} | ENTRY}},
-                },
-            },
-            "chat": [{"name": "Rowan", "is_user": True, "mes": "one"}],
-            "persona": {"name": "Rowan", "description": ""},
+            "preset": preset,
+            "lorebooks": {"active_global": ["w"], "files": {"w": book}},
             "user_input": "hello",
         }
-        file = tmp_path / "case.json"
-        file.write_text(json.dumps(case))
-        done = run("--data-dir", tmp_path, "sillytavern", "build", file)
-        if done.code:
-            wrong.append((keys, done.err))
-            continue
-        built = json.loads(done.out)
-        is_sent = any("LORE" in message["content"] for message in built["messages"])
-        is_idle = any(note["code"] == "lore-idle" for note in built["notes"])
+        composed = await composed_case(make_workspace, number, case)
+        is_sent = b"LORE" in composed.payload.body
+        is_idle = any(note.code == "lore-idle" for note in composed.notes)
         if is_sent is (keys in ([], [""], ["absent"])) or (is_sent and is_idle):
             wrong.append((keys, is_sent, is_idle))
     assert not wrong, wrong

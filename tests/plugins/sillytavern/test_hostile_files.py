@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.contexts import ENDPOINT
 from tests.support.counted_calls import count_calls
+from tests.support.reading import read
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
@@ -26,9 +27,9 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
 from tui_chat.plugins.sillytavern.card_files import read_card
 from tui_chat.plugins.sillytavern.cards import card_of_role, role_of_card
-from tui_chat.plugins.sillytavern.cases import build_case
 from tui_chat.plugins.sillytavern.preset_export import export_preset
 from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
+from tui_chat.plugins.sillytavern.user_settings import read_user_settings
 
 WRONG: tuple[object, ...] = (
     *(None, True, -1, 1.5, 1e308, 10**400, float("nan"), "", "{{", "\ud800", "1e999", [], {}),
@@ -106,15 +107,38 @@ PRESET = {
     "reasoning_effort": "low",
     "extensions": {"regex_scripts": [SCRIPT]},
 }
-CASE = {
-    "preset": PRESET,
-    "card": CARD,
-    "chat": [{"name": "Rook", "is_user": False, "mes": "a", "extra": {}, "send_date": "2025"}],
-    "user_input": "b",
-    "persona": {"name": "Ada", "description": "p", "position": 0, "depth": 1, "role": 0},
-    "authors_note": {"prompt": "n", "position": 1, "depth": 1, "role": 0, "interval": 1},
-    "chat_metadata": {"variables": {"a": 1}},
-    "settings": {"regex_scripts": [SCRIPT], "global_variables": {"a": "b"}},
+SETTINGS = {
+    "user_avatar": "a.png",
+    "world_info_settings": {"world_info_depth": 2, "world_info": {"globalSelect": ["Sea"]}},
+    "power_user": {
+        "personas": {"a.png": "Ada"},
+        "persona_descriptions": {"a.png": {"description": "p", "position": 0, "depth": 1}},
+    },
+    "extension_settings": {
+        "note": {"default": "n", "defaultDepth": 1},
+        "regex": [SCRIPT],
+        "variables": {"global": {"a": "b"}},
+    },
+}
+CHAT = {
+    "header": {
+        "user_name": "Ada",
+        "chat_metadata": {
+            "variables": {"a": 1},
+            "note_prompt": "n",
+            "note_depth": 1,
+            "script_injects": {"x": {"value": "v", "position": 1, "depth": 1}},
+            "timedWorldInfo": {"sticky": {"b.0": {"start": 1, "end": 2}}},
+        },
+    },
+    "line": {
+        "name": "Rook",
+        "mes": "a",
+        "extra": {"media": [{"url": "u"}]},
+        "send_date": "2025",
+        "swipes": ["a", "b"],
+        "swipe_id": 0,
+    },
 }
 HISTORY = (Message("user", "a", "1"), Message("assistant", "b", "2"))
 
@@ -164,13 +188,19 @@ def read_send_and_write_preset(text: str) -> None:
     dump_preset(preset)
 
 
+def read_chat(text: str) -> None:
+    lines = json.loads(text)
+    read("\n".join(json.dumps(lines[name]) for name in ("header", "line")).encode())
+
+
 @pytest.mark.slow
 @each_row(
     ("whole", "every", "run"),
     [
         (CARD, 4, read_and_send_card),
         (PRESET, 4, read_send_and_write_preset),
-        (CASE, 7, lambda text: build_case(text, "case")),
+        (SETTINGS, 3, lambda text: read_user_settings(json.loads(text))),
+        (CHAT, 3, read_chat),
     ],
 )
 def test_a_wrong_value_is_named_or_counts_as_empty(whole: Any, every: int, run: Any) -> None:
@@ -181,8 +211,8 @@ def test_a_wrong_value_is_named_or_counts_as_empty(whole: Any, every: int, run: 
         except InputError as error:
             errors.append(str(error))
     run(json.dumps(whole))
-    assert errors
-    assert all(error.startswith(("card", "file", "case")) for error in errors)
+    assert errors or whole in (SETTINGS, CHAT)
+    assert all(error.startswith(("card", "file")) for error in errors)
 
 
 def chunk(kind: bytes, content: bytes) -> bytes:

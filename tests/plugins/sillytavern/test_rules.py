@@ -1,34 +1,26 @@
-"""Rules of SillyTavern, each in a small case; what is expected was read off SillyTavern 1.19.
-
-    python -m tests.plugins.sillytavern.test_rules
-
-writes what is expected anew, after a change that is meant.
-"""
+"""Rules of SillyTavern, each in a small case; what is expected was read off SillyTavern 1.19."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.support.golden import cases, update
-from tests.support.tables import each_row
+from tests.plugins.sillytavern.folders import composed_case
+from tests.support.golden import cases
+from tests.support.workspace import MakeWorkspace
 from tui_chat.compose import compose
-from tui_chat.context import Inputs
-from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Muted
-from tui_chat.plugins.sillytavern.cases import build_case, read_case
 
 RULES = Path(__file__).parent / "rules"
 ORDER = ("main", "worldInfoBefore", "charDescription", "scenario", "chatHistory", "jailbreak")
 WORLD = {"world_info_budget": 100, "world_info_match_whole_words": True}
 
 
-def contents(
+def case_of(
     order: Sequence[str] = ORDER,
     prompts: Sequence[dict[str, Any]] = (),
     settings: dict[str, Any] | None = None,
@@ -37,10 +29,10 @@ def contents(
     preset: dict[str, Any] | None = None,
     card: dict[str, Any] | None = None,
     **fields: Any,
-) -> list[str]:
-    """Return the texts of the messages of a case."""
+) -> dict[str, Any]:
+    """Return a case."""
     rows = [{"identifier": identity, "enabled": True} for identity in order]
-    case: dict[str, Any] = {
+    return {
         "preset": {
             "prompts": [{"identifier": "main", "content": "Main."}, *prompts],
             "prompt_order": [{"character_id": 100001, "order": rows}],
@@ -56,8 +48,6 @@ def contents(
         "user_input": "Hello.",
         **fields,
     }
-    messages, _ = build_case(json.dumps(case), "case")
-    return [message["content"] for message in messages]
 
 
 def entry(number: int, fields: dict[str, Any]) -> dict[str, Any]:
@@ -68,51 +58,54 @@ def said(name: str, text: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "is_user": name == "User", "mes": text, **fields}
 
 
-@each_row(
-    ("case", "expected"),
-    [(case, expected) for _, case, expected in cases(RULES)],
-    ids=[name for name, *_ in cases(RULES)],
-)
-def test_a_rule(case: dict[str, Any], expected: list[str]) -> None:
-    assert contents(**case) == expected
+async def contents(make_workspace: MakeWorkspace, number: int, **case: Any) -> list[str]:
+    """Return the texts of the messages of a case."""
+    composed = await composed_case(make_workspace, number, case_of(**case))
+    return [message["content"] for message in json.loads(composed.payload.body)["messages"]]
 
 
-def test_no_more_than_a_thousand_messages_are_searched():
+async def test_every_rule(make_workspace: MakeWorkspace) -> None:
+    wrong: list[str] = []
+    for number, (name, case, expected) in enumerate(cases(RULES)):
+        found = await contents(make_workspace, number, **case)
+        if found != expected:
+            wrong.append(f"{name}: {found}, not {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+async def test_no_more_than_a_thousand_messages_are_searched(make_workspace: MakeWorkspace):
     anvil = {"content": "Found.", "key": ["anvil"], "scanDepth": 5_000}
     later = [said("Rook", "Caw.")] * 998
     for before in (1, 2):
         chat = [said("Rook", "An anvil."), *later, *[said("Rook", "Caw.")] * (before - 1)]
-        assert ("Found." in contents(entries=(anvil,), chat=chat)) is (before == 1)
+        found = await contents(make_workspace, before, entries=(anvil,), chat=chat)
+        assert ("Found." in found) is (before == 1)
 
 
-@pytest.mark.parametrize("name", ["User", "Rook"])
-def test_a_muted_message_is_sent_as_a_hidden_one(name: str):
+async def test_a_muted_message_is_sent_as_a_hidden_one(make_workspace: MakeWorkspace):
     """What our key takes out of a request, `/hide` does there."""
-    endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e", models=("m",))
-    rows = [{"identifier": each, "enabled": True} for each in ("main", "chatHistory")]
     prompts = [{"identifier": "main", "content": "{{lastMessageId}} {{lastMessage}}"}]
-
-    def case(is_hidden: bool) -> Inputs:
+    bodies: list[bytes] = []
+    for number, (name, is_hidden) in enumerate(product(("User", "Rook"), (False, True))):
         chat = [
             said("User", "Salt."),
             said("Rook", "Caw."),
             said(name, "Hidden.", is_system=is_hidden),
             said("Rook", "Marsh."),
         ]
-        preset = {"prompts": prompts, "prompt_order": [{"character_id": 100001, "order": rows}]}
-        found = {"preset": preset, "card": {"name": "Rook"}, "chat": chat, "user_input": "Hello."}
-        return read_case(json.dumps(found), "case", endpoint).inputs
-
-    shown = case(False)
-    history = tuple(
-        replace(message, muted=Muted(whole=message.content == "Hidden."))
-        for message in shown.history
-    )
-    muted = compose(replace(shown, history=history))
-    assert muted.payload.body == compose(case(True)).payload.body
-    assert muted.payload.body != compose(shown).payload.body
-    assert [left_out.preview for left_out in muted.envelope.muted] == ["Hidden."]
-
-
-if __name__ == "__main__":
-    update(RULES, lambda case: contents(**case))
+        case = case_of(("main", "chatHistory"), chat=chat, preset={"prompts": prompts})
+        composed = await composed_case(make_workspace, number, case)
+        if is_hidden:
+            assert [left_out.preview for left_out in composed.envelope.muted] == ["Hidden."]
+            bodies.append(composed.payload.body)
+        else:
+            shown = composed.inputs
+            assert shown is not None
+            history = tuple(
+                replace(message, muted=Muted(whole=message.content == "Hidden."))
+                for message in shown.history
+            )
+            bodies.append(compose(replace(shown, history=history)).payload.body)
+            assert bodies[-1] != composed.payload.body
+    assert bodies[0] == bodies[1]
+    assert bodies[2] == bodies[3]

@@ -19,9 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
-from pathlib import Path
 
-from tui_chat.files import read_text
 from tui_chat.interop.formats import (
     FoundConversation,
     ImportSource,
@@ -38,9 +36,6 @@ from tui_chat.models.json_text import (
     as_array,
     as_object,
     as_string,
-    decode_lenient,
-    json_fault,
-    object_or_none,
     to_json,
 )
 from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, Part, ToolCall
@@ -59,8 +54,6 @@ from tui_chat.plugins.sillytavern.chat_export import (
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder takes its place."
 HIDDEN = "A message hidden from the model was imported muted."
-_LARGEST = 256 * 2**20
-"""Bytes of a chat that is checked."""
 _NAMELESS = ("", "unused")
 
 
@@ -111,22 +104,6 @@ class _ChatFile:
 
 
 FORMATS = (LinesFormat(_is_chat, _ChatFile),)
-
-
-def read_chat(path: Path) -> Iterator[FoundConversation]:
-    """Yield the chat of a file, and the faults of its lines. Raises InputError."""
-    reader = _ChatFile(ImportSource(path, path.name))
-    for number, line in enumerate(read_text(path, max_bytes=_LARGEST).split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            record = object_or_none(decode_lenient(line))
-            fault = "must be an object" if record is None else reader.take(record)
-        except ValueError as error:
-            fault = json_fault(line, error).sentence
-        if fault:
-            yield FoundConversation(f"line {number}", fault=fault)
-    yield from reader.conversations()
 
 
 def _read_chat(lines: Sequence[JsonObject]) -> Reading:

@@ -184,10 +184,13 @@ class SillyTavernImport:
         return self._report.add("presets", preset.name, dump_preset(preset))
 
     def _take_book(self, path: Path) -> None:
-        from tui_chat.library.lorebooks import parse_lorebook
+        from tui_chat.library.lorebooks import read_lorebook
 
         text = read_text(path, max_bytes=MAX_BYTES)
-        parse_lorebook(text, str(path), path.stem)
+        file = read_lorebook(text, path.stem).file
+        file.raise_errors(str(path))
+        unused = (each for each in file.findings() if each.code == "not-supported")
+        self._report.notes.update(each.sentence for each in unused)
         found = object_or_none(parse_json(text, str(path))) or {}
         usable, others = usable_entries(found.get("entries"))
         if others or list(usable.values()) != list(_values(found.get("entries"))):
