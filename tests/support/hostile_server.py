@@ -246,7 +246,7 @@ class HostileServer:
 
 _LENGTH = "content-length:"
 _INTERIM_PAUSE = 0.004
-"""Seconds between interim responses: less would end at the ceiling of `head_limit`."""
+"""Seconds between interim responses."""
 
 
 @asynccontextmanager

@@ -1,61 +1,8 @@
-"""The configuration file, `config.toml`.
+"""The configuration file, `config.toml`, which `docs/configuration.md` describes.
 
-    endpoint = "work"            # what new sessions use
-    model = "gpt-5-mini"
-    title_model = "openai/gpt-5-nano"   # asked for a title after each first reply; none by default
-    theme = "tui-chat-light"
-    notify = "osc777"            # announces long replies while unfocused: or osc9, bell, off
-
-    [keys]
-    new = "Ctrl+N, F9"           # an action's id, and its keys; "" for none
-
-    [endpoints.anthropic]        # overrides keys of the built-in endpoint
-    key = "keyring:tui-chat/anthropic"
-
-    [endpoints.work]
-    protocol = "openai_chat"     # or openai_responses, anthropic, gemini, ollama
-    base_url = "https://llm.example.org/v1"
-    key = "env:WORK_LLM_KEY"     # or "file:~/keys/work", "command:op read op://team/llm/key";
-                                 # never the key itself
-    auth = "header:X-Work-Key"   # or bearer, x-api-key, x-goog-api-key, none
-    api_version = ""             # anthropic-version, or the version in Gemini's path
-    models = ["gpt-5-mini", "gpt-5"]
-    headers = { "X-Team" = "search" }
-    query = { "api-version" = "2026-10-01" }
-    proxy = "http://proxy.example.org:3128"   # or "env:NAME", or "none"
-    max_tokens_key = "max_tokens"
-    timeouts = { connect = 5, silence = 120 }          # seconds
-    retries = { times = 4, first_wait = 1, longest_wait = 30 }
-
-    [endpoints.work.parameters]       # settings where session, preset and role have none
-    temperature = 0.7                 # docs/configuration.md has all of them
-    effort = "high"
-    web_search = true
-
-    [endpoints.work.facts."gpt-5*"]   # one model, or all with this prefix; docs/configuration.md
-    context_limit = 400000
-    sampling = false
-    prices = { input = 1.25, output = 10 }    # US dollars per million tokens
-
-    [models."claude-opus-4-9"]   # the same for all endpoints, in any spelling of the name
-    efforts = ["none", "low", "medium", "high"]
-    input_media = ["text", "image", "pdf"]     # also audio, video
-
-    [tools.weather]              # a tool that models may call
-    description = "The weather in a city."
-    parameters = '''{"type": "object", "properties": {"city": {"type": "string"}}}'''
-    command = ["weather-now", "--json"]       # gets the arguments as JSON; none: you answer
-    consent = "ask"              # or "always"
-    offered = true               # to the models of new sessions
-    timeout = 60                 # seconds
-    most_output = 100000         # bytes; more is cut off
-
-    [plugins]
-    enabled = ["word_count"]     # installed plugins of other people; `tui-chat plugins` lists them
-
-The table of a plugin has its name, such as `[mcp.time]`; the plugin says what it accepts.
-Unknown keys are errors, so that a misspelled setting is noticed. Errors name the line of a key,
-which `tomllib` does not say.
+The table of a plugin has its name, such as `[mcp.time]`; the plugin says what it accepts. Unknown
+keys are errors, so that a misspelled setting is noticed. Errors name the line of a key, which
+`tomllib` does not say, and never a value, which may be a key.
 """
 
 from __future__ import annotations
@@ -63,7 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -82,6 +29,7 @@ from tui_chat.files import (
 )
 from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.models.boundary import InvalidValue, ValueFault, keys_of, read
+from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import spellings
@@ -111,55 +59,41 @@ TEMPLATE = """\
 """A new configuration file; every line of it is a comment."""
 
 
+_STATEMENT = re.compile(r"""\s*(?:\[+(?P<table>.+?)\]+|(?P<key>(?:"[^"]*"|'[^']*'|[^="'#])+?)=)""")
+"""A line that begins a table or sets a key."""
+
+
 def place_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
-    """Return the line and column of a path of keys, or of its nearest table; None if unknown."""
-    try:
-        data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
-    statements = [*_statements(text)]
-    for length in range(len(path), 0, -1):
-        wanted = tuple(path[:length])
-        if _has(data, wanted) and (place := _place_in(text, statements, wanted)):
-            return place
-    return None
-
-
-_TOKEN = re.compile(
-    r'"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"{3,5}|' + r"'''(?:(?!''').)*'{3,5}"
-    r'|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'" + r"|#[^\n]*|[\[\]{}=\n]|[^\"'#\[\]{}=\n]+",
-    re.DOTALL,
-)
-"""A string, a comment, a sign of structure, or what is between them."""
-
-
-def _statements(text: str) -> Iterator[tuple[tuple[str, ...], int, int]]:
-    """Yield for each table and key of a TOML file its path, and where its text begins and ends."""
+    """Return the line and column of a path of keys in TOML, or of what is nearest to it in a table
+    around it; None if nothing is.
+    """
+    best: tuple[int, int, int] | None = None
     table: tuple[str, ...] = ()
-    counts: dict[tuple[str, ...], int] = {}
-    begin = end = depth = 0
-    equals = -1
-    for token in _TOKEN.finditer(text + "\n"):
-        match token[0]:
-            case "[" | "{":
-                depth += 1
-            case "]" | "}":
-                depth -= 1
-            case "=" if depth == 0 and equals < 0:
-                equals = token.start()
-            case "\n" if depth <= 0:
-                written = text[begin:end].strip()
-                if equals >= 0:
-                    yield (*table, *_keys(text[begin:equals])), begin, end
-                elif written.startswith("["):
-                    names = _keys(written.strip("[]"))
-                    table = _in_arrays(names, counts, is_new=written.startswith("[["))
-                    yield table, begin, end
-                begin, equals, depth = token.end(), -1, 0
-            case _:
-                pass
-        if not token[0].startswith("#"):
-            end = token.end()
+    string = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        is_inside, string = bool(string), _open_string(line, string)
+        if is_inside or (match := _STATEMENT.match(line)) is None:
+            continue
+        if match["table"]:
+            found = table = _keys(match["table"])
+        else:
+            found = (*table, *_keys(match["key"]))
+        common = common_prefix(found, tuple(path))
+        if common > (best[0] if best else 0):
+            names = (re.escape(step) for step in (path[-1], path[common - 1]))
+            keys = (re.search(rf"(?<![\w-])[\"']?{name}[\"']?\s*[=\].]", line) for name in names)
+            column = next((key.start() for key in keys if key), line.index(line.strip()))
+            best = common, number, column
+    return None if best is None else (best[1], best[2] + 1)
+
+
+def _open_string(line: str, string: str) -> str:
+    """Return the quotes of the string of several lines that a line leaves open, if any; `string`
+    is what the line before it left open.
+    """
+    for quotes in re.findall("\"{3}|'{3}", line):
+        string = "" if quotes == string else string or quotes
+    return string
 
 
 def _keys(written: str) -> tuple[str, ...]:
@@ -171,50 +105,6 @@ def _keys(written: str) -> tuple[str, ...]:
             [(key, value)] = cast("dict[str, Any]", value).items()
             path.append(key)
     return tuple(path)
-
-
-def _in_arrays(
-    names: tuple[str, ...], counts: dict[tuple[str, ...], int], *, is_new: bool
-) -> tuple[str, ...]:
-    """Return the path of a header: in an array of tables with the number of its last element."""
-    path: tuple[str, ...] = ()
-    for number, name in enumerate(names, 1):
-        path = (*path, name)
-        if is_new and number == len(names):
-            counts[path] = counts.get(path, -1) + 1
-        if path in counts:
-            path = (*path, str(counts[path]))
-    return path
-
-
-def _has(value: Any, path: Sequence[str]) -> bool:
-    for key in path:
-        if isinstance(value, dict) and key in value:
-            value = cast("dict[str, Any]", value)[key]
-        elif (
-            isinstance(value, list) and key.isdecimal() and int(key) < len(cast("list[Any]", value))
-        ):
-            value = cast("list[Any]", value)[int(key)]
-        else:
-            return False
-    return True
-
-
-def _place_in(
-    text: str, statements: Sequence[tuple[tuple[str, ...], int, int]], path: tuple[str, ...]
-) -> tuple[int, int] | None:
-    """Return where a path is first set: by a statement of its own, below it, or around it."""
-    at = next((each for each in statements if each[0][: len(path)] == path), None)
-    around = [each for each in statements if path[: len(each[0])] == each[0]]
-    at = at or max(around, key=lambda each: len(each[0]), default=None)
-    if at is None:
-        return None
-    _, begin, end = at
-    written = re.compile(rf"(?<![\w-])[\"']?{re.escape(path[-1])}[\"']?\s*[=\].]")
-    match = written.search(text, begin, end)
-    place = match.start() if match else begin
-    line = text.rfind("\n", 0, place) + 1
-    return text.count("\n", 0, place) + 1, place - line + 1
 
 
 def create_config_file(path: Path) -> None:
@@ -249,14 +139,10 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
     for each, given in found.endpoints.items():
         try:
             endpoints[each] = _override(endpoints.get(each), each, given)
-        except _Incomplete as error:
-            where = _where(text, ("endpoints", each))
-            raise ConfigError(f"{name}: endpoints.{each}.{error} is missing{where}") from None
-        except ValueError as error:
-            where = _where(text, ("endpoints", each, "base_url"))
-            raise ConfigError(
-                f"{name}: {located(f'endpoints.{each}.base_url', str(error))}{where}"
-            ) from None
+        except _Refused as error:
+            fault = located(f"endpoints.{each}.{error.key}", error.sentence)
+            where = _where(text, ("endpoints", each, error.key))
+            raise ConfigError(f"{name}: {fault}{where}") from None
     anywhere = tuple(
         (pattern if pattern.endswith("*") else spellings(pattern)[-1], facts)
         for pattern, facts in found.models
@@ -350,29 +236,30 @@ def _fault(text: str, fault: ValueFault) -> str:
     return f"{located(place, sentence)}{_where(text, steps)}"
 
 
-class _Incomplete(Exception):
-    """A new endpoint lacks a required key, which is the message."""
+class _Refused(Exception):
+    """The value of a key of an endpoint is missing, or not of its protocol."""
+
+    def __init__(self, key: str, sentence: str) -> None:
+        self.key, self.sentence = key, sentence
 
 
 def _override(built_in: Endpoint | None, name: str, changes: dict[str, Any]) -> Endpoint:
-    """Return the built-in endpoint with the table's fields, or a new one.
-
-    Raises _Incomplete, and ValueError for a base URL of another protocol.
-    """
+    """Return the built-in endpoint with the table's fields, or a new one. Raises _Refused."""
     protocol = changes.get("protocol") or (built_in.protocol if built_in else None)
     if "base_url" in changes and protocol is not None:
-        place = read_base_url(changes["base_url"], protocol)
+        try:
+            place = read_base_url(changes["base_url"], protocol)
+        except ValueError as error:
+            raise _Refused("base_url", str(error)) from None
         changes["base_url"] = place.url
         if place.query:
-            changes["query"] = (
-                *place.query,
-                *changes.get("query", built_in.query if built_in else ()),
-            )
+            others = built_in.query if built_in else ()
+            changes["query"] = (*place.query, *changes.get("query", others))
         if place.api_version:
             changes.setdefault("api_version", place.api_version)
     if built_in is not None:
         return replace(built_in, **changes)
     for key in ("protocol", "base_url"):
         if changes.get(key) is None:
-            raise _Incomplete(key)
+            raise _Refused(key, "is missing")
     return Endpoint(name=name, **changes)

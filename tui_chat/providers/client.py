@@ -13,7 +13,8 @@
    of gzip may be 64 MB. Only encodings that can be bounded this way are requested and accepted.
 7. While a response is read, the event loop gets a turn every `SLICE` seconds, however much arrives
    at once.
-8. Interim responses have a ceiling, see `head_limit`.
+8. A response must begin within `MOST_SILENCES` times the endpoint's `silence`, whatever interim
+   responses a server sends before it.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ STREAM_SIZE = 256_000_000
 """Maximum bytes of a whole stream: a million tokens at 250 bytes an event."""
 PIECE = 64 * 1024
 """Maximum bytes that are decompressed and processed at once."""
+MOST_SILENCES = 10
+"""The time in which a response must begin, in read timeouts."""
 SLICE = 0.004
 """Seconds that reading may occupy the event loop. A key press takes some twenty turns of the loop
 until its action has run."""
@@ -382,8 +385,6 @@ class HttpClient:
             client = await self._client(outgoing)
             import httpx  # already imported by _client
 
-            from tui_chat.providers.head_limit import response_began
-
             request = client.build_request(
                 outgoing.method,
                 outgoing.url,
@@ -397,9 +398,8 @@ class HttpClient:
                     outgoing.key, self.environ, self.run_keys, owner=outgoing.key_owner
                 )
                 request.headers[name] = prefix + key.reveal()
-            response = await client.send(request, stream=True)
-            response_began(response)
-            return response
+            async with asyncio.timeout(MOST_SILENCES * limits.silence):
+                return await client.send(request, stream=True)
         except InputError:
             raise
         except Exception as error:
@@ -424,21 +424,17 @@ class HttpClient:
     ) -> httpx.AsyncClient:
         import httpx
 
-        from tui_chat.providers.head_limit import limit_heads
-
         if mount is None:
             for module in _IMPORTED_LATE:
                 with suppress(ImportError):
                     import_module(module)
         try:
-            client = httpx.AsyncClient(
+            return httpx.AsyncClient(
                 transport=mount() if mount else None,
                 proxy=self._proxy(proxy) if proxy not in ("", "none") and not mount else None,
                 trust_env=proxy != "none",
                 headers={"User-Agent": "tui-chat", "Accept-Encoding": "gzip, deflate"},
             )
-            limit_heads(client)
-            return client
         except ImportError:
             raise ConfigError(
                 "A SOCKS proxy is configured, but httpx's support for SOCKS is not installed.",

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from tui_chat.errors import ProviderError, Refused, TooLarge, TuiChatError
+from tui_chat.errors import ProviderError, Refused, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.models.json_text import as_object, decode_lenient, objects_in
@@ -33,7 +33,7 @@ from tui_chat.providers.failures import is_loopback
 MAX_LIST_BYTES = 8_000_000
 """Bytes of a model list that are read. OpenRouter's has one and a half million."""
 MAX_MODELS = 10_000
-"""Models of one endpoint. OpenRouter has five hundred."""
+"""Models of one endpoint that are read. OpenRouter has five hundred."""
 MAX_NAME_LENGTH = 500
 """Characters of a model name; an entry with a longer one is skipped."""
 PROBE_TIMEOUTS = Timeouts(connect=0.5, silence=1.5)
@@ -103,18 +103,11 @@ def model_names(body: object) -> tuple[str, ...]:
             if isinstance(fields.get(key), list):
                 entries = [cast("dict[str, Any]", e) for e in fields[key] if isinstance(e, dict)]
                 listed = [e.get(name) or e.get("id") or e.get("model") for e in entries]
-                names = tuple(
+                return tuple(
                     model.removeprefix("models/")
-                    for model in listed
+                    for model in listed[:MAX_MODELS]
                     if isinstance(model, str) and 0 < len(model) <= MAX_NAME_LENGTH
                 )
-                if len(names) > MAX_MODELS:
-                    raise ProviderError(
-                        f"The answer lists {len(names):,} models; a list of more than "
-                        f"{MAX_MODELS:,} is not accepted.",
-                        advice="Name the models that you use in the endpoint's `models`.",
-                    )
-                return names
     raise ProviderError(
         "The answer is not a list of models.", advice="Check the endpoint's base_url and protocol."
     )
@@ -126,14 +119,7 @@ async def _successful_body(endpoint: Endpoint, response: IncomingResponse) -> by
         masked = response.key_mask.mask_error_bytes(body)
         refused: Refused = response_error(response.status, masked)
         raise refused
-    try:
-        return response.key_mask.mask_bytes(await response.read_body(MAX_LIST_BYTES))
-    except TooLarge:
-        raise ProviderError(
-            f"The list of models is larger than {MAX_LIST_BYTES // 1_000_000} MB, "
-            "so it was not read.",
-            advice="Check the endpoint's base_url, or name the models in its `models`.",
-        ) from None
+    return response.key_mask.mask_bytes(await response.read_body(MAX_LIST_BYTES))
 
 
 def _parse_json(body: bytes) -> object:

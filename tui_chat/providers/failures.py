@@ -41,10 +41,6 @@ async def errors_without_key(mask: KeyMasks) -> AsyncGenerator[None]:
         raise
 
 
-class NoResponse(Exception):
-    """A server sent interim responses without an end; see `head_limit`."""
-
-
 def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
     """Return the error for an exception raised before a response began."""
     import httpx
@@ -70,7 +66,7 @@ def unreachable(url: str, error: Exception, timeouts: Timeouts) -> Unreachable:
         case httpx.ReadTimeout():
             why = f"{host} took the request and sent nothing for {timeouts.silence:g} seconds."
             passing = False  # it may still be working; a second request would be paid twice
-        case NoResponse():
+        case TimeoutError():
             why = f"{host} sent interim responses without an end, and no reply."
             advice = "Check the endpoint's address, and any proxy on the way."
             passing = False
