@@ -147,10 +147,6 @@ class StoreBusy(StoreError):
     """Another program locked the database for too long."""
 
 
-class StoredLater(StoreError):
-    """Something is in memory only, and is written as soon as that works while the program runs."""
-
-
 class StoreNewer(StoreError):
     """The database was written by a newer version; it is refused and not changed."""
 

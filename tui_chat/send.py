@@ -18,17 +18,18 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 from tui_chat.compose import Composed
-from tui_chat.errors import RecordGone, Refused, ReplyCut, TooLarge, TuiChatError
+from tui_chat.errors import RecordGone, Refused, ReplyCut, StoreError, TooLarge, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply, Rope, with_call_ids
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.request import EndChanges, NewExchange, RequestRecord
+from tui_chat.models.request import EndChanges, NewExchange, RequestRecord, StoredEnd
 from tui_chat.models.session import UNPRICED, Entry, SessionSummary
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, Usage, cost_of, source_of_cost
@@ -69,7 +70,7 @@ class PartialReply:
 
 @dataclass(frozen=True, slots=True)
 class FinishedReply:
-    """The reply has ended and is on disk, or in memory if its entry is marked `unsaved`."""
+    """The reply has ended and is on disk, unless its entry is marked `unsaved`."""
 
     entry: Entry
     timing: Timing = NO_TIMING
@@ -80,7 +81,9 @@ class FinishedReply:
     is_accepted: bool = False
     """True if the provider answered with a status of success."""
     summary: SessionSummary | None = None
-    """The session as the list shows it now; None if the end is in memory only."""
+    """The session as the list shows it now; None if the end is not stored."""
+    save: Callable[[], Awaitable[StoredEnd]] | None = None
+    """Stores the end again; None if it is stored. Raises StoreError."""
 
 
 SendProgress: TypeAlias = RetryPause | PartialReply | FinishedReply
@@ -415,30 +418,42 @@ class _StreamingReply:
         if not flushing.cancelled() and (fault := flushing.exception()) is not None:
             _LOG.error("a reply could not be flushed", exc_info=fault)
         received = self._recorder.received()
-        finishing = asyncio.ensure_future(
-            self._store.replies.end(
-                self._entry.message.id,
-                message=self._message(),
-                status=status,
-                error=str(error) if error else self._explanation(),
-                advice=error.advice if error else "",
-                usage=self._reply.usage,
-                finish=self._reply.finish.raw if self._reply.finish else "",
-                seconds=timing.elapsed,
-                first=timing.first,
-                cost=timing.cost if timing.exact else None,
-                priced=timing.priced if timing.exact else "",
-                received=received,
-                changes=self.changes_with(self._reply.usage),
-            )
+        facts: dict[str, Any] = {
+            "message": self._message(),
+            "status": status,
+            "error": str(error) if error else self._explanation(),
+            "advice": error.advice if error else "",
+            "usage": self._reply.usage,
+            "finish": self._reply.finish.raw if self._reply.finish else "",
+            "seconds": timing.elapsed,
+            "first": timing.first,
+            "cost": timing.cost if timing.exact else None,
+            "priced": timing.priced if timing.exact else "",
+        }
+        changes, entry_id = self.changes_with(self._reply.usage), self._entry.message.id
+        save = partial(
+            self._store.replies.end, entry_id, **facts, received=received, changes=changes
         )
-        stored = await asyncio.shield(finishing)
+        stored, retry = await self._stored_end(save, facts)
         is_accepted = received is not None and 200 <= received.status < 300
-        repeats_key = self._recorder.repeats_key
-        self._emit(
-            FinishedReply(stored.entry, timing, error, repeats_key, is_accepted, stored.summary)
+        end = FinishedReply(
+            *(stored.entry, timing, error, self._recorder.repeats_key, is_accepted),
+            *(stored.summary, retry),
         )
+        self._emit(end)
         return stored.entry
+
+    async def _stored_end(
+        self, save: Callable[[], Awaitable[StoredEnd]], facts: Mapping[str, Any]
+    ) -> tuple[StoredEnd, Callable[[], Awaitable[StoredEnd]] | None]:
+        """Store the end; if the file cannot be written to, return it with what stores it again."""
+        try:
+            return await asyncio.shield(asyncio.ensure_future(save())), None
+        except RecordGone:
+            raise
+        except StoreError as fault:
+            entry = replace(self._entry, **facts, unsaved=str(fault))
+            return StoredEnd(entry), save
 
     def _explanation(self) -> str:
         """Return the provider's words for why the reply ended as it did."""

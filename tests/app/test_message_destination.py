@@ -34,6 +34,7 @@ from tui_chat.store.transcripts import TranscriptStore
 from tui_chat.ui import key_queue
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
+from tui_chat.workspace.message_queue import read_queue
 
 TIME_LIMIT = 0.2
 """Seconds that keys wait for a focus here, a fifth of what they do otherwise."""
@@ -120,7 +121,7 @@ async def places_of(app: TuiChat, words: Iterable[str]) -> dict[str, list[str]]:
         ids = [node.message_id for node in nodes if node.message_role == "user"]
         texts = [f"{excerpt} " for excerpt in (await store.branches.excerpts(ids)).values()]
         texts.append(await store.drafts.get(session.session_id))
-        texts += [queued.text for queued in workspace.state.queues.get(session.session_id, ())]
+        texts += [queued.text for queued in read_queue(await store.queues.get(session.session_id))]
         for word, places in found.items():
             places.extend(session.session_id for text in texts if word in f" {text}")
 

@@ -66,10 +66,12 @@ async def test_the_reply_and_the_status_line_say_that_it_is_unsaved(
         await fill_disk_during_reply(pilot, app)
         entry = workspace_of(app).state.entries[-1]
         foot = " ".join(line.text for line in footer_lines(entry, (), "", 100))
-        assert "Not saved yet: The disk of the database" in foot
+        assert "Not saved, r saves it again: The disk of the database" in foot
         await until(pilot, lambda: "Not saved yet" in str(app.chat.pane.activity.render()))
         disk.fault = None
+        await pilot.press("ctrl+r")
         await until(pilot, lambda: not workspace_of(app).state.entries[-1].unsaved)
+        assert len(workspace_of(app).state.entries) == 2, "it was saved, and not generated again"
         await until(pilot, lambda: "Not saved yet" not in str(app.chat.pane.activity.render()))
 
 
@@ -78,7 +80,7 @@ async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Di
     async with app.run_test(size=(120, 40)) as pilot:
         await opened(pilot)
         await fill_disk_during_reply(pilot, app)
-        await until(pilot, lambda: bool(workspace_of(app).unsaved_writes.reason))
+        await until(pilot, lambda: bool(workspace_of(app).state.unsaved))
         await pilot.press("ctrl+q")
         await until(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("n")

@@ -41,13 +41,13 @@ from tui_chat.cli.question import (
 )
 from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
-    STORING_SECONDS,
     choose,
     choose_model,
     command_workspace,
     leave_pending_edits,
     load_tools,
     open_session,
+    save_replies,
 )
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
@@ -336,7 +336,7 @@ class _Asked:
                 printer.failed.result()
         finally:
             ended.cancel()
-        await self._workspace.unsaved_writes.written(STORING_SECONDS)
+        await save_replies(self._workspace)
         self._failures.warn()
         printer.raise_error()
 

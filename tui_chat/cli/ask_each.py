@@ -12,11 +12,11 @@ from tui_chat.cli.ask import AskOptions, check_json, check_request
 from tui_chat.cli.ask_output import SavedFile, end_error, reply_target, save_files, write_sources
 from tui_chat.cli.output import write_document, write_error, write_line
 from tui_chat.cli.tool_consent import answer_call
-from tui_chat.cli.workspace import STORING_SECONDS, choose_model
+from tui_chat.cli.workspace import choose_model, save_replies
 from tui_chat.errors import InputError, NeedsUser, TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.events import Failed, ReplyEnded
-from tui_chat.workspace.target import Slot, Target
+from tui_chat.workspace.events import Failed, ReplySettled
+from tui_chat.workspace.exchange import Slot, Target
 
 if TYPE_CHECKING:
     from tui_chat.cli.documents import ReplyDocument
@@ -38,11 +38,11 @@ async def ask_each(
     slots = [Slot(target, workspace.state.entries) for target in targets]
     for slot in slots:
         check_request(workspace.requests.compose_for(slot, text, parts), question)
-    ends: dict[str, ReplyEnded] = {}
+    ends: dict[str, ReplySettled] = {}
     faults: list[TuiChatError] = []
 
     def follow(event: WorkspaceEvent) -> None:
-        if isinstance(event, ReplyEnded):
+        if isinstance(event, ReplySettled) and event.entry is not None:
             ends[event.entry.message.id] = event
         elif isinstance(event, Failed):
             faults.append(event.error)
@@ -53,13 +53,12 @@ async def ask_each(
         await workspace.replies.stop()
         raise faults[0] if faults else InputError("The message could not be sent.")
     await workspace.tools.all_ended()
-    is_stored = await workspace.unsaved_writes.written(STORING_SECONDS)
+    await save_replies(workspace)
     ended: list[tuple[str, Entry, TuiChatError | None]] = []
     for target, reply_id in zip(targets, replies, strict=True):
         label, error = one_line(f"{target.endpoint}/{target.model}"), None
-        if (end := ends.get(reply_id)) is not None and end.entry.unsaved and not is_stored:
-            entry = end.entry
-        else:
+        end, entry = ends.get(reply_id), workspace.state.unsaved_replies.get(reply_id)
+        if entry is None:
             entry, error = await _answered(workspace, question, label, reply_id)
         end = ends.get(entry.message.id)
         ended.append((label, entry, error or (end and end.error) or _fault(question, entry)))

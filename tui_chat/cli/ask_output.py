@@ -21,11 +21,11 @@ from tui_chat.models.media import describe, file_of
 from tui_chat.models.message import Message, Part
 from tui_chat.models.reply_end import end_sentence, ended_early
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.events import ReplyEnded, ReplyGrew, ReplyRetrying
+from tui_chat.models.session import Entry
+from tui_chat.workspace.events import ReplyGrew, ReplyRetrying, ReplySettled
 
 if TYPE_CHECKING:
     from tui_chat.errors import TuiChatError
-    from tui_chat.models.session import Entry
     from tui_chat.send import PartialReply
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
@@ -62,8 +62,8 @@ class ReplyPrinter:
                     when = f"in {waiting.seconds:.0f} s" if waiting.seconds >= 0.5 else "at once"
                     words = f"Trying again {when} ({waiting.why})"
                     write_line(f"{words}, attempt {waiting.attempt}.", err=True)
-                case ReplyEnded():
-                    self._end_reply(event)
+                case ReplySettled(entry=Entry() as entry):
+                    self._end_reply(entry, event.error)
                 case _:
                     pass
         except (OutputClosed, OSError) as error:
@@ -108,15 +108,15 @@ class ReplyPrinter:
             self._is_waiting = False
             write_progress("")
 
-    def _end_reply(self, event: ReplyEnded) -> None:
-        message = event.entry.message
+    def _end_reply(self, entry: Entry, error: TuiChatError | None) -> None:
+        message = entry.message
         self._begin(message.id, self._reply[1])
         if len(message.content) > self._length:
             self.write(message.content)
         self._stop_waiting()
-        self._error = event.error
-        self._note_sent(event.error)
-        if (sentence := end_sentence(event.entry)) and not ended_early(event.entry):
+        self._error = error
+        self._note_sent(error)
+        if (sentence := end_sentence(entry)) and not ended_early(entry):
             write_line(f"warning: {sentence}", err=True)
 
     def raise_error(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,7 +13,7 @@ from tui_chat.cli.app import open_workspace, say_update
 from tui_chat.cli.names import find, find_role, named_session
 from tui_chat.cli.output import write_line, write_warning
 from tui_chat.config import Config
-from tui_chat.errors import InputError, StoredLater, StoreError, TuiChatError
+from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
@@ -37,8 +38,7 @@ class Failures:
         workspace.subscribe(self._collect)
 
     def _collect(self, event: WorkspaceEvent) -> None:
-        # What is stored later, or not, is known at the end of the command.
-        if isinstance(event, Failed) and not isinstance(event.error, StoredLater):
+        if isinstance(event, Failed):
             self._errors.append(event.error)
 
     def raise_first(self) -> None:
@@ -82,11 +82,17 @@ async def command_workspace(
         raise lost
 
 
+async def save_replies(workspace: Workspace) -> None:
+    """Store replies again whose ends could not be stored."""
+    if workspace.state.unsaved_replies:
+        await asyncio.sleep(STORING_SECONDS)
+        await workspace.replies.save_again()
+
+
 async def _close(workspace: Workspace) -> StoreError | None:
     """Close a workspace; return the error of what could not be stored until then."""
-    await workspace.unsaved_writes.written(STORING_SECONDS)
     await workspace.close()
-    if not (reason := workspace.unsaved_writes.reason):
+    if not (reason := workspace.state.unsaved):
         return None
     sentence = f"What arrived was not stored, or not all of it. {reason}"
     return StoreError(sentence, advice="What was printed is all there is of it.")

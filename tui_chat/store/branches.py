@@ -22,12 +22,11 @@ from tui_chat.errors import NotYet, StoreError
 from tui_chat.models.boundary import pack
 from tui_chat.models.session import Entry, Node, Session
 from tui_chat.store import index
-from tui_chat.store.database import Row, Transaction, writes
+from tui_chat.store.database import Row, StoreContext, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of, json_value
 from tui_chat.store.sessions import insert_session, require_session, set_head
 from tui_chat.store.stream_journal import read_streamed_fields
-from tui_chat.store.unsaved import StoreContext
 
 PlacedRow: TypeAlias = "tuple[Row, tuple[int, int]]"
 """The arguments of `entry_of`: a row, and which of how many siblings it is."""
@@ -101,7 +100,7 @@ class BranchStore:
     """The branches of sessions."""
 
     def __init__(self, context: StoreContext) -> None:
-        self.database, self._unsaved, self._now, self._new_id = context
+        self.database, self._now, self._new_id = context
 
     async def load(
         self, session_id: str, *, last: int | None = None, before: str | None = None
@@ -167,8 +166,7 @@ class BranchStore:
         """Return all branches of a session, message by message in the order in which they were
         created, so that every message comes after its parent. Texts are not read; see `excerpts`.
         """
-        nodes = await self.database.read(lambda tx: read_tree(tx, session_id))
-        return tuple(map(self._with_unsaved_end, nodes)) if self._unsaved else nodes
+        return await self.database.read(lambda tx: read_tree(tx, session_id))
 
     async def excerpts(self, message_ids: Iterable[str], length: int = 200) -> dict[str, str]:
         """Return the first characters of messages' texts. Of a message without text it is the names
@@ -180,9 +178,7 @@ class BranchStore:
             *(length, json.dumps(list(message_ids))),
         )
         with decoding("message"):
-            texts = {id: content or _called(calls) for id, content, calls in rows}
-        ends = {id: end.message.content for id in texts if (end := self._unsaved.get(id))}
-        return {id: text[:length] for id, text in (texts | ends).items()}
+            return {id: (content or _called(calls))[:length] for id, content, calls in rows}
 
     async def session_of(self, message_id: str) -> str:
         """Return the id of the session with a message; empty if it is gone or deleted."""
@@ -223,14 +219,7 @@ class BranchStore:
         def read() -> tuple[Entry, ...]:
             return tuple(entry_of(row, place) for row, place in placed)
 
-        entries = read() if len(placed) < _MANY_ROWS else await asyncio.to_thread(read)
-        return self._unsaved.applied_to_all(entries)
-
-    def _with_unsaved_end(self, node: Node) -> Node:
-        end = self._unsaved.get(node.message_id)
-        if end is None:
-            return node
-        return node._replace(status=end.status)
+        return read() if len(placed) < _MANY_ROWS else await asyncio.to_thread(read)
 
 
 async def read_path(

@@ -8,9 +8,7 @@
    continues to the end.
 3. Work runs in the order of the calls.
 4. Nothing is written to a file that was removed or replaced meanwhile.
-5. A write that must not be lost (`write_or_defer`) stays in memory if the file cannot be written
-   to. It is repeated before every later write, by `write_deferred` and by `close`.
-6. `close` awaits pending work and refuses new work.
+5. `close` awaits pending work and refuses new work.
 
 Durability: in WAL mode with `synchronous = FULL` every commit is synced, so a committed
 message survives a loss of power (`NORMAL` would sync at checkpoints only and could lose the
@@ -23,15 +21,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from contextlib import suppress
 from functools import wraps
 from itertools import chain, islice
 from pathlib import Path
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    cast,
+)
 
-from tui_chat.errors import RecordGone, StoreBusy, StoreError
-from tui_chat.lazy_dataclass import dataclass
+from tui_chat.errors import StoreError
 from tui_chat.models.text import clean
 from tui_chat.store.errors import store_errors
 
@@ -122,14 +128,6 @@ class Transaction:
         return cast("list[Row]", result)
 
 
-@dataclass(frozen=True, slots=True)
-class _DeferredWrite:
-    """A failed write, to be repeated."""
-
-    work: Callable[[Transaction], Awaitable[Any]]
-    committed: Callable[[Any], object] | None
-
-
 class Database:
     """The connection and the queue of work in front of it."""
 
@@ -139,22 +137,13 @@ class Database:
         self.is_in_memory = is_in_memory
         """True if there is no file, and nothing of it is ever written to one."""
         self.is_read_only = False
-        """True if nothing can be written, so that no write is kept for later."""
+        """True if nothing can be written."""
         self._connection = connection
         self._path = path
         self._turn = asyncio.Lock()
         self._pending: set[asyncio.Task[Any]] = set()
         self._closing: asyncio.Task[None] | None = None
         self._file = _identity(path)
-        self._deferred: dict[str, _DeferredWrite] = {}
-        """By the key of `write_or_defer`, oldest first."""
-        self.write_fault: StoreError | None = None
-        """The error of the last attempt at the deferred writes; None if there are none."""
-        self.on_deferred: Callable[[], None] | None = None
-        """Called each time a write had to be deferred; must be quick and not raise."""
-        self.all_written = asyncio.Event()
-        """Set while no write is deferred."""
-        self.all_written.set()
 
     @classmethod
     async def connect(cls, path: Path, *, busy_timeout: float) -> Database:
@@ -230,21 +219,6 @@ class Database:
         """
         return await self._owned(_WRITING, work, committed)
 
-    async def write_or_defer(
-        self,
-        key: str,
-        work: Callable[[Transaction], Awaitable[_T]],
-        *,
-        committed: Callable[[_T], object] | None = None,
-    ) -> _T:
-        """Like `write`, but work that fails because the file cannot be written to is kept and
-        repeated later. A later call with the same `key` replaces it.
-
-        Still raises StoreError. After `RecordGone` and errors other than StoreError the work is not
-        kept, since repeating it would not help.
-        """
-        return await self._owned(_WRITING, work, committed, key)
-
     def reader(
         self, work: Callable[Concatenate[Transaction, _P], Awaitable[_T]]
     ) -> Callable[_P, Coroutine[Any, Any, _T]]:
@@ -278,22 +252,6 @@ class Database:
         [(version,)] = await self.rows("PRAGMA data_version")
         return version
 
-    @property
-    def deferred(self) -> frozenset[str]:
-        """The keys of the deferred writes."""
-        return frozenset(self._deferred)
-
-    async def write_deferred(self) -> bool:
-        """Repeat the deferred writes now; return True if none is left."""
-        if self._deferred and self._closing is None:
-
-            async def nothing(tx: Transaction) -> None:
-                """Every write begins with the deferred ones."""
-
-            with suppress(StoreError):
-                await self._owned(_WRITING, nothing)
-        return not self._deferred
-
     async def close(self) -> None:
         """Await pending work, then close the file. Can be called repeatedly."""
         if self._closing is None:
@@ -305,11 +263,10 @@ class Database:
         begin: str,
         work: Callable[[Transaction], Awaitable[_T]],
         committed: Callable[[_T], object] | None = None,
-        key: str = "",
     ) -> _T:
         if self._closing is not None:
             raise StoreError("The database is closed.")
-        task = asyncio.create_task(self._alone(begin, work, committed, key), name="store: work")
+        task = asyncio.create_task(self._alone(begin, work, committed), name="store: work")
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
         try:
@@ -323,56 +280,13 @@ class Database:
         begin: str,
         work: Callable[[Transaction], Awaitable[_T]],
         committed: Callable[[_T], object] | None,
-        key: str = "",
     ) -> _T:
-        """Run work when it is its turn; with a `key`, defer it if it cannot be written."""
+        """Run work when it is its turn."""
         async with self._turn:
-            self._deferred.pop(key, None)  # this one is newer
-            try:
-                if begin is _WRITING:
-                    await self._try_deferred()
-                result = await self._transact(begin, work)
-            except RecordGone:
-                raise
-            except StoreError as error:
-                if key and not self.is_read_only:
-                    self._deferred[key] = _DeferredWrite(work, committed)
-                    self.write_fault = error
-                raise
-            finally:
-                self._note_deferred()
+            result = await self._transact(begin, work)
             if committed is not None:
                 committed(result)
             return result
-
-    async def _try_deferred(self) -> None:
-        """Repeat the deferred writes, each in its own transaction.
-
-        Raises StoreBusy, since the caller would wait in vain as long again.
-        """
-        for key, deferred in list(self._deferred.items()):
-            try:
-                result = await self._transact(_WRITING, deferred.work)
-            except RecordGone:
-                self._deferred.pop(key, None)
-                continue
-            except StoreError as error:
-                self.write_fault = error
-                if isinstance(error, StoreBusy):
-                    raise
-                continue
-            self._deferred.pop(key, None)
-            if deferred.committed is not None:
-                deferred.committed(result)
-
-    def _note_deferred(self) -> None:
-        if self._deferred:
-            self.all_written.clear()
-            if self.on_deferred is not None:
-                self.on_deferred()
-        else:
-            self.write_fault = None
-            self.all_written.set()
 
     async def _transact(self, begin: str, work: Callable[[Transaction], Awaitable[_T]]) -> _T:
         with store_errors(self._path):
@@ -396,15 +310,20 @@ class Database:
     async def _close(self) -> None:
         if self._pending:
             await asyncio.wait(self._pending)
-        if self._deferred:
-            with suppress(StoreError):
-                await self._try_deferred()
-            self._note_deferred()
         with store_errors(self._path):
             await self._connection.close()
 
 
 _WRITING = "BEGIN IMMEDIATE"
+
+
+class StoreContext(NamedTuple):
+    """What the stores of sessions, branches, messages and replies share."""
+
+    database: Database
+    now: Callable[[], float]
+    """Returns seconds since the epoch."""
+    new_id: Callable[[], str]
 
 
 class _HasDatabase(Protocol):

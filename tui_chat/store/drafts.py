@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from tui_chat.store.database import Database, Transaction
+from tui_chat.store.database import Database, Transaction, writes
 from tui_chat.store.sessions import require_session
-from tui_chat.store.unsaved import UnsavedTexts
 
 NEW_CHAT_DRAFT = "draft"
 """The key of the draft of a chat that is not stored yet."""
@@ -27,105 +26,59 @@ async def write_settings(tx: Transaction, values: Mapping[str, str]) -> None:
 class SettingStore:
     """Texts of the program, by key."""
 
-    def __init__(self, database: Database, unsaved: UnsavedTexts) -> None:
-        self._database = database
-        self._unsaved = unsaved
+    def __init__(self, database: Database) -> None:
+        self.database = database
 
     async def get(self, key: str) -> str | None:
         """Return a setting; None if it was never set."""
-        unsaved = self._unsaved.get(f"setting {key}")
-        if unsaved is not None:
-            return unsaved
-        row = await self._database.row("SELECT value FROM settings WHERE key = ?", key)
+        row = await self.database.row("SELECT value FROM settings WHERE key = ?", key)
         return None if row is None else row[0]
 
-    async def set(self, key: str, value: str) -> None:
-        """Set a setting, such as the session that was open last.
-
-        Raises `StoreError` if it is in memory only until the file can be written to.
-        """
-
-        async def work(tx: Transaction) -> None:
-            await tx.run(_SET, key, value)
-
-        await self._unsaved.write(f"setting {key}", value, work)
+    @writes
+    async def set(self, tx: Transaction, key: str, value: str) -> None:
+        """Set a setting, such as the session that was open last. Raises StoreError."""
+        await tx.run(_SET, key, value)
 
     async def beginning_with(self, prefix: str) -> dict[str, str]:
         """Return the settings whose keys begin so, by key, in the order in which they were set."""
         sql = "SELECT key, value FROM settings WHERE substr(key, 1, ?) = ? ORDER BY rowid"
-        return dict(await self._database.rows(sql, len(prefix), prefix))
+        return dict(await self.database.rows(sql, len(prefix), prefix))
 
-    async def remove(self, key: str) -> None:
+    @writes
+    async def remove(self, tx: Transaction, key: str) -> None:
         """Forget a setting. Raises StoreError."""
-
-        async def work(tx: Transaction) -> None:
-            await tx.run("DELETE FROM settings WHERE key = ?", key)
-
-        await self._database.write(work)
+        await tx.run("DELETE FROM settings WHERE key = ?", key)
 
 
 class SessionTexts:
     """One text of each session; empty if there is none."""
 
     def __init__(
-        self,
-        database: Database,
-        unsaved: UnsavedTexts,
-        column: Literal["draft", "files", "queue", "tools"],
+        self, database: Database, column: Literal["draft", "files", "queue", "tools"]
     ) -> None:
-        self._database = database
-        self._unsaved = unsaved
+        self.database = database
         self._column = column
 
     async def get(self, session_id: str) -> str:
         """Return the text of a session."""
-        unsaved = self._unsaved.get(self._key(session_id))
-        if unsaved is not None:
-            return unsaved
-        return await self._database.read(lambda tx: self._read(tx, session_id))
+        return await self.database.read(lambda tx: self._read(tx, session_id))
 
-    async def save(self, session_id: str, text: str) -> None:
-        """Set the text of a session.
+    @writes
+    async def save(self, tx: Transaction, session_id: str, text: str) -> None:
+        """Set the text of a session. Raises StoreError, `RecordGone` if the session is gone."""
+        await require_session(tx, session_id)
+        await self._write(tx, session_id, text)
 
-        Raises `RecordGone` if the session is gone, another `StoreError` if the text is in
-        memory only until the file can be written to.
-        """
-
-        async def work(tx: Transaction) -> None:
-            await require_session(tx, session_id)
-            await self._write(tx, session_id, text)
-
-        await self._unsaved.write(self._key(session_id), text, work)
-
-    async def update(
-        self,
-        session_id: str,
-        change: Callable[[str], str],
-        value: str,
-        committed: Callable[[str], object],
-    ) -> None:
+    @writes
+    async def update(self, tx: Transaction, session_id: str, change: Callable[[str], str]) -> str:
         """Change the text of a session from the stored one, in one transaction, so that another
-        window's change is not lost. Raises StoreError.
-
-        A change that cannot be written is made once it can, from what is stored by then; until then
-        the text is `value`. `committed` is called with the new text once it is stored.
+        window's change is not lost. Return the new text. Raises StoreError.
         """
-
-        async def work(tx: Transaction) -> str:
-            before = await self._read(tx, session_id)
-            after = change(before)
-            if after != before:
-                await self._write(tx, session_id, after)
-            return after
-
-        await self._unsaved.write(self._key(session_id), value, work, committed)
-
-    def is_saved(self, session_id: str) -> bool:
-        """False if a text is in memory only until the file can be written to."""
-        return self._unsaved.get(self._key(session_id)) is None
-
-    def _key(self, session_id: str) -> str:
-        return f"{self._column} {session_id}"
+        before = await self._read(tx, session_id)
+        after = change(before)
+        if after != before:
+            await self._write(tx, session_id, after)
+        return after
 
     async def _read(self, tx: Transaction, session_id: str) -> str:
         sql = f"SELECT {self._column} FROM sessions WHERE session_id = ?"

@@ -19,7 +19,7 @@ from tui_chat.store.branches import (
     sibling_ids,
     version_ids,
 )
-from tui_chat.store.database import Transaction, writes
+from tui_chat.store.database import StoreContext, Transaction, writes
 from tui_chat.store.drafts import write_settings
 from tui_chat.store.errors import decoding
 from tui_chat.store.index import put_message, put_messages
@@ -33,7 +33,6 @@ from tui_chat.store.rows import (
     usage_values,
 )
 from tui_chat.store.sessions import append_to_branch, create_session, require_session, set_head
-from tui_chat.store.unsaved import StoreContext
 
 _COLUMNS = 32
 
@@ -67,13 +66,13 @@ class MessageStore:
     """The messages in the database."""
 
     def __init__(self, context: StoreContext) -> None:
-        self.database, self._unsaved, self._now, self._new_id = context
+        self.database, self._now, self._new_id = context
         self.restore = self.database.writer(_unhide)
 
     async def get(self, message_id: str) -> Entry | None:
         """Return a message, on whatever branch; None if it is gone or deleted."""
         placed = await self.database.read(lambda tx: read_visible(tx, message_id))
-        return None if placed is None else self._unsaved.applied_to(entry_of(*placed))
+        return None if placed is None else entry_of(*placed)
 
     async def recent_prompts(
         self, limit: int = 200, longest: int = 20_000

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from tui_chat.errors import BranchMoved, RecordGone, StoreError
+from tui_chat.errors import BranchMoved, RecordGone
 from tui_chat.models.message import Message
 from tui_chat.models.request import (
     Beginning,
@@ -28,7 +28,7 @@ from tui_chat.models.request import (
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
-from tui_chat.store.database import Transaction, writes
+from tui_chat.store.database import StoreContext, Transaction, writes
 from tui_chat.store.drafts import drop_sent_draft, write_settings
 from tui_chat.store.errors import store_errors
 from tui_chat.store.index import put_message
@@ -65,7 +65,6 @@ from tui_chat.store.stream_journal import (
     read_journal,
     read_streamed_fields,
 )
-from tui_chat.store.unsaved import StoreContext
 
 Ending = Literal["complete", "stopped", "failed", "interrupted"]
 """The status of a reply that has ended."""
@@ -89,13 +88,11 @@ class ReplyStore:
 
     def __init__(self, path: Path, context: StoreContext) -> None:
         self._path = path
-        self.database, self._unsaved, self._now, self._new_id = context
+        self.database, self._now, self._new_id = context
         self.read_journal = self.database.reader(read_journal)
         self._owner = ProcessLock(None if self.database.is_in_memory else path, self._new_id())
         self._persisted: dict[str, PersistedFields] = {}
         """The stored fields of each reply that this program receives, by entry id."""
-        self._begun: dict[str, tuple[str, Entry]] = {}
-        """Their session ids, and the entries as they began."""
 
     def close(self) -> None:
         """Release the claim on the replies of this program."""
@@ -148,7 +145,6 @@ class ReplyStore:
         def committed(begun: Begun) -> None:
             for reply in (exchange.reply for exchange in begun.exchanges):
                 self._persisted[reply.message.id] = PersistedFields(reply.message)
-                self._begun[reply.message.id] = session_id, reply
 
         return await self.database.write(work, committed=committed)
 
@@ -214,10 +210,7 @@ class ReplyStore:
         """End a reply with all that arrived; return it as it is stored now.
 
         `received` is the response that it was read from, which is kept for a while; `changes` are
-        stored with it. If the file
-        cannot be written to, the reply is kept in memory and written as soon as that works; until
-        then whatever reads it gets it from memory, with the reason in `unsaved`. Raises
-        `RecordGone` if its session is gone.
+        stored with it. Raises `RecordGone` if its session is gone.
         """
         now = self._now()
         ended = Entry(
@@ -247,19 +240,8 @@ class ReplyStore:
 
         def committed(_: StoredEnd) -> None:
             self._persisted.pop(entry_id, None)
-            self._begun.pop(entry_id, None)
-            self._unsaved.discard(entry_id)
 
-        try:
-            return await self.database.write_or_defer(
-                f"reply {entry_id}", work, committed=committed
-            )
-        except RecordGone:
-            raise
-        except StoreError:
-            session_id, begun = self._begun.get(entry_id, ("", ended))
-            self._unsaved.add(session_id, ended)
-            return StoredEnd(self._unsaved.applied_to(begun))
+        return await self.database.write(work, committed=committed)
 
     @writes
     async def set_cache_loss(self, tx: Transaction, entry_id: str, loss: CacheLoss) -> None:

@@ -19,7 +19,7 @@ from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry, PlaceName, Session, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.store import index
-from tui_chat.store.database import Row, Transaction, writes
+from tui_chat.store.database import Row, StoreContext, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.roles import require_enabled_role
 from tui_chat.store.rows import (
@@ -31,7 +31,6 @@ from tui_chat.store.rows import (
     refuse_bytes,
     session_of,
 )
-from tui_chat.store.unsaved import StoreContext
 
 UNTITLED = "New chat"
 """The title of a session that has neither a title nor a role."""
@@ -118,7 +117,7 @@ class SessionStore:
     """The sessions in the database."""
 
     def __init__(self, context: StoreContext) -> None:
-        self.database, self._unsaved, self._now, self._new_id = context
+        self.database, self._now, self._new_id = context
         self.get = self.database.reader(find_session)
         self.variables = self.database.reader(find_variables)
         self.restore = self.database.writer(restore_sessions)
@@ -178,17 +177,7 @@ class SessionStore:
 
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
         """Return the sessions outside the trash, most recently active first, up to a `limit`."""
-        summaries = await self._summaries(_LISTED, -1 if limit is None else limit)
-        # In the file a reply whose end is unsaved is still streaming.
-        statuses = self._unsaved.session_statuses()
-        if not statuses:
-            return summaries
-        return tuple(
-            summary._replace(status=statuses[summary.session_id])
-            if summary.status == "streaming" and summary.session_id in statuses
-            else summary
-            for summary in summaries
-        )
+        return await self._summaries(_LISTED, -1 if limit is None else limit)
 
     @writes
     async def update(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tui_chat.errors import StoreError
 from tui_chat.store import schema
 from tui_chat.store.branches import BranchStore
-from tui_chat.store.database import IN_MEMORY, Database
+from tui_chat.store.database import IN_MEMORY, Database, StoreContext
 from tui_chat.store.drafts import SessionTexts, SettingStore
 from tui_chat.store.messages import MessageStore
 from tui_chat.store.replies import ReplyStore
@@ -19,7 +19,6 @@ from tui_chat.store.requests import RequestStore, RevisionStore, SideRequestStor
 from tui_chat.store.roles import RoleStore
 from tui_chat.store.sessions import SessionStore
 from tui_chat.store.transcripts import TranscriptStore
-from tui_chat.store.unsaved import StoreContext, UnsavedReplies, UnsavedTexts
 from tui_chat.store.usage import UsageStore
 
 if TYPE_CHECKING:
@@ -47,9 +46,8 @@ class Store:
         self.backup = backup
         """The backup made before the database was migrated; None if it was not migrated now."""
         self.database = database
-        """The connection, and deferred writes."""
-        replies, texts = UnsavedReplies(database), UnsavedTexts(database)
-        context = StoreContext(database, replies, now, new_id)
+        """The connection."""
+        context = StoreContext(database, now, new_id)
         self.sessions = SessionStore(context)
         self.branches = BranchStore(context)
         self.messages = MessageStore(context)
@@ -57,16 +55,16 @@ class Store:
         self.requests = RequestStore(database)
         self.side_requests = SideRequestStore(database, now)
         self.usage = UsageStore(database)
-        self.transcripts = TranscriptStore(database, replies, now)
+        self.transcripts = TranscriptStore(database, now)
         self.roles = RoleStore(database, now)
         self.revisions = RevisionStore(database, now)
-        self.settings = SettingStore(database, texts)
-        self.drafts = SessionTexts(database, texts, "draft")
-        self.draft_files = SessionTexts(database, texts, "files")
+        self.settings = SettingStore(database)
+        self.drafts = SessionTexts(database, "draft")
+        self.draft_files = SessionTexts(database, "files")
         """The paths of the files attached to drafts, a line each."""
-        self.queues = SessionTexts(database, texts, "queue")
+        self.queues = SessionTexts(database, "queue")
         """Messages that wait for the reply before them, as JSON."""
-        self.chosen_tools = SessionTexts(database, texts, "tools")
+        self.chosen_tools = SessionTexts(database, "tools")
         """Names of the tools that were chosen for a session, as JSON; empty if none were."""
 
     @classmethod

@@ -38,7 +38,6 @@ from tui_chat.store.sessions import (
     set_head,
     set_heads,
 )
-from tui_chat.store.unsaved import UnsavedReplies
 
 _HIDE_BELOW_HIDDEN = """
     UPDATE messages AS m SET hidden = p.hidden FROM messages AS p
@@ -50,11 +49,8 @@ _HIDE_BELOW_HIDDEN = """
 class TranscriptStore:
     """Imports and exports of conversations."""
 
-    def __init__(
-        self, database: Database, unsaved: UnsavedReplies, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, database: Database, now: Callable[[], float]) -> None:
         self._database = database
-        self._unsaved = unsaved
         self._now = now
 
     async def add(self, transcript: SessionTranscript) -> ImportResult:
@@ -108,10 +104,7 @@ class TranscriptStore:
                 await _draft(tx, session_id) if requests else "",
             )
 
-        transcript = await self._database.read(work)
-        if transcript is None or not self._unsaved:
-            return transcript
-        return replace(transcript, entries=self._unsaved.applied_to_all(transcript.entries))
+        return await self._database.read(work)
 
 
 async def _draft(tx: Transaction, session_id: str) -> str:

@@ -281,7 +281,7 @@ class Lifecycle:
             workspace.state.unsaved_presets
             or workspace.state.is_temporary
             or workspace.state.streaming_sessions
-            or workspace.unsaved_writes.reason
+            or workspace.state.unsaved
         ):
             asks = partial(self._confirm_quit, workspace)
             self._app.run_worker(asks, group="dialog", exclusive=True, description="confirm quit")
@@ -303,12 +303,14 @@ class Lifecycle:
         if state.unsaved_presets and not await self._saves_or_drops_presets(workspace):
             return
         await workspace.replies.stop_all()
+        if workspace.state.unsaved_replies:
+            await workspace.replies.save_again()
         question = (
-            f"{workspace.unsaved_writes.reason}\n\n"
+            f"{workspace.state.unsaved}\n\n"
             "The end of a reply, a draft or a queued message exists only in memory and would be "
             "lost."
         )
-        if await workspace.store.database.write_deferred() or await confirm(
+        if not workspace.state.unsaved or await confirm(
             app, "Quit without saving?", question, yes="Quit", no="Stay"
         ):
             app.exit()
@@ -335,7 +337,7 @@ class Lifecycle:
             try:
                 await workspace.close()
             finally:
-                self.unsaved = workspace.unsaved_writes.reason
+                self.unsaved = workspace.state.unsaved
 
     def end_by_signal(self, number: signal.Signals) -> bool:
         """Quit without asking; may run in a signal handler. Return False before the app runs."""

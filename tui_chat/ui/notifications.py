@@ -186,13 +186,14 @@ class Notifications:
 
         app = self._app
         match event:
-            case events.BackgroundReplyEnded(title, entry):
+            case events.ReplySettled(title=title, entry=entry) if title and entry is not None:
                 from tui_chat.workspace.active_session import quoted_title
 
                 failed = entry.status == "failed"
                 what = f"the reply failed: {entry.error}" if failed else "the reply has arrived."
                 severity = "warning" if failed else "information"
                 app.notify(f"{quoted_title(title)}: {what}", severity=severity, markup=False)
+                self._end_refusals()
             case events.Done():
                 undo = f" {undo_key} undoes it." if event.undoable else ""
                 app.notify(f"{event.sentence}{undo}", markup=False)
@@ -202,7 +203,7 @@ class Notifications:
                     self.end_current()
             case events.Failed(error):
                 show_error(app, error)
-            case events.ReplyEnded():
+            case events.ReplySettled():
                 self._end_refusals()
             case _:
                 pass

@@ -120,7 +120,9 @@ class ActiveSession:
         """
         store = self.core.store_of(session.session_id)
         entries = await store.branches.load(session.session_id)
-        shown = self.core.state.entries
+        shown, unsaved = self.core.state.entries, self.core.state.unsaved_replies
+        if unsaved:
+            entries = tuple(unsaved.get(entry.message.id, entry) for entry in entries)
         if len(shown) < _MANY_MESSAGES:
             entries = _with_known(shown, entries)
         else:

@@ -7,7 +7,7 @@ import asyncio
 from tui_chat.errors import TuiChatError
 from tui_chat.models.session import Session
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import Failed
+from tui_chat.workspace.events import BranchChanged, Failed
 from tui_chat.workspace.temporary import TemporarySession
 
 
@@ -19,8 +19,6 @@ class Drafts:
         self._temporary = temporary
         self._lock = asyncio.Lock()
         """One write at a time: what was typed last is what is stored."""
-        self._fault = ""
-        """The last draft's fault, which is reported once, not with every word."""
         self._stored_files: dict[str, str] = {}
         """The paths stored last, by session id: they seldom change."""
 
@@ -46,19 +44,20 @@ class Drafts:
 
     async def save(self, session: Session | None, text: str, files: tuple[str, ...] = ()) -> None:
         """Store the draft of a session (None: of the new chat) and the paths of its attachments.
-        If that fails, the store keeps the text in memory and writes it later.
+        A fault is reported once, not with every word, and stays in the state until it is stored.
         """
         if session is not None and session.session_id in self._temporary.ended:
             return
         async with self._lock:
+            core, known = self.core, self.core.state.unsaved_draft
             try:
                 await self._write(session, text, files)
             except TuiChatError as error:
-                if str(error) != self._fault:
-                    self._fault = str(error)
-                    self.core.publish(Failed(error))
+                if str(error) != known:
+                    core.update(BranchChanged(), Failed(error), unsaved_draft=str(error))
             else:
-                self._fault = ""
+                if known:
+                    core.update(BranchChanged(), unsaved_draft="")
 
     async def _write(self, session: Session | None, text: str, files: tuple[str, ...]) -> None:
         store = self.core.store_of(session.session_id if session is not None else "")

@@ -13,8 +13,8 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.session import Entry
 from tui_chat.providers.retry import RetryPause
 from tui_chat.send import PartialReply
+from tui_chat.workspace.exchange import Target
 from tui_chat.workspace.state import LastSent, OpenPreset
-from tui_chat.workspace.target import Target
 
 
 class WorkspaceEvent:
@@ -101,28 +101,22 @@ class ReplyGrew(WorkspaceEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyEnded(WorkspaceEvent):
-    """A reply has ended: complete, stopped or failed."""
-
-    session_id: str
-    entry: Entry
-    error: TuiChatError | None
-    """The reason why it failed; None if it did not."""
-
-
-@dataclass(frozen=True, slots=True)
 class ReplySettled(WorkspaceEvent):
-    """A reply has ended, and the branch and the list of sessions show it."""
+    """A reply has ended (complete, stopped or failed), and branch and list of sessions show it."""
 
     session_id: str
     entry: Entry | None
-    """None if it could not be stored."""
+    """None if its session is gone."""
+    error: TuiChatError | None
+    """The reason why it failed; None if it did not."""
     continues: bool
     """True if the conversation may go on by itself."""
     target: Target | None = None
     """The target that it was sent to; None for the session's own choice."""
     before: LastSent | None = None
     """The request that its endpoint accepted before; None if that is not known."""
+    title: str = ""
+    """The title of its session, if another one is active and the reply was not stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,23 +129,6 @@ class ReplyRetrying(WorkspaceEvent):
 @dataclass(frozen=True, slots=True)
 class QueueChanged(WorkspaceEvent):
     """A message was added to the queue of a session or taken out of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class BackgroundReplyEnded(WorkspaceEvent):
-    """A reply ended in a session that is not the active one."""
-
-    title: str
-    """The session's title."""
-    entry: Entry
-
-
-@dataclass(frozen=True, slots=True)
-class UnsavedWritesChanged(WorkspaceEvent):
-    """Something is kept in memory until the database can be written to, or all is stored again."""
-
-    reason: str
-    """The reason why writing failed, as a sentence; empty if everything is stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,72 @@
-"""Exchanges: a user's message and the request that leaves with it, until its reply has ended.
+"""Exchanges: a user's message and the request that leaves with it, until its reply has ended; and
+the targets that they go to besides the session's own choice, each with a branch of its own.
 
-What a store returned for one is what the state takes over: nothing is read again.
+What a store returned for an exchange is what the state takes over: nothing is read again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from typing import Any
 
 from tui_chat.compose import Composed
+from tui_chat.context import Inputs
+from tui_chat.context.generation import uses_prefill
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.library import Library
 from tui_chat.models.message import Message
-from tui_chat.models.request import Begun
+from tui_chat.models.request import Begun, NewExchange
 from tui_chat.models.request_edit import RequestEdit, edits_after
 from tui_chat.models.session import Entry, SessionSummary
-from tui_chat.send import FinishedReply
+from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.request_recipe import dump_recipe, recipe_of
+from tui_chat.send import FinishedReply, new_exchange
 from tui_chat.workspace.state import LastSent, WorkspaceState
-from tui_chat.workspace.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An endpoint and model with a preset and settings. A request to it is composed like any other,
+    from the state with its choices. Edits by hand hold where the protocol is theirs.
+    """
+
+    endpoint: str
+    model: str
+    preset: str = ""
+    """The name of its preset; empty for the session's."""
+    settings: Settings = NO_SETTINGS
+    """Settings that count before the session's."""
+
+    def applied_to(self, state: WorkspaceState, library: Library) -> WorkspaceState:
+        """Return the state with the target's choices. Raises InputError if they cannot be used."""
+        preset, name = state.preset, state.preset_name
+        if self.preset and self.preset != name:
+            opened, name = state.open_presets.get(self.preset), self.preset
+            preset = opened.edits.preset if opened is not None else library.preset(name)
+        chosen = {
+            each.name: value
+            for each in fields(self.settings)
+            if (value := getattr(self.settings, each.name)) is not None
+        }
+        return replace(
+            state,
+            endpoint=state.config.endpoint_named(self.endpoint),
+            model=self.model,
+            preset=preset,
+            preset_name=name,
+            settings=replace(state.settings, **chosen),
+            edits=tuple(edit for edit in state.edits if edit.path[:1] != ("model",)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A target and the branch that it continues."""
+
+    target: Target
+    entries: tuple[Entry, ...]
+    """First message first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +86,25 @@ class Outgoing:
     """The branch that it continues, if that is another one than the active branch."""
 
     @property
+    def inputs(self) -> Inputs:
+        """What the request was composed from."""
+        assert self.composed.inputs is not None  # every request that is sent has its inputs
+        return self.composed.inputs
+
+    @property
     def sent_edits(self) -> tuple[RequestEdit, ...]:
         """The edits by hand that changed the request."""
         return self.composed.edited.applied if self.composed.edited is not None else ()
+
+    @property
+    def stored(self) -> NewExchange:
+        """What is stored of it before it leaves."""
+        recipe = recipe_of(
+            self.inputs,
+            prefill=bool(self.begin_with) and uses_prefill(self.inputs),
+            is_edited=bool(self.sent_edits),
+        )
+        return new_exchange(self.composed, self.parent_id, self.user, dump_recipe(recipe))
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +118,7 @@ class Exchange:
     reply_id: str = ""
     """Empty until the reply is stored."""
     end: FinishedReply | None = None
-    """The reply as it ended; None until then, and if its end could not be stored."""
+    """The reply as it ended; None until then, and if its session is gone."""
     before: LastSent | None = None
     """The request of the session that the endpoint accepted before this one, if that is known."""
 

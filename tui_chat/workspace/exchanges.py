@@ -4,6 +4,8 @@
    they return is shown at once (`_show_begun`, `_show_ended`); nothing is read again.
 2. Each reply arrives in a task of its own, whichever session is active. What follows its end by
    itself is in `followers`, in that order.
+3. A reply whose end cannot be stored stays on the screen, marked as not saved; `save_again` stores
+   it, and nothing is sent before.
 
 `Replies` is this with what a user does to get a reply.
 """
@@ -12,33 +14,29 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tui_chat.compose import Composed
-from tui_chat.context import Inputs
-from tui_chat.context.generation import uses_prefill
 from tui_chat.errors import (
     BranchMoved,
     ProviderError,
-    StoredLater,
+    StoreError,
     TuiChatError,
 )
 from tui_chat.library.prices import KnownPrices
-from tui_chat.models.request import Beginning, Begun, EndChanges, NewExchange
+from tui_chat.models.request import Beginning, Begun, EndChanges
 from tui_chat.models.session import Entry, NewSession
 from tui_chat.models.usage import Timing, Usage, cost_of, source_of_cost
 from tui_chat.providers.retry import RetryPause
-from tui_chat.request_recipe import dump_recipe, recipe_of
-from tui_chat.send import FinishedReply, PartialReply, SendProgress, new_exchange, send
+from tui_chat.send import FinishedReply, PartialReply, SendProgress, send
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import (
-    BackgroundReplyEnded,
     BranchChanged,
+    Done,
     Failed,
-    ReplyEnded,
     ReplyGrew,
     ReplyRetrying,
     ReplySettled,
@@ -49,6 +47,7 @@ from tui_chat.workspace.events import (
 from tui_chat.workspace.exchange import (
     Exchange,
     Outgoing,
+    Target,
     changes_when_begun,
     edits_after_all,
     with_entry,
@@ -62,7 +61,6 @@ from tui_chat.workspace.requests import (
 )
 from tui_chat.workspace.session_catalog import SessionCatalog
 from tui_chat.workspace.state import LastSent
-from tui_chat.workspace.target import Target
 from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.usage import UsageReports
 
@@ -88,6 +86,8 @@ class Exchanges:
         """Called with the end of each reply, one after the other: what follows it by itself."""
         self._tasks: dict[asyncio.Task[Entry], Exchange] = {}
         """The replies that are arriving, or are being stored."""
+        self._unsaved: dict[str, Exchange] = {}
+        """Those whose end could not be stored, by reply id."""
         self._targets: dict[str, Target] = {}
         """The targets of the replies that were sent to one, by reply id."""
         self._own_ids: set[str] = set()
@@ -99,7 +99,7 @@ class Exchanges:
         self._continues = True
         """False while replies are stopped because the program ends: nothing follows them then."""
 
-    # --- what was sent -----------------------------------------------------------------------
+    # --- what was sent ---------------------------------------------------------------------
 
     def target_of(self, reply_id: str) -> Target | None:
         """Return the target that a reply was sent to; None for the session's own choice."""
@@ -134,19 +134,17 @@ class Exchanges:
         exact = tokens is not None
         return Timing(entry.seconds, entry.first, tokens, exact, cost, priced)
 
-    # --- the end -----------------------------------------------------------------------------
+    # --- stopping ----------------------------------------------------------------------------
 
-    async def stop(self) -> None:
-        """Stop what is arriving in the active session; what has arrived is kept."""
-        await self.stop_in(self.core.state.session_id)
-
-    async def stop_in(self, session_id: str) -> None:
-        """Stop the replies that are arriving in a session; what has arrived is kept."""
-        await self._stop(lambda exchange: exchange.session_id == session_id)
-
-    async def stop_reply(self, reply_id: str) -> None:
-        """Stop a reply that is arriving; what has arrived is kept."""
-        await self._stop(lambda exchange: exchange.reply_id == reply_id)
+    async def stop(self, session_id: str = "", *, reply_id: str = "") -> None:
+        """Stop what is arriving in a session, by default the active one, or one reply; what has
+        arrived is kept.
+        """
+        session_id = session_id or self.core.state.session_id
+        if reply_id:
+            await self._stop(lambda exchange: exchange.reply_id == reply_id)
+        else:
+            await self._stop(lambda exchange: exchange.session_id == session_id)
 
     async def _stop(self, is_meant: Callable[[Exchange], bool]) -> None:
         await asyncio.sleep(0)  # a task that has not begun to run would never end its reply
@@ -166,10 +164,7 @@ class Exchanges:
 
     async def all_ended(self) -> None:
         """Wait until no reply arrives, and what has arrived is stored and shown."""
-        while True:
-            left = [task for task in (*self._tasks, *self._endings) if not task.done()]
-            if not left:
-                return
+        while left := [task for task in (*self._tasks, *self._endings) if not task.done()]:
             await asyncio.wait(left)
 
     # --- sending and receiving ---------------------------------------------------------------
@@ -192,6 +187,7 @@ class Exchanges:
         """
         for request in requests:
             require_usable_role(request.composed.errors)
+        await self._save_unsaved()
         prices = await self._usage.prices()
         state = self.core.state
         exchanges = [Exchange(state.session_id, it.composed, it.target) for it in requests]
@@ -216,11 +212,11 @@ class Exchanges:
         revisions = {
             name: revision
             for request in requests
-            for name, revision in self._history.new_revisions(_inputs_of(request.composed)).items()
+            for name, revision in self._history.new_revisions(request.inputs).items()
         }
         return Beginning(
             state.session_id,
-            tuple(_new_exchange(request) for request in requests),
+            tuple(request.stored for request in requests),
             new,
             edits=None if edits == state.edits else edits,
             is_at_head=is_at_head,
@@ -330,12 +326,9 @@ class Exchanges:
                     core.publish(ReplyGrew(progress))
             case RetryPause() if is_active:
                 core.publish(ReplyRetrying(progress))
-            case FinishedReply(entry, timing, error):
+            case FinishedReply(entry, timing):
                 exchange.end = progress
                 self._timings[entry.message.id] = timing
-                core.publish(ReplyEnded(exchange.session_id, entry, error))
-                if progress.repeats_key:
-                    core.publish(Failed(_repeated_key()))
             case _:
                 pass
 
@@ -364,25 +357,33 @@ class Exchanges:
     def _finish(self, exchange: Exchange, task: asyncio.Task[Entry]) -> None:
         """Show that a reply has ended, and begin what follows."""
         del self._tasks[task]
-        error = None if task.cancelled() else task.exception()
-        if error is not None and not isinstance(error, TuiChatError):
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None and not isinstance(fault, TuiChatError):
             asyncio.get_running_loop().call_exception_handler(
-                {"message": "a reply failed", "exception": error, "task": task}
+                {"message": "a reply failed", "exception": fault, "task": task}
             )
         if not exchange.reply_id:
             return  # it was not stored, which is reported
         self._show_ended(exchange)
-        if isinstance(error, TuiChatError):
-            self.core.publish(Failed(error))
-        if error is not None:
+        if isinstance(fault, TuiChatError):
+            self.core.publish(Failed(fault))
+        if fault is not None:
             self._spawn(self._reload(exchange.session_id))
-        entry = None if task.cancelled() or error is not None else task.result()
-        self._mark_unread(exchange, entry)
-        continues = error is None and self._continues
+        end = exchange.end
+        entry = end.entry if end is not None else None
+        is_kept = entry is not None and entry.status != "stopped" and not entry.unsaved
         settled = ReplySettled(
-            exchange.session_id, entry, continues, exchange.target, exchange.before
+            exchange.session_id,
+            entry,
+            end.error if end is not None else None,
+            is_kept and fault is None and self._continues,
+            exchange.target,
+            exchange.before,
+            self._title_away(exchange.session_id, end),
         )
         self.core.publish(settled)
+        if end is not None:
+            self._mark_read_again(exchange.session_id, end)
         for follow in self.followers:
             follow(settled)
 
@@ -396,6 +397,8 @@ class Exchanges:
             "streaming_sessions": self._streaming_sessions,
         }
         events: list[WorkspaceEvent] = []
+        if end is not None:
+            changes["unsaved_replies"] = self._note_unsaved(exchange, end)
         if end is not None and state.is_active(session_id):
             changes["entries"] = with_entry(state.entries, end.entry)
             events.append(BranchChanged())
@@ -407,23 +410,56 @@ class Exchanges:
                 changes["sessions"] = with_status(sessions, session_id, end.entry)
             events.append(SessionsChanged())
         core.update(*events, **changes)
-        if end is not None and end.entry.unsaved:
-            sentence = f"The reply is not saved yet. {end.entry.unsaved}"
-            advice = "It is kept in memory and written as soon as that works."
-            core.publish(Failed(StoredLater(sentence, advice=advice)))
+        if end is not None and end.repeats_key:
+            core.publish(Failed(_repeated_key()))
+        if end is not None and end.save is not None:
+            core.publish(Failed(_not_saved(end.entry)))
 
-    def _mark_unread(self, exchange: Exchange, entry: Entry | None) -> None:
-        """Say that a reply ended in a session that is not shown. One to which the user came back
-        while the end was stored is read.
+    def _note_unsaved(self, exchange: Exchange, end: FinishedReply) -> dict[str, Entry]:
+        """Keep a reply whose end is not stored; return all of those."""
+        if end.save is None:
+            self._unsaved.pop(exchange.reply_id, None)
+        else:
+            self._unsaved[exchange.reply_id] = exchange
+        ends = {key: other.end for key, other in self._unsaved.items()}
+        return {key: end.entry for key, end in ends.items() if end is not None}
+
+    @reported(False)
+    async def save_again(self) -> bool:
+        """Store the replies whose ends could not be stored; False, reported, if one still cannot
+        be.
         """
-        summary = exchange.end.summary if exchange.end is not None else None
-        if summary is None:
-            return
-        if self.core.state.is_active(exchange.session_id):
-            if summary.unread:
-                self._spawn(self._mark_read(exchange.session_id))
-        elif entry is not None and entry.status != "stopped":
-            self.core.publish(BackgroundReplyEnded(summary.title, entry))
+        is_any = bool(self._unsaved)
+        await self._save_unsaved()
+        if is_any:
+            self.core.publish(Done("The reply is saved now."))
+        return True
+
+    async def _save_unsaved(self) -> None:
+        """Store the replies whose ends could not be stored. Raises StoreError."""
+        for exchange in tuple(self._unsaved.values()):
+            end = exchange.end
+            assert end is not None
+            assert end.save is not None
+            try:
+                stored = await end.save()
+            except StoreError as fault:
+                fault.args = (f"The reply is not saved. {fault}",)
+                raise
+            exchange.end = replace(end, entry=stored.entry, summary=stored.summary, save=None)
+            self._show_ended(exchange)
+
+    def _mark_read_again(self, session_id: str, end: FinishedReply) -> None:
+        """Mark a session as read to which the user came back while the end was stored."""
+        is_unread = end.summary is not None and end.summary.unread
+        if is_unread and self.core.state.is_active(session_id):
+            self._spawn(self._mark_read(session_id))
+
+    def _title_away(self, session_id: str, end: FinishedReply | None) -> str:
+        """Return the title of a session that is not shown, in which a reply ended by itself."""
+        if end is None or end.summary is None or end.entry.status == "stopped":
+            return ""
+        return "" if self.core.state.is_active(session_id) else end.summary.title
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         ending = asyncio.ensure_future(work)
@@ -444,21 +480,9 @@ async def _reply_of(storing: asyncio.Task[Begun], number: int) -> Entry:
     return (await asyncio.shield(storing)).exchanges[number].reply
 
 
-def _new_exchange(request: Outgoing) -> NewExchange:
-    """Return what is stored of a request before it leaves."""
-    composed = request.composed
-    inputs = _inputs_of(composed)
-    recipe = recipe_of(
-        inputs,
-        prefill=bool(request.begin_with) and uses_prefill(inputs),
-        is_edited=bool(request.sent_edits),
-    )
-    return new_exchange(composed, request.parent_id, request.user, dump_recipe(recipe))
-
-
-def _inputs_of(composed: Composed) -> Inputs:
-    assert composed.inputs is not None  # every request that is sent has its inputs
-    return composed.inputs
+def _not_saved(entry: Entry) -> StoreError:
+    sentence = f"The reply is not saved. {entry.unsaved}"
+    return StoreError(sentence, advice="It stays on the screen; Regenerate (r) saves it again.")
 
 
 def _repeated_key() -> ProviderError:

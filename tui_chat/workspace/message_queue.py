@@ -3,16 +3,16 @@
 1. A queue belongs to one session, and its messages are sent to that one only, while it is active.
 2. A reply that failed or was stopped, a waiting tool call, and a session that is opened later leave
    the queue as it is: `send_next` goes on.
-3. It is stored with the session at each change, so that it outlives the program. What another
-   window stored meanwhile is taken over then, and before a message is sent.
+3. It is stored with the session at each change, which is made to what is stored then, so that
+   another window's change stays. A change that cannot be stored is made again with the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.boundary import pack, unpack
@@ -22,6 +22,9 @@ from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.state import QueuedMessage, WorkspaceState
+
+_Queue: TypeAlias = tuple[QueuedMessage, ...]
+_Change: TypeAlias = Callable[[_Queue], _Queue]
 
 
 class MessageQueue:
@@ -36,21 +39,15 @@ class MessageQueue:
         """Held while a queued message is being sent."""
         self._storing = asyncio.Lock()
         """Held while a queue is read or stored."""
-        self._stored: dict[str, tuple[QueuedMessage, ...]] = {}
-        """Each session's queue as this window read or stored it last."""
+        self._unsaved: dict[str, tuple[_Change, ...]] = {}
+        """The changes that could not be stored, by session id."""
         core.watch(self._follow_session)
-
-    @property
-    def is_saved(self) -> bool:
-        """False while the active session's queue is in memory only."""
-        session_id = self.core.state.session_id
-        return self.core.store_of(session_id).queues.is_saved(session_id)
 
     # --- use cases -----------------------------------------------------------------------
 
     async def add(self, session_id: str, message: QueuedMessage) -> None:
         """Add a message to its session's queue, which goes on if the reply is complete by then."""
-        await self._change(session_id, (*self._of(session_id), message))
+        await self._change(session_id, lambda queue: (*queue, message))
         if self._may_go_on(session_id):
             self._spawn(self.send_next())
 
@@ -59,22 +56,20 @@ class MessageQueue:
         queue = self.core.state.queue
         if not -len(queue) <= index < len(queue):
             return None
-        taken = queue[index]
-        rest = tuple(each for each in queue if each is not taken)
-        await self._change(self.core.state.session_id, rest)
-        return taken
+        await self._change(self.core.state.session_id, lambda now: _without(now, queue[index]))
+        return queue[index]
 
     async def remove(self, index: int | None = None) -> None:
         """Remove a message of the active session's queue, by default all; this can be undone."""
         session_id, queue = self.core.state.session_id, self.core.state.queue
         if not queue or (index is not None and index >= len(queue)):
             return
-        rest = () if index is None else (*queue[:index], *queue[index + 1 :])
-        await self._change(session_id, rest)
-        what = "the queued message" if len(queue) - len(rest) == 1 else "the queued messages"
+        start = index or 0
+        removed = queue if index is None else (queue[index],)
+        await self._change(session_id, lambda now: _without(now, *removed))
         self.core.push_undo(
-            what,
-            lambda: self._change(session_id, queue),
+            "the queued message" if len(removed) == 1 else "the queued messages",
+            lambda: self._change(session_id, lambda now: (*now[:start], *removed, *now[start:])),
             done="Removed",
             store=self.core.store_of(session_id),
         )
@@ -87,12 +82,12 @@ class MessageQueue:
         published, if it was not sent; it stays in the queue then.
         """
         async with self._sending:
-            await self._store(self.core.state.session_id)  # another window may have sent one
+            session_id = self.core.state.session_id
+            await self._change(session_id, lambda now: now)  # another window may have sent one
             state = self.core.state
-            session_id, queue = state.session_id, state.queue
-            if not queue or state.is_streaming:
+            if state.session_id != session_id or not state.queue or state.is_streaming:
                 return False
-            message = queue[0]
+            message = state.queue[0]
             parts = await asyncio.to_thread(parts_of, message)
             faults = self._requests.compose(message.text, parts=parts).errors
             require_usable_role(faults)
@@ -103,8 +98,8 @@ class MessageQueue:
                 )
 
             def stored() -> None:
-                self._show(session_id, _without(self._of(session_id), (message,)))
-                self._spawn(self._store(session_id))
+                self._show(session_id, _without(self.core.state.queue, message))
+                self._spawn(self._change(session_id, lambda now: _without(now, message)))
 
             return await self._replies.submit(message.text, parts, session_id, stored)
 
@@ -131,64 +126,55 @@ class MessageQueue:
 
     def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
         if now.session_id != before.session_id:
+            self.core.update(queue=())
             self._spawn(self._load(now.session_id))
 
     async def _load(self, session_id: str) -> None:
-        queues = self.core.store_of(session_id).queues
         with suppress(TuiChatError):
             async with self._storing:
-                if not queues.is_saved(session_id):
-                    return  # it is merged with what is stored once it can be written
-                text = await queues.get(session_id)
-                base, ours = self._stored.get(session_id, ()), self._of(session_id)
-                theirs = self._stored[session_id] = read_queue(text)
-                self._show(session_id, _merged(base, ours, theirs))
+                queue = read_queue(await self.core.store_of(session_id).queues.get(session_id))
+                self._show(session_id, self._changed(session_id, queue))
 
     # --- changing and storing --------------------------------------------------------------
 
-    def _of(self, session_id: str) -> tuple[QueuedMessage, ...]:
-        return self.core.state.queues.get(session_id, ())
+    def _show(self, session_id: str, queue: _Queue) -> None:
+        state, is_unsaved = self.core.state, session_id in self._unsaved
+        if session_id == state.session_id and (queue, is_unsaved) != (
+            state.queue,
+            state.is_queue_unsaved,
+        ):
+            self.core.update(QueueChanged(), queue=queue, is_queue_unsaved=is_unsaved)
 
-    def _show(self, session_id: str, queue: Iterable[QueuedMessage]) -> None:
-        queues = {**self.core.state.queues, session_id: tuple(queue)}
-        if queues[session_id] == self._of(session_id):
-            return
-        shown = {key: each for key, each in queues.items() if each}
-        self.core.update(QueueChanged(), queues=shown)
+    def _changed(self, session_id: str, queue: _Queue) -> _Queue:
+        for change in self._unsaved.get(session_id, ()):
+            queue = change(queue)
+        return queue
 
-    async def _change(self, session_id: str, queue: tuple[QueuedMessage, ...]) -> None:
-        self._show(session_id, queue)
-        await self._store(session_id)
-
-    async def _store(self, session_id: str) -> None:
-        """Store a queue with what changed here since it was read, and show it as it is then. One
-        that cannot be stored stays in memory, and the store does the same once it can.
-        """
+    async def _change(self, session_id: str, change: _Change) -> None:
+        """Change the stored queue of a session. One that cannot be stored is shown all the same."""
         queues = self.core.store_of(session_id).queues
-        ours = together = self._of(session_id)
 
-        def change(text: str) -> str:
-            nonlocal ours, together
-            base, ours = self._stored.get(session_id, ()), self._of(session_id)
-            together = _merged(base, ours, read_queue(text))
-            return pack(together) if together else ""
+        def change_text(text: str) -> str:
+            queue = change(self._changed(session_id, read_queue(text)))
+            return pack(queue) if queue else ""
 
-        def committed(_: str) -> None:
-            self._stored[session_id] = together
-            self._show(session_id, _merged(ours, self._of(session_id), together))
+        if session_id == self.core.state.session_id:
+            self._show(session_id, change(self.core.state.queue))
+        async with self._storing:
+            try:
+                text = await queues.update(session_id, change_text)
+            except TuiChatError as error:
+                self._unsaved[session_id] = (*self._unsaved.get(session_id, ()), change)
+                self._show(session_id, self.core.state.queue)
+                self.core.publish(Failed(error))
+                return
+            self._unsaved.pop(session_id, None)
+            self._show(session_id, read_queue(text))
 
-        try:
-            async with self._storing:
-                await queues.update(session_id, change, pack(ours), committed)
-        except TuiChatError as error:
-            self.core.publish(QueueChanged())
-            self.core.publish(Failed(error))
-
-    def _spawn(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
+    def _spawn(self, work: Coroutine[Any, Any, object]) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def parts_of(message: QueuedMessage) -> tuple[Part, ...]:
@@ -206,27 +192,10 @@ def read_queue(stored: str) -> tuple[QueuedMessage, ...]:
         return ()
 
 
-def _merged(
-    base: tuple[QueuedMessage, ...],
-    ours: tuple[QueuedMessage, ...],
-    theirs: tuple[QueuedMessage, ...],
-) -> tuple[QueuedMessage, ...]:
-    """Return a queue that was `base` with the changes of two: removed where one removed it, and
-    what was added here behind what was added there.
-    """
-    if theirs == base:
-        return ours
-    return (*_without(theirs, _without(base, ours)), *_without(ours, base))
-
-
-def _without(
-    queue: tuple[QueuedMessage, ...], taken: tuple[QueuedMessage, ...]
-) -> tuple[QueuedMessage, ...]:
+def _without(queue: _Queue, *taken: QueuedMessage) -> _Queue:
     """Return a queue without these messages; of equal ones the first is taken."""
-    rest, left = list(taken), list[QueuedMessage]()
-    for message in queue:
-        if message in rest:
-            rest.remove(message)
-        else:
-            left.append(message)
+    left = list(queue)
+    for message in taken:
+        if message in left:
+            left.remove(message)
     return tuple(left)

@@ -31,6 +31,7 @@ from tui_chat.workspace.events import (
 )
 from tui_chat.workspace.exchange import (
     Outgoing,
+    Slot,
 )
 from tui_chat.workspace.exchanges import Exchanges
 from tui_chat.workspace.request_history import with_target
@@ -38,13 +39,12 @@ from tui_chat.workspace.requests import (
     last_reply_index,
     require_answered_calls,
 )
-from tui_chat.workspace.target import Slot
 
 
 class Replies(Exchanges):
     """Sends messages, and requests and receives replies and other versions of them."""
 
-    # --- use cases -----------------------------------------------------------------------
+    # --- what a user does to get a reply ---------------------------------------------------
 
     async def submit(
         self,
@@ -109,7 +109,8 @@ class Replies(Exchanges):
         """Return the requests to targets. Raises InputError if one of them cannot be made."""
         has_message = bool(draft or parts)
         for slot in slots:
-            _require_ended(slot.entries)
+            if slot.entries and slot.entries[-1].status == "streaming":
+                raise NotYet("A reply is still arriving.", advice="Esc stops it.")
             if not has_message:
                 require_answered_calls(slot.entries)
         questions: dict[str | None, str] = {}
@@ -202,12 +203,12 @@ class Replies(Exchanges):
             assert composed.inputs is not None
             text = continued_text(composed.inputs)
             request = Outgoing(composed, entries[index].parent_id, begin_with=text)
-            if await self.begin((request,)):
-                muted = " It stays muted; the longer version is not."
-                is_muted = entries[index].message.muted.whole
-                self.core.publish(Done(continuation_in_words(composed) + muted * is_muted))
-                return True
-            return False
+            if not await self.begin((request,)):
+                return False
+            muted = " It stays muted; the longer version is not."
+            is_muted = entries[index].message.muted.whole
+            self.core.publish(Done(continuation_in_words(composed) + muted * is_muted))
+            return True
 
     async def reply_to(self, entry_id: str) -> bool:
         """Request the reply to a message; False if it is not on the active branch."""
@@ -227,13 +228,12 @@ class Replies(Exchanges):
         composed = self._requests.compose_reply(kind, len(before))
         return bool(await self.begin((Outgoing(composed, before[-1].message.id),)))
 
-    # --- whether something can be sent ---------------------------------------------------
-
     def may_send(self) -> bool:
         """Return True if something can be sent in the active session now; report why if not."""
+        entries = self.core.state.entries
         if self.core.state.is_streaming:
             fault = NotYet("A reply is still arriving. Esc stops it.")
-        elif self._is_arriving_elsewhere():
+        elif entries and entries[-1].status == "streaming":
             fault = NotYet(
                 "A reply is still arriving here, in another window.",
                 advice="Wait until it ends, or stop it there.",
@@ -243,16 +243,6 @@ class Replies(Exchanges):
         self.core.publish(Failed(fault))
         return False
 
-    def _is_arriving_elsewhere(self) -> bool:
-        """Return True if another program receives the reply at the end of the active branch. The
-        end of an own one could not be stored.
-        """
-        entries = self.core.state.entries
-        last = entries[-1] if entries else None
-        if last is None or last.status != "streaming":
-            return False
-        return not self.was_requested_here(last.message.id)
-
 
 def _last_id(entries: Sequence[Entry]) -> str | None:
     return entries[-1].message.id if entries else None
@@ -260,11 +250,6 @@ def _last_id(entries: Sequence[Entry]) -> str | None:
 
 def _index_of(entry_id: str, entries: tuple[Entry, ...]) -> int | None:
     return next((i for i, entry in enumerate(entries) if entry.message.id == entry_id), None)
-
-
-def _require_ended(entries: tuple[Entry, ...]) -> None:
-    if entries and entries[-1].status == "streaming":
-        raise NotYet("A reply is still arriving.", advice="Esc stops it.")
 
 
 def continuation_in_words(composed: Composed) -> str:

@@ -43,7 +43,7 @@ from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
 if TYPE_CHECKING:
     from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.models.request import RecordedRequest
-    from tui_chat.workspace.target import Slot
+    from tui_chat.workspace.exchange import Slot
 
 LONG_SEARCH = 200
 """Lore entries and messages from which a first search may take longer than a frame."""

@@ -128,7 +128,7 @@ class SessionOrganization:
         core = self.core
         ids = tuple(session_ids)
         for session_id in ids:
-            await self._replies.stop_in(session_id)
+            await self._replies.stop(session_id)
         deleted, state = self._summaries(ids), core.state
         active_id = state.session_id if state.session is not None else ""
         await core.store.sessions.delete(ids)

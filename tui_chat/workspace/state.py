@@ -361,10 +361,14 @@ class WorkspaceState:
     """The received parts of these replies, by reply id."""
     followed: PartialReply | None = None
     """The received part of the active branch's last reply if another program receives it."""
-    queues: Mapping[str, tuple[QueuedMessage, ...]] = field(
-        default_factory=dict[str, tuple[QueuedMessage, ...]]
-    )
-    """The queued messages of each session that has some, by its id; the next one first."""
+    queue: tuple[QueuedMessage, ...] = ()
+    """The queued messages of the active session, the next one first."""
+    is_queue_unsaved: bool = False
+    """True if it could not be stored as it is."""
+    unsaved_replies: Mapping[str, Entry] = field(default_factory=dict[str, Entry])
+    """The replies whose ends could not be stored, by id."""
+    unsaved_draft: str = ""
+    """The reason why the draft could not be stored, as a sentence; empty if it is."""
     running_calls: Mapping[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     """The progress of tool calls that are running, in words, by the reply's id and their positions
     in it."""
@@ -479,9 +483,12 @@ class WorkspaceState:
         return foreign if self.request.is_untouched else None
 
     @property
-    def queue(self) -> tuple[QueuedMessage, ...]:
-        """The queued messages of the active session, the next one first."""
-        return self.queues.get(self.session_id, ())
+    def unsaved(self) -> str:
+        """The reason why something on the screen is not stored, as a sentence; empty if all is."""
+        replies = (entry.unsaved for entry in self.unsaved_replies.values())
+        partial = self.partial.unsaved if self.partial is not None else ""
+        queue = "The queued messages could not be stored." if self.is_queue_unsaved else ""
+        return next(filter(None, (*replies, self.unsaved_draft, partial, queue)), "")
 
     def tool_named(self, name: str) -> Tool | None:
         """Return a known tool by its name for the model; None if there is none."""

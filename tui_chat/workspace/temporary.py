@@ -103,7 +103,7 @@ class TemporarySession:
         store, session_id = self.core.temporary_store, self.core.state.temporary_id
         if store is not None:
             self.ended.add(session_id)
-            await self._replies.stop_in(session_id)
+            await self._replies.stop(session_id)
             await self._close(store)
 
     async def _close(self, store: Store) -> None:

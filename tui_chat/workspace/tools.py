@@ -30,10 +30,10 @@ from tui_chat.models.tool import DECLINED, Tool
 from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled
+from tui_chat.workspace.exchange import Slot
 from tui_chat.workspace.programs import content_digest
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.state import PendingToolCall, unanswered_calls
-from tui_chat.workspace.target import Slot
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun
 from tui_chat.workspace.tool_sources import ToolSources
@@ -389,6 +389,8 @@ def _pending_call(entries: Sequence[Entry], entry_id: str, index: int) -> ToolCa
     reply, calls = unanswered_calls(entries)
     if reply is None or reply.message.id != entry_id or index not in calls:
         raise _not_pending()
+    if reply.unsaved:
+        raise InputError("The reply is not saved yet.", advice="Regenerate (r) saves it again.")
     call = calls[index]
     for earlier, other in calls.items():
         if earlier < index and (other.id, other.name) == (call.id, call.name):

@@ -44,7 +44,6 @@ from tui_chat.workspace.titles import Titles
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.tools import Tools
-from tui_chat.workspace.unsaved_writes import UnsavedWrites
 from tui_chat.workspace.usage import UsageReports
 from tui_chat.workspace.viewed_requests import ViewedRequests
 
@@ -118,7 +117,6 @@ class Workspace:
         self.mutes = Mutes(core, sessions, compaction)
         self.exports = Exports(core)
         self.external_changes = ExternalChanges(core, active, sessions, catalog, roles, settings)
-        self.unsaved_writes = UnsavedWrites(core, active, catalog)
 
         # What the inspector shows
         self.live_request = live_request = LiveRequest(
@@ -188,7 +186,6 @@ class Workspace:
             await self.catalog.stop()
             if self.session_files is not None:
                 await self.session_files.stop()
-            await self.unsaved_writes.stop()
             await self.plugin_listeners.finish()
             await self.client.aclose()
         finally:

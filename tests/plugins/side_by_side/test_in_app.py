@@ -30,7 +30,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.editing_mode import EditedText
 from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.inspector.diff import DiffView
-from tui_chat.workspace.target import Target
+from tui_chat.workspace.exchange import Target
 
 
 async def compared(pilot: Pilot[None], *models: str) -> ComparisonScreen:

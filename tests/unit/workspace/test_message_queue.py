@@ -71,7 +71,7 @@ async def test_a_message_is_never_sent_to_another_session(make_workspace):
     first = workspace.state.session_id
     await queue(workspace, "two")
     await workspace.sessions.new()
-    await workspace.replies.stop_in(first)
+    await workspace.replies.stop(first)
     await heard.until(lambda: len(heard.of(ReplySettled)) == 1)
     await workspace.settings.set_model("loopback", "echo")
     assert workspace.state.queue == ()

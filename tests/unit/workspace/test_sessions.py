@@ -187,7 +187,7 @@ async def test_a_background_reply_marks_its_session_unread(make_workspace):
     assert await workspace.replies.submit("go")
     session_id = workspace.state.session_id
     await workspace.sessions.new()
-    await workspace.replies.stop_in(session_id)
+    await workspace.replies.stop(session_id)
     await heard.until(lambda: any(each.unread for each in workspace.state.sessions))
     await workspace.sessions.open(session_id)
     assert not listed(workspace, session_id).unread

@@ -17,8 +17,8 @@ from tui_chat.compose import compose
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.settings import Settings
 from tui_chat.turn_file import read_turn
+from tui_chat.workspace.exchange import Slot, Target
 from tui_chat.workspace.state import QueuedMessage
-from tui_chat.workspace.target import Slot, Target
 from tui_chat.workspace.workspace import Workspace
 
 TARGETS = tuple(Target(endpoint.name, "echo") for endpoint in LOOPBACKS)
@@ -140,7 +140,7 @@ async def test_one_failing_target_leaves_the_others_and_one_is_stopped_alone(mak
     models = ("flaky-500", "flaky-stall", "echo", "flaky-stall")
     targets = [Target("loopback", model) for model in models]
     replies = await workspace.replies.submit_to(slots_of(workspace, *targets), "one")
-    await workspace.replies.stop_reply(replies[1])
+    await workspace.replies.stop(reply_id=replies[1])
     async with asyncio.timeout(20):
         while (await branch(workspace, replies[0]))[-1].status == "streaming":  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -254,7 +254,7 @@ from tui_chat.config import Config
 from tui_chat.providers.client import HttpClient
 from tui_chat.store import Store
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.target import Slot, Target
+from tui_chat.workspace.exchange import Slot, Target
 from tui_chat.workspace.workspace import Workspace
 
 async def main():

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.support.workspace import PLANTED, answered, files_with, ids, last_failure, say
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
-from tui_chat.workspace.events import BackgroundReplyEnded, Failed
+from tui_chat.workspace.events import Failed, ReplySettled
 
 
 async def use_everything(workspace, heard) -> None:
@@ -67,7 +67,7 @@ async def test_an_arriving_reply_ends_with_it_and_is_in_no_journal(make_workspac
     assert files_with(tmp_path, PLANTED) == []
     await workspace.sessions.new()
     assert workspace.state.streaming_sessions == frozenset()
-    assert heard.of(BackgroundReplyEnded) == []
+    assert [ended.title for ended in heard.of(ReplySettled)] == [""]
     assert heard.of(Failed) == []
     await workspace.drafts.save(None, "ordinary")
     assert [path for path in tmp_path.iterdir() if "live" in path.name] == []

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.support.workspace import settled
+from tui_chat.workspace.exchange import Slot, Target
 from tui_chat.workspace.state import WorkspaceState
-from tui_chat.workspace.target import Slot, Target
 
 
 class Counted:

@@ -20,9 +20,9 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import last_reply
 from tui_chat.models.usage import NO_TIMING, Timing, Usage, cost_of
 from tui_chat.workspace.events import BranchChanged, ReplySettled, RequestOutdated
+from tui_chat.workspace.exchange import Slot, Target
 from tui_chat.workspace.settings import SessionValues
 from tui_chat.workspace.state import LastSent
-from tui_chat.workspace.target import Slot, Target
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
@@ -240,7 +240,7 @@ class Panel:
             stopped = self._workspace.tools.stop(slot.entries) or stopped
             if slot.is_arriving:
                 stopped = True
-                await self._workspace.replies.stop_reply(slot.entries[-1].message.id)
+                await self._workspace.replies.stop(reply_id=slot.entries[-1].message.id)
         return stopped
 
     async def keep(self, kept: PanelSlot) -> None:

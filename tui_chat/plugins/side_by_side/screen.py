@@ -38,7 +38,7 @@ from tui_chat.ui.widgets.typed_app import app_of
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
     from tui_chat.ui.area import AreaContext
-    from tui_chat.workspace.target import Target
+    from tui_chat.workspace.exchange import Target
     from tui_chat.workspace.workspace import Workspace
 
 COST_PAUSE = 0.3

@@ -33,7 +33,7 @@ from tui_chat.ui.dialogs.model_choice import offered_models
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask, ask_line
 from tui_chat.ui.widgets.typed_app import app_of
-from tui_chat.workspace.target import Target
+from tui_chat.workspace.exchange import Target
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace

@@ -13,8 +13,8 @@ from tui_chat.models.setting_types import (
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.workspace.exchange import Target
 from tui_chat.workspace.state import WorkspaceState
-from tui_chat.workspace.target import Target
 from tui_chat.workspace.workspace import Workspace
 
 MOST, LEAST = 4, 2

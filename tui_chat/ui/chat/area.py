@@ -131,18 +131,16 @@ class ChatArea(Area):
             case events.ReplyGrew():
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
-            case events.QueueChanged() | events.ReplySettled():
+            case events.QueueChanged():
                 self._show_queue()
-            case events.ReplyEnded(session_id, _, error):
+            case events.ReplySettled(session_id, _, error):
+                self._show_queue()
                 if session_id == self.workspace.state.session_id:
                     self._show_cost()
                     self._mark_edited_requests()
                     if isinstance(error, Refused) and error.retry_after is not None:
                         key = self.context.key_labels["regenerate"]
                         self.pane.activity.show_retry(key, error.retry_after)
-            case events.UnsavedWritesChanged():
-                self.pane.activity.is_saved = not event.reason
-                self._show_queue()
             case events.Done():
                 transcript = self.pane.transcript
                 if event.message_id:
@@ -218,8 +216,9 @@ class ChatArea(Area):
     def _show_queue(self) -> None:
         state = self.workspace.state
         texts = tuple(message.text for message in state.queue)
-        is_saved = self.workspace.queue.is_saved
+        is_saved = not state.is_queue_unsaved
         self.pane.queue.show(texts, is_waiting=not state.is_streaming, is_saved=is_saved)
+        self.pane.activity.is_saved = not state.unsaved
 
     def _show_muted(self, entries: tuple[Entry, ...]) -> None:
         from tui_chat.workspace.mutes import muted_messages  # not before the first frame
@@ -342,10 +341,13 @@ class ChatArea(Area):
 
     @work(group="send", description="regenerate")
     async def action_regenerate(self, kind: Literal["regenerate", "swipe"] = "regenerate") -> None:
-        """Generate the last reply again, or a missing one."""
+        """Generate the last reply again, or a missing one; save one first that is not saved."""
         await self.drafts.wait_until_stored()  # it is about the message that was just sent
         workspace = await self.host.opened_workspace()
         entries = workspace.state.entries
+        if workspace.state.unsaved_replies:
+            await workspace.replies.save_again()
+            return
         replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
         if not replied:
             raise NotYet(NO_MESSAGE_YET)

@@ -42,6 +42,8 @@ SAVE_AFTER = 0.2
 """Seconds after a change until the draft is written, even if more is typed meanwhile. A stored
 draft is never older than twice that, unless the disk is slow.
 """
+SAVE_AGAIN_AFTER = 2.0
+"""Seconds until the next attempt if that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,8 @@ class ComposerDrafts:
             remaining = RemainingDraft(session, text, self.attachments)
             self._remaining = {**self._remaining, session_id: remaining}
         await workspace.drafts.save(session, joined_drafts(*submitted, text), files)
+        if workspace.state.unsaved_draft and self._save_timer is None:
+            self._save_timer = self._area.set_timer(SAVE_AGAIN_AFTER, self._save_in_background)
 
     @property
     def is_active(self) -> bool:

@@ -288,7 +288,7 @@ def footer_lines(
         text = one_line(entry.cache_loss.sentence, 300)
         lines += [BLANK, *_marked("!", "warning", text, width)]
     if entry.unsaved:
-        text = f"Not saved yet: {one_line(entry.unsaved, 300)}"
+        text = f"Not saved, r saves it again: {one_line(entry.unsaved, 300)}"
         lines += [BLANK, *_marked("!", "warning", text, width)]
     return lines
 

@@ -83,8 +83,11 @@ class MessageArea(Area):
 
     @work(group="send")
     async def action_retry(self) -> None:
-        """Generate a reply again, as another version of it."""
+        """Generate a reply again, as another version of it; save one first that is not saved."""
         if entry := self._complete_entry():
+            if entry.unsaved:
+                await self.workspace.replies.save_again()
+                return
             self.workspace.tool_sources.load()
             await self.workspace.replies.regenerate(entry.message.id)
 

@@ -196,10 +196,10 @@ class ReplyAlerts:
         """Follow the replies; `entries` are the active branch's. Of a reply in a temporary session
         nothing is quoted: desktops keep notifications.
         """
-        from tui_chat.workspace.events import BackgroundReplyEnded, BranchChanged
+        from tui_chat.workspace.events import BranchChanged, ReplySettled
 
         last = entries[-1] if entries else None
-        if isinstance(event, BackgroundReplyEnded):
+        if isinstance(event, ReplySettled) and event.title and event.entry is not None:
             self._reply_ended(event.entry, event.title)
         elif isinstance(event, BranchChanged) and last is not None:
             if last.status == "streaming":
