@@ -86,6 +86,18 @@ def test_a_server_is_tested_and_called(mcp: Mcp):
     assert (status["state"], status["protocol"]) == ("ready", "2026-07-28")
 
 
+def test_without_the_package_the_extra_is_named(mcp: Mcp, monkeypatch: pytest.MonkeyPatch):
+    for module in ("connection", "history_server"):
+        monkeypatch.delitem(sys.modules, f"tui_chat.plugins.mcp.{module}", raising=False)
+    for module in ("mcp", "mcp.server.mcpserver"):
+        monkeypatch.setitem(sys.modules, module, None)
+    mcp("add", "bad", "--", sys.executable, "-S", "-E", str(SCRIPT))
+    for words in (("test", "bad"), ("serve", "--all")):
+        done = mcp(*words)
+        assert done.code
+        assert "tui-chat[mcp]" in done.err
+
+
 def test_a_server_that_fails_is_shown_with_its_last_words(mcp: Mcp):
     mcp("add", "gone", "--", sys.executable, "-c", "raise SystemExit('no \x1b[31mcheese')")
     done = mcp("test", "gone")

@@ -117,7 +117,8 @@ def test_gemini_and_crush(tmp_path: Path):
         },
     )
     assert servers["one"].settings.env == (("TOKEN", "${MY_TOKEN}"),)
-    assert len(faults) == 3
+    assert servers["four"].settings.transport == "sse"
+    assert len(faults) == 2
 
 
 def test_no_file_makes_calls_run_without_being_asked(tmp_path: Path):

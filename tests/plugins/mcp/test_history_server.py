@@ -12,16 +12,13 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Run
-from tests.support.sdks import mcp_methods
-from tui_chat.plugins.mcp.history_server import TOOLS, HistoryServer, Scope
-from tui_chat.plugins.mcp.messages import MODERN, Request
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.providers.client import HttpClient
-from tui_chat.store import Store
 
 pytestmark = [pytest.mark.slow]
 Serve = Callable[..., Server]
+TOOLS = ["search", "list_sessions", "read_session", "list_requests", "read_request"]
 
 
 @pytest.fixture
@@ -57,7 +54,8 @@ async def value(server: Server, tool: str, **arguments: Any) -> Any:
 
 async def test_only_what_was_named_can_be_read(serve: Serve):
     server = serve("--tag", "out")
-    assert [tool.name for tool in await server.tools()] == [tool["name"] for tool in TOOLS]
+    assert all(tool.claims[0] == ("readOnlyHint", True) for tool in await server.tools())
+    assert [tool.name for tool in await server.tools()] == TOOLS
     (session,) = await value(server, "list_sessions")
     assert session["title"] == "A walk on the north wall"
     hits = await value(server, "search", query="walk")
@@ -84,6 +82,8 @@ async def test_messages_and_requests_are_read(serve: Serve):
     server = serve("--session", "A walk on the north wall")
     (session,) = await value(server, "list_sessions")
     whole = await value(server, "read_session", session=session["session"])
+    assert (await server.call("search", {"query": " "})).failed
+    assert (await server.call("read_session", {"session": session["session"], "limit": 0})).failed
     assert [message["role"] for message in whole["shown"]] == ["user", "assistant"]
     assert whole["shown"][0]["text"] == "A walk on the north wall"
     rest = await value(server, "read_session", session=session["session"], start=1, limit=1)
@@ -99,33 +99,3 @@ def test_without_a_name_nothing_is_served(run: Run, home: tuple[str, ...]):
     done = run(*home, "mcp", "serve")
     assert done.code
     assert "Nothing is named" in done.err
-
-
-@pytest.mark.parametrize("is_modern", [True, False])
-async def test_the_official_types_accept_the_answers(is_modern: bool):
-    version = MODERN if is_modern else "2025-11-25"
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": version,
-        "io.modelcontextprotocol/clientCapabilities": {},
-    }
-    base: dict[str, Any] = {"_meta": meta} if is_modern else {}
-    begin = "server/discover" if is_modern else "initialize"
-    call = {"name": "search", "arguments": {"query": "x"}}
-    async with await Store.open_in_memory(now=lambda: 0.0, new_id=lambda: "1") as store:
-        server = HistoryServer(store, Scope(everything=True))
-        for method, params in ((begin, {}), ("tools/list", {}), ("tools/call", call)):
-            answer = await server.answer(Request(1, method, {**base, **params}))
-            mcp_methods.validate_server_result(method, version, answer["result"])
-        unknown = await server.answer(Request(2, "resources/list", base))
-        assert unknown["error"]["code"] == -32601
-        no_tool = await server.answer(Request(3, "tools/call", {**base, "name": "delete"}))
-        assert no_tool["error"]["code"] == -32602
-
-
-async def test_another_version_is_told_ours():
-    async with await Store.open_in_memory(now=lambda: 0.0, new_id=lambda: "1") as store:
-        meta = {"io.modelcontextprotocol/protocolVersion": "2099-01-01"}
-        request = Request(1, "server/discover", {"_meta": meta})
-        answer = await HistoryServer(store, Scope()).answer(request)
-        assert answer["error"]["code"] == -32022
-        assert MODERN in answer["error"]["data"]["supported"]

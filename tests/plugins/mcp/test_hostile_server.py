@@ -15,7 +15,6 @@ import pytest
 from tests.plugins.mcp.conftest import SCRIPT, Start, has_ended, is_alive, running
 from tests.support.tables import each_row
 from tui_chat.errors import ConfigError, ProviderError
-from tui_chat.plugins.mcp import connection
 from tui_chat.plugins.mcp.content import read_result
 from tui_chat.plugins.mcp.elicitation import FormQuestion, Question, Reaction
 from tui_chat.providers.client import HttpClient
@@ -42,7 +41,7 @@ async def test_a_call_and_its_answer(start: Start, era: str):
 async def test_a_server_that_ignores_the_probe_gets_the_handshake(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(connection, "PROBE_SECONDS", 0.2)
+    monkeypatch.setattr("mcp.client.session.DISCOVER_TIMEOUT_SECONDS", 0.2)
     server = start("mute")
     assert (await server.call("echo", {})).text == "{}"
     assert server.info.protocol == "2025-06-18"
@@ -117,7 +116,7 @@ async def test_what_is_no_answer_is_skipped_and_counted(start: Start):
     assert (await server.call("flood", {})).text == "done", "20,000 notifications"
     assert (await server.call("wrong", {})).text == "right"
     assert (await server.call("echo", {})).text == "{}"
-    assert server.noise >= 5 + 6, "wrong ids and a repeated answer"
+    assert server.noise >= 5 + 3, "ids that are none"
 
 
 async def test_silence_ends_with_the_timeout_and_is_told(start: Start):
@@ -219,6 +218,9 @@ async def test_results_are_what_they_are_and_not_what_they_say(start: Start):
     seen: list[object] = []
     await server.call("progress", {}, lambda *values: seen.append(values))
     assert seen == [(1, 2, "half")]
+    await server.tools()
+    checked = await server.call("checked", {})
+    assert not checked.failed, "no pattern of a server's schema is tried"
     result = await server.call("failing", {})
     assert (result.text, result.failed) == ("no such city", True)
     unknown = await server.call("nothing", {})
@@ -233,13 +235,14 @@ async def test_results_are_what_they_are_and_not_what_they_say(start: Start):
         "[a b: file:///etc/␛[2Jpasswd]",
         "inside",
         "[content of the unknown type “hologram” left out]",
+        "[content of the unknown type “” left out]",
     ]
     result = await server.call("loop", {})
     assert result.failed
     assert "asked for input 10 times" in result.text
     result = await server.call("ask", {})
     assert result.failed
-    assert "without permission" in result.text, "nobody can answer"
+    assert "Elicitation not supported" in result.text, "nobody can answer"
 
 
 @ERAS
@@ -265,7 +268,7 @@ async def test_a_question_reaches_the_user_and_time_stands_still(start: Start, e
         assert answers[1] == "s\u2028 1"  # unchanged
     else:
         assert answers["q1"] == accepted
-        assert answers["q2"]["code"] == -32601  # no sampling
+        assert "code" in answers["q2"], "no sampling"
         assert answers["q3"] == {}
 
 

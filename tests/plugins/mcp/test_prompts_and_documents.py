@@ -16,8 +16,7 @@ from tests.support.workspace import LOOPBACKS, make_workspace, settled
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.message import Part
 from tui_chat.models.semantics import Brought
-from tui_chat.plugins.mcp.connection import MAX_PAGES
-from tui_chat.plugins.mcp.server import MAX_ARGUMENTS
+from tui_chat.plugins.mcp.server import MAX_ARGUMENTS, MAX_PAGES
 from tui_chat.plugins.mcp.settings import ServerSettings
 
 __all__ = ["make_workspace"]
@@ -56,6 +55,7 @@ async def test_messages_of_a_prompt_have_roles_texts_and_an_origin(start: Start,
         ("assistant", "Second."),
         ("user", "Third."),
         ("user", "embedded"),
+        ("user", ""),
     ]
     (picture,) = messages[-1].parts
     assert (picture.mime, picture.name) == ("image/png", "bad:talk")

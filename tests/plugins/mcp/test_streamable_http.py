@@ -5,22 +5,25 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from tests.support.tables import each_row
 from tui_chat.errors import ProviderError, Refused, TooLarge
-from tui_chat.plugins.mcp import streamable_http
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.plugins.mcp.streamable_http import argument_headers, header_paths
 from tui_chat.providers.client import HttpClient
 
 DISCOVERED = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0}
 SCHEMA = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
-TOOLS = {"tools": [{"name": "tööl", "inputSchema": SCHEMA}, {"name": "b", "inputSchema": {}}]}
+TOOLS = {
+    "tools": [
+        {"name": "tööl", "inputSchema": SCHEMA},
+        {"name": "b", "inputSchema": {"type": "object"}},
+    ]
+}
 
 
 class Site:
@@ -144,7 +147,12 @@ def legacy(site: Site) -> None:
     sessions = iter(("one", "two", "three"))
 
     def begin(handler: Any, message: Any) -> None:
-        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {}}
+        info = {"name": "site", "version": "1"}
+        result = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"tools": {}},
+            "serverInfo": info,
+        }
         body = {"jsonrpc": "2.0", "id": message["id"], "result": result}
         handler.reply(200, json.dumps(body).encode(), Mcp_Session_Id=next(sessions))
 
@@ -211,14 +219,14 @@ async def test_a_redirect_to_another_host_is_not_followed(site: Site):
     other = Site()
     try:
         site.answers["tools/list"] = lambda handler, _: handler.reply(307, b"", Location=other.url)
-        with pytest.raises(Refused, match="redirects to another address"):
+        with pytest.raises(Refused, match=r"Redirect to .* not followed"):
             await server(site).tools()
         assert other.requests == []
     finally:
         other.close()
 
 
-async def test_a_redirect_on_the_same_host_is_followed_once(site: Site):
+async def test_a_redirect_on_the_same_host_is_followed(site: Site):
     site.answers["tools/list"] = lambda handler, message: (
         handler.reply(307, b"", Location="/mcp/")
         if handler.path == "/mcp"
@@ -228,7 +236,7 @@ async def test_a_redirect_on_the_same_host_is_followed_once(site: Site):
     )
     assert len(await server(site).tools()) == 2
     site.answers["tools/list"] = lambda handler, _: handler.reply(307, b"", Location="/mcp")
-    with pytest.raises(ProviderError, match="status 307"):
+    with pytest.raises(ProviderError, match=r"Redirect to .* not followed"):
         await server(site).tools()
 
 
@@ -242,17 +250,44 @@ async def test_a_refusal_says_its_status(site: Site, status: int, advice: str):
     assert caught.value.advice == advice
 
 
-async def test_a_stream_without_an_answer_and_wrong_ids_are_told(site: Site):
-    site.answers["tools/call"] = event(id=999, result={}) + event(id="1", result={})
+async def test_a_stream_without_an_answer_is_told_and_ends_nothing_else(site: Site):
+    site.answers["tools/call"] = event(method="notifications/message", params={}) + b"data: {\n\n"
     one = server(site)
     result = await one.call("b", {})
     assert result.failed
-    assert "without an answer" in result.text
-    assert one.noise == 2
+    assert "ended without a response" in result.text
+    assert one.noise == 1
+    site.answers["tools/call"] = lambda handler, _: handler.connection.close()
+    assert (await one.call("b", {})).failed
+    site.answers["tools/call"] = streaming()
+    assert (await one.call("b", {})).text == "done"
+
+
+async def test_a_server_that_is_not_there_is_told(site: Site):
+    site.close()
+    with pytest.raises(ProviderError, match=r"127\.0\.0\.1") as caught:
+        await server(site).tools()
+    assert caught.value.advice == "Start it, or check `url` in [mcp.web]."
+
+
+async def test_a_stream_without_end_ends_with_the_timeout(site: Site):
+    def flood(handler: Any, _: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        with suppress(OSError):
+            while True:
+                handler.wfile.write(event(method="notifications/message", params={}) * 100)
+
+    site.answers["tools/call"] = flood
+    one = server(site, timeout=1.0)
+    result = await one.call("b", {})
+    assert "did not answer within 1 seconds" in result.text
+    await one.close()
 
 
 async def test_a_body_without_end_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(streamable_http, "MESSAGE_SIZE", 10_000)
+    monkeypatch.setattr("tui_chat.plugins.mcp.http_gate.MESSAGE_SIZE", 10_000)
     site.answers["tools/list"] = lambda handler, _: handler.reply(200, b"x" * 50_000)
     with pytest.raises(TooLarge):
         await server(site).tools()
@@ -265,48 +300,3 @@ async def test_a_tool_with_an_invalid_header_is_not_offered(site: Site):
     one = server(site)
     assert [tool.name for tool in await one.tools()] == ["tööl", "b"]
     assert len(one.tool_faults) == 1
-
-
-def at(*path: str, **schema: Any) -> dict[str, Any]:
-    inner: dict[str, Any] = schema
-    for key in reversed(path):
-        inner = {"type": "object", "properties": {key: inner}}
-    return inner
-
-
-MARK = {"type": "string", "x-mcp-header": "Region"}
-
-
-@each_row(
-    "schema",
-    [
-        at("a", type="string", **{"x-mcp-header": ""}),
-        at("a", type="string", **{"x-mcp-header": "a b"}),
-        at("a", type="string", **{"x-mcp-header": "a\r\nb"}),
-        at("a", type="array", items=MARK),
-        {"type": "object", "anyOf": [at("a", **MARK)]},
-        {"type": "object", "properties": {"a": MARK, "b": {**MARK, "x-mcp-header": "REGION"}}},
-    ],
-)
-def test_a_mark_where_none_may_be_is_invalid(schema: dict[str, Any]):
-    with pytest.raises(ValueError, match="x-mcp-header"):
-        header_paths(schema)
-
-
-def test_headers_of_arguments():
-    schema = at("a", "b", **MARK)
-    schema["properties"] |= {
-        "n": {"type": "integer", "x-mcp-header": "N"},
-        "y": {"type": "boolean", "x-mcp-header": "Y"},
-        "x-mcp-header": {"type": "object"},  # an argument of this name
-    }
-    paths = header_paths(schema)
-    values = {"a": {"b": "=?base64?x?="}, "n": 42, "y": True}
-    assert dict(argument_headers(paths, values)) == {
-        "Mcp-Param-Region": "=?base64?PT9iYXNlNjQ/eD89?=",
-        "Mcp-Param-N": "42",
-        "Mcp-Param-Y": "true",
-    }
-    assert dict(argument_headers(paths, {"a": None, "n": 2**60, "y": "no"})) == {
-        "Mcp-Param-Y": "no"
-    }

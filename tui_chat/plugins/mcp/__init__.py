@@ -2,10 +2,10 @@
 
 source           the configured servers (settings) as sources of tools
 server           one of them: its tools, prompts and resources, its life
-connection       the era of a server, requests with timeouts, questions to the user (elicitation,
-                 question_dialog)
-messages         the messages of both eras, without I/O
-stdio, streamable_http    the two ways to a server (transport: what they have in common)
+connection       the client of the package `mcp` in a task of its own, with timeouts and questions
+                 to the user (elicitation, question_dialog)
+transport        the streams between the package and a server: what it may read
+process, http_gate    the process of a server, and the way to one over HTTP
 tools            definitions of tools, their hashes and their names for models
 content          texts, pictures and files in what a server sends
 command          `tui-chat mcp` (foreign_files: servers in other programs' files)

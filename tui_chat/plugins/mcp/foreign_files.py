@@ -109,8 +109,6 @@ def _own_name(name: str, others: Mapping[str, object]) -> str:
 
 def _server(name: str, entry: Mapping[str, Any], keys: dict[str, str]) -> ForeignServer:
     notes: list[str] = []
-    if entry.get("type") == "sse":
-        raise ValueError("uses the transport of 2024 (`sse`), which is not supported")
     if entry.get("disabled") is True or entry.get("enabled") is False:
         raise ValueError("is disabled there")
     urls = (as_string(entry.get(key)) for key in ("url", "httpUrl", "serverUrl"))
@@ -120,6 +118,7 @@ def _server(name: str, entry: Mapping[str, Any], keys: dict[str, str]) -> Foreig
         "args": [*program[1:], *(_value(text, notes) for text in _words(entry.get("args")))],
         "cwd": _value(as_string(entry.get("cwd")), notes),
         "url": _value(next(filter(None, urls), ""), notes),
+        "transport": "sse" if entry.get("type") == "sse" else "",
         "env": dict(_pairs(name, entry.get("env") or entry.get("environment"), notes, keys)),
         "headers": dict(_pairs(name, entry.get("headers"), notes, keys)),
         "tools": _words(entry.get("includeTools")),

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import sys
-import threading
-from collections.abc import AsyncIterator
-
 import click
 
 from tui_chat.cli.app import open_store, synchronous
@@ -14,11 +9,7 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import named_session
 from tui_chat.cli.options import session_option
 from tui_chat.errors import InputError
-from tui_chat.plugins.mcp.history_server import HistoryServer, Scope
-from tui_chat.plugins.mcp.messages import Request, error_message, line_of, messages_in
-
-_LINE_SIZE = 1_000_000
-"""Maximum bytes of a request."""
+from tui_chat.plugins.mcp.server import import_package
 
 
 @click.command("serve")
@@ -49,45 +40,8 @@ async def serve(
             "Nothing is named that may be read.",
             advice="Name it with --session, --folder or --tag, or all with --all.",
         )
+    history = import_package("tui_chat.plugins.mcp.history_server")
     async with open_store(common, only_reads=True) as store:
         ids = [(await named_session(store, name)).session_id for name in sessions]
-        scope = Scope(frozenset(ids), frozenset(folders), frozenset(tags), everything)
-        server = HistoryServer(store, scope)
-        async for line in _lines():
-            try:
-                messages = tuple(messages_in(line))
-            except ValueError:
-                _write(line_of(error_message(None, -32700, "Not a message")))
-                continue
-            for message in messages:
-                if isinstance(message, Request):
-                    _write(line_of(await server.answer(message)))
-
-
-async def _lines() -> AsyncIterator[bytes]:
-    """Yield the lines of the standard input. It is read in a thread, which nobody waits for."""
-    loop = asyncio.get_running_loop()
-    lines: asyncio.Queue[bytes] = asyncio.Queue()
-    may_read = threading.Semaphore(1)
-
-    def read() -> None:
-        while True:
-            may_read.acquire()
-            line = sys.stdin.buffer.readline(_LINE_SIZE)
-            try:
-                loop.call_soon_threadsafe(lines.put_nowait, line)
-            except RuntimeError:  # the loop is closed
-                return
-            if not line:
-                return
-
-    threading.Thread(target=read, daemon=True).start()
-    while line := await lines.get():
-        if line.strip():
-            yield line
-        may_read.release()
-
-
-def _write(line: bytes) -> None:
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
+        scope = history.Scope(frozenset(ids), frozenset(folders), frozenset(tags), everything)
+        await history.history_server(store, scope).run_stdio_async()

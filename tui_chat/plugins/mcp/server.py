@@ -1,8 +1,9 @@
 """A configured server: started when it is first used, restarted once if it dies.
 
-1. The first use starts it, or connects to it; several at once share the start.
+1. The first use starts it, or connects to it; several at once share the start. The package `mcp` is
+   imported then, in a thread: it takes a second.
 2. A death tells the waiting calls. The next use starts it again, once; after that it has failed
-   until it is closed. No call is sent twice.
+   until it is closed. No call is sent twice, but after the end of a session, which did not take it.
 3. Lists are asked for once, and again after the server says that they changed; over HTTP, where
    nothing is held open for that, after the time that it names, or a minute.
 """
@@ -11,19 +12,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
 from itertools import islice
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from tui_chat.errors import InputError, ProviderError, Refused, TuiChatError
-from tui_chat.models.json_text import as_string, objects_in
+from tui_chat.errors import InputError, ProviderError, Refused, TuiChatError, install_advice
+from tui_chat.models.json_text import clean_json
 from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.models.text import clean
-from tui_chat.plugins.mcp.connection import Connection, OnProgress
 from tui_chat.plugins.mcp.content import (
     MOST_PARTS,
     ToolResult,
@@ -32,25 +34,41 @@ from tui_chat.plugins.mcp.content import (
     read_result,
 )
 from tui_chat.plugins.mcp.elicitation import Ask
-from tui_chat.plugins.mcp.messages import ServerInfo
+from tui_chat.plugins.mcp.process import ServerProcess
 from tui_chat.plugins.mcp.settings import ServerSettings, located_command, server_environment
-from tui_chat.plugins.mcp.stdio import StdioTransport
-from tui_chat.plugins.mcp.streamable_http import HttpTransport, argument_headers
 from tui_chat.plugins.mcp.tools import ServerTool, read_tools
-from tui_chat.plugins.mcp.transport import Transport
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.workspace.programs import VARIABLE, files_of, secret_values
 from tui_chat.workspace.source_texts import PromptArgument, SourceDocument, SourcePrompt
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+    from tui_chat.plugins.mcp.connection import Connection
 
 State = Literal["idle", "starting", "ready", "failed"]
 MAX_RESTARTS = 1
 """Times that a server which died is started again by itself."""
 MAX_ARGUMENTS = 20
 """Arguments of a prompt that are asked for."""
-_TEMPLATES = "resourceTemplates"
+MAX_PAGES = 100
+MAX_ENTRIES = 2_000
+"""Maximum entries of a list, over all pages."""
 _FRESH_SECONDS = 60.0
 """Seconds that a list over HTTP is used."""
+OnProgress = Callable[[float, float | None, str], None]
+"""Gets progress, total (None if unknown) and a message."""
+_Result = TypeVar("_Result")
+
+
+class ServerInfo(NamedTuple):
+    """What a server says of itself, each on one line."""
+
+    name: str = ""
+    version: str = ""
+    protocol: str = ""
+    """The version of the protocol that is spoken."""
 
 
 class Server:
@@ -77,10 +95,9 @@ class Server:
         self._connection: Connection | None = None
         self._starting: asyncio.Task[Connection] | None = None
         self._lists: dict[str, tuple[float, list[dict[str, Any]]]] = {}
-        """By their kind: the time until which a list is used, and its entries."""
+        """By their kind: the time until which a list is used, and its entries as JSON."""
         self.stale: set[str] = set()
         """The kinds of lists that have changed since they were asked for, as the server said."""
-        self._tools: dict[str, ServerTool] = {}
         self._restarts = 0
         self._start_error: TuiChatError | None = None
         self.files: tuple[str, ...] = ()
@@ -107,7 +124,12 @@ class Server:
     @property
     def info(self) -> ServerInfo:
         """What it says of itself; empty before its first start."""
-        return ServerInfo() if self._connection is None else self._connection.info
+        if self._connection is None or not self._connection.has_begun:
+            return ServerInfo()
+        client = self._connection.client
+        said = client.server_info
+        name, version = ("", "") if said is None else (said.name, said.version)
+        return ServerInfo(one_line(name, 80), one_line(version, 40), client.protocol_version)
 
     @property
     def version(self) -> str:
@@ -117,17 +139,13 @@ class Server:
     @property
     def stderr_lines(self) -> tuple[str, ...]:
         """The last lines of its standard error. They are the server's: sanitize them."""
-        transport = self._transport
-        return tuple(transport.stderr) if isinstance(transport, StdioTransport) else ()
+        link = None if self._connection is None else self._connection.link
+        return tuple(link.stderr) if isinstance(link, ServerProcess) else ()
 
     @property
     def noise(self) -> int:
-        """The number of lines, events and answers that were skipped."""
-        return 0 if self._transport is None else self._transport.noise
-
-    @property
-    def _transport(self) -> Transport | None:
-        return None if self._connection is None else self._connection.transport
+        """The number of lines and events that were skipped, as they were no messages."""
+        return 0 if self._connection is None else self._connection.wire.noise
 
     # Start and end
 
@@ -149,12 +167,11 @@ class Server:
         return await asyncio.shield(self._starting)
 
     async def _start(self) -> Connection:
+        package = await asyncio.to_thread(import_package, "tui_chat.plugins.mcp.connection")
         environ = self._client.environ
-        settings = self.settings.expanded(environ, self._hidden)
-        connection = Connection(self.name, settings.timeout, self._ask, self._forget)
-        self._connection = connection
+        settings, wire = self.settings.expanded(environ, self._hidden), package.Wire()
         if settings.url:
-            transport = HttpTransport(settings, self._client, connection.receive)
+            link = package.HttpGate(settings, self._client, wire)
         else:
             environment = server_environment(settings, environ, self._hidden)
             command = located_command(settings, environment)
@@ -162,11 +179,13 @@ class Server:
             said = [("", word) for word in self.settings.args if VARIABLE.search(word)]
             masks = KeyMasks(secret_values((*self.settings.env, *said), environ))
             settings = replace(settings, command=command[0])
-            transport = await StdioTransport.start(
-                settings, environment, connection.receive, self._changed, masks
-            )
+            link = await ServerProcess.start(settings, environment, masks)
+        connection: Connection = package.Connection(
+            settings, link, wire, self._ask, self._forget, self._changed
+        )
+        self._connection = connection
         try:
-            await connection.begin(transport)
+            await connection.begin()
         except BaseException:
             connection.leave()
             raise
@@ -188,7 +207,7 @@ class Server:
         self._changed()
 
     async def close(self) -> None:
-        """End the server, and wait until it has ended: for four seconds at most."""
+        """End the server, and wait until it has ended: for some seconds at most."""
         if (connection := self._taken()) is not None:
             await connection.close()
 
@@ -208,47 +227,47 @@ class Server:
         self._changed()
         return connection
 
-    async def _request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        *,
-        headers: Sequence[tuple[str, str]] = (),
-        on_progress: OnProgress | None = None,
-    ) -> Mapping[str, Any]:
+    async def _use(self, call: Callable[[Client], Awaitable[_Result]]) -> _Result:
+        """Return what a call of the package's client returns. Raises InputError, ProviderError."""
         connection = await self._connected()
-        return await connection.request(method, params, headers=headers, on_progress=on_progress)
+        try:
+            return await connection.use(call)
+        except Refused:
+            if not connection.is_session_lost:
+                raise
+        if self._connection is connection:
+            self.leave()
+        return await (await self._connected()).use(call)
 
     # Tools
 
     async def tools(self) -> tuple[ServerTool, ...]:
         """Return its tools that may be offered. Raises InputError, ProviderError."""
+        connection = await self._connected()
         entries = await self._list("tools")
-        patterns = self.settings.tools
-        tools, self.tool_faults = read_tools(self.name, entries, patterns, self.version)
-        self._tools = {tool.name: tool for tool in tools}
+        tools, faults = read_tools(self.name, entries, self.settings.tools, self.version)
+        self.tool_faults = (*faults, *connection.wire.left_out)
         return tools
 
     async def call(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        on_progress: OnProgress | None = None,
+        self, name: str, arguments: Mapping[str, Any], on_progress: OnProgress | None = None
     ) -> ToolResult:
         """Call a tool by its name at the server. What fails is in the result, for the model. Cancel
         the task to cancel the call.
         """
-        headers: Sequence[tuple[str, str]] = ()
-        if self.settings.url and name in self._tools:
-            headers = tuple(argument_headers(self._tools[name].header_paths, arguments))
-        params = {"name": name, "arguments": arguments}
+
+        async def told(progress: float, total: float | None, message: str | None) -> None:
+            if on_progress is not None:
+                on_progress(progress, total, message or "")
+
+        values = clean_json(dict(arguments))
         try:
-            result = await self._request(
-                "tools/call", params, headers=headers, on_progress=on_progress
+            result = await self._use(
+                lambda client: client.call_tool(name, values, progress_callback=told)
             )
         except (InputError, ProviderError) as error:
             return ToolResult(str(error), failed=True)
-        return read_result(result)
+        return read_result(_json(result))
 
     # Prompts and documents
 
@@ -257,88 +276,127 @@ class Server:
         return tuple(
             SourcePrompt(
                 self.name,
-                name,
+                entry["name"],
                 _description(entry),
                 tuple(
                     PromptArgument(
-                        as_string(argument.get("name")),
-                        one_line(as_string(argument.get("description")), 200),
-                        argument.get("required") is True,
+                        argument["name"],
+                        one_line(argument.get("description", ""), 200),
+                        argument.get("required", False),
                     )
-                    for argument in islice(objects_in(entry.get("arguments")), MAX_ARGUMENTS)
+                    for argument in islice(entry.get("arguments", ()), MAX_ARGUMENTS)
                 ),
             )
             for entry in await self._list("prompts")
-            if (name := as_string(entry.get("name"))) and not any(map(str.isspace, name))
+            if _is_word(entry["name"])
         )
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[Message, ...]:
         """Return the messages of a prompt with its arguments. Raises as `prompts`."""
-        result = await self._request("prompts/get", {"name": name, "arguments": arguments})
+        result = await self._use(lambda client: client.get_prompt(name, dict(arguments)))
         label = f"{self.name}:{one_line(name, 80)}"
         origin = Brought(prompt=f"{label} ({self.version})" if self.version else label)
-        return tuple(
-            _prompt_message(message, label, origin)
-            for message in objects_in(result.get("messages"))
-        )
+        return tuple(_prompt_message(one, label, origin) for one in _json(result)["messages"])
 
     async def documents(self) -> tuple[SourceDocument, ...]:
         """Return its documents, then its templates of URIs. Raises InputError, ProviderError."""
         if "resources" in self.stale:
-            self._lists.pop(_TEMPLATES, None)
+            self._lists.pop("resource_templates", None)
         documents = await self._list("resources")
         templates: list[dict[str, Any]] = []
         with suppress(Refused):  # a server may have documents alone
-            templates = await self._list("resources", "resources/templates/list", _TEMPLATES)
+            templates = await self._list("resource_templates")
         return tuple(
             SourceDocument(self.name, uri, _description(entry), is_template=key == "uriTemplate")
             for key, entries in (("uri", documents), ("uriTemplate", templates))
             for entry in entries
-            if (uri := as_string(entry.get(key))) and not any(map(str.isspace, uri))
+            if _is_word(uri := entry[key])
         )
 
     async def read(self, uri: str) -> tuple[bytes, ...]:
         """Return the contents of a document. Raises InputError, ProviderError."""
-        result = await self._request("resources/read", {"uri": uri})
-        contents = tuple(objects_in(result.get("contents")))
+        contents = _json(await self._use(lambda client: client.read_resource(uri)))["contents"]
         if len(contents) > MOST_PARTS:
             raise InputError(f"{one_line(uri)} has more than {MOST_PARTS} contents.")
         return tuple(document_bytes(content, uri) for content in contents)
 
     async def _list(
-        self, kind: Literal["tools", "prompts", "resources"], method: str = "", key: str = ""
+        self, kind: Literal["tools", "prompts", "resources", "resource_templates"]
     ) -> list[dict[str, Any]]:
-        """Return a list of a kind, by default the one that is named like it."""
+        """Return a list of a kind, as JSON."""
         connection = await self._connected()
-        if not connection.info.can(kind):
+        able = "resources" if kind == "resource_templates" else kind
+        if getattr(connection.client.server_capabilities, able) is None:
             return []
-        key = key or kind
-        until, entries = self._lists.get(key, (0.0, []))
+        until, entries = self._lists.get(kind, (0.0, []))
         if time.monotonic() < until and kind not in self.stale:
             return entries
         was_stale = kind in self.stale
         self.stale.discard(kind)  # before the request: the list may change again meanwhile
         try:
-            entries, seconds = await connection.list_all(method or f"{kind}/list", key)
+            entries, seconds = await self._all_pages(kind)
         except BaseException:
             if was_stale:
                 self.stale.add(kind)
             raise
         kept = max(seconds, _FRESH_SECONDS) if self.settings.url else float("inf")
-        self._lists[key] = time.monotonic() + kept, entries
+        self._lists[kind] = time.monotonic() + kept, entries
         return entries
+
+    async def _all_pages(self, kind: str) -> tuple[list[dict[str, Any]], float]:
+        """Return the entries of a list, and the seconds that the server wants them used for."""
+        key = "resourceTemplates" if kind == "resource_templates" else kind
+        if kind == "tools" and self._connection is not None:
+            self._connection.wire.left_out.clear()
+        entries: list[dict[str, Any]] = []
+        seconds = 0.0
+        cursor: str | None = None
+        seen: set[str] = set()
+        while len(seen) < MAX_PAGES and len(entries) < MAX_ENTRIES:
+            page = _json(await self._use(partial(_page, kind, cursor)))
+            entries += page[key]
+            seconds = page.get("ttlMs", 0) / 1000
+            cursor = page.get("nextCursor")
+            if cursor is None or cursor in seen:
+                break
+            seen.add(cursor)
+        return entries[:MAX_ENTRIES], seconds
+
+
+def import_package(module: str) -> Any:
+    """Return a module of ours that imports the package. Raises InputError without the extra."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if str(error.name).startswith("tui_chat"):
+            raise
+        advice = install_advice("tui-chat[mcp]")
+        raise InputError("MCP servers need the package mcp.", advice=advice) from None
+
+
+def _page(kind: str, cursor: str | None, client: Client) -> Awaitable[Any]:
+    return getattr(client, f"list_{kind}")(cursor=cursor)
+
+
+def _json(value: Any) -> Any:
+    """Return a value of the package as JSON, without what is null."""
+    return value.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def _is_word(text: str) -> bool:
+    return bool(text) and not any(map(str.isspace, text))
 
 
 def _description(entry: Mapping[str, Any]) -> str:
     """Return what a prompt or document is, on one line."""
-    title = as_string(entry.get("title")) or as_string(entry.get("description"))
-    return one_line(title or as_string(entry.get("name")), 200)
+    title = entry.get("title") or entry.get("description") or entry["name"]
+    return one_line(title, 200)
 
 
 def _prompt_message(message: Mapping[str, Any], label: str, origin: Brought) -> Message:
-    content = read_content(message.get("content"))
+    content = read_content(message["content"])
     return Message(
-        "assistant" if message.get("role") == "assistant" else "user",
+        message["role"],
         clean(content.text),
         parts=tuple(replace(part, name=part.name or label) for part in content.parts),
         semantics=MessageSemantics(brought=origin),

@@ -92,6 +92,8 @@ class ServerSettings:
     """The folder that the program starts in; without it the one of tui-chat."""
     url: Annotated[str, Check(_url)] = ""
     """The address of a server that talks over HTTP."""
+    transport: Literal["http", "sse"] = "http"
+    """How to talk to `url`: `http` (Streamable HTTP), or `sse`, the transport of 2024."""
     headers: Annotated[Pairs, AsTable(), Check(_headers)] = ()
     """Headers of all requests to it. A value may be a reference to a key (`env:NAME`) or contain a
     variable: `{ Authorization = "Bearer ${MY_TOKEN}" }`."""

@@ -21,7 +21,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
 from tui_chat.models.json_text import as_object, as_string, object_or_none, to_json
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.mcp.streamable_http import HeaderPaths, header_paths
 
 MAX_TOOLS = 1_000
 """Maximum number of tools of a server; the rest is not offered."""
@@ -56,8 +55,6 @@ class ServerTool:
     """What the server says about its effects, by the keys of `CLAIMS`. It need not be true."""
     output_schema: str = ""
     """The schema of structured results as JSON; empty if it has none."""
-    header_paths: HeaderPaths = ()
-    """The arguments that are repeated in headers over HTTP."""
 
 
 def read_tools(
@@ -99,10 +96,6 @@ def _check(entry: Mapping[str, Any], name: str, others: Mapping[str, Any]) -> No
         raise ValueError("has no schema of an object")
     if len(to_json(entry)) > DEFINITION_SIZE:
         raise ValueError(f"has a definition of more than {DEFINITION_SIZE:,} characters")
-    try:
-        header_paths(schema)
-    except ValueError as error:
-        raise ValueError(f"has an invalid schema: {error}") from None
 
 
 def _tool(server: str, version: str, model_name: str, entry: Mapping[str, Any]) -> ServerTool:
@@ -120,7 +113,6 @@ def _tool(server: str, version: str, model_name: str, entry: Mapping[str, Any]) 
         one_line(as_string(entry.get("title")) or as_string(hints.get("title")), 80),
         tuple((hint, value) for hint in CLAIMS if isinstance(value := hints.get(hint), bool)),
         "" if output is None else to_json(output),
-        header_paths(schema),
     )
 
 

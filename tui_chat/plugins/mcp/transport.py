@@ -1,46 +1,249 @@
-"""A connection to a server, as its client sees it."""
+"""The streams between the package `mcp` and a server, with what the package does not bound.
+
+1. A message is decoded by us: no lone surrogate, no deep nesting, and a line or an event that is
+   none is skipped and counted.
+2. The package refuses a whole result for one invalid entry. Such an entry is left out, or said to
+   be left out where a model reads it.
+3. Numbers in a notification of progress that would raise inside the package are dropped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, Self
 
-from tui_chat.errors import ProviderError
-from tui_chat.plugins.mcp.messages import Answer, Notification, Request
+import anyio
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    BlobResourceContents,
+    ContentBlock,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+    Prompt,
+    PromptMessage,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+    Tool,
+    jsonrpc_message_adapter,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter, ValidationError
 
-Receiver: TypeAlias = Callable[[Request | Notification], None]
-"""Gets what a server sends besides answers."""
+from tui_chat.models.json_text import as_array, as_object, as_string, clean_json, decode_lenient
+from tui_chat.models.sanitize import one_line
+from tui_chat.plugins.mcp.process import MESSAGE_SIZE, ServerProcess
+from tui_chat.plugins.mcp.settings import ServerSettings
+
+_CONTENT: TypeAdapter[Any] = TypeAdapter(ContentBlock)
+_ENTRIES: dict[str, tuple[str, TypeAdapter[Any]]] = {
+    "tools/list": ("tools", TypeAdapter(Tool)),
+    "prompts/list": ("prompts", TypeAdapter(Prompt)),
+    "resources/list": ("resources", TypeAdapter(Resource)),
+    "resources/templates/list": ("resourceTemplates", TypeAdapter(ResourceTemplate)),
+    "tools/call": ("content", _CONTENT),
+    "prompts/get": ("messages", TypeAdapter(PromptMessage)),
+    "resources/read": ("contents", TypeAdapter(TextResourceContents | BlobResourceContents)),
+}
+"""The key of a result's entries and their type, by method."""
+_CACHING = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+"""What a modern server must say in a result, and some do not."""
+_ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LARGEST_AMOUNT = 1e15
+"""Limit of the progress that a server tells, which is divided and shown."""
 
 
-class Transport(Protocol):
-    """Carries messages to a server and back. `stdio` and `streamable_http` have one each."""
+def decoded(data: bytes) -> object:
+    """Return the JSON of a line or an event. Raises ValueError."""
+    value = decode_lenient(data.decode("utf-8", "replace"))
+    return clean_json(value) if _ESCAPED_SURROGATE.search(data) else value
 
-    noise: int
-    """The number of lines, events and answers that were no message, or that nobody waited for."""
 
-    @property
-    def fault(self) -> ProviderError | None:
-        """Why no more requests can be sent; None while they can."""
-        ...
+class Wire:
+    """What passed between the package and a server."""
 
-    async def exchange(
-        self, message: dict[str, Any], headers: Sequence[tuple[str, str]] = ()
-    ) -> Answer:
-        """Send a request and return its answer. Cancelled, it tells the server. `headers` are
-        further ones of this request, where there are any.
+    def __init__(self) -> None:
+        self.version = "2025-11-25"
+        """The version of the protocol, as far as it is known."""
+        self.noise = 0
+        """The number of lines that were skipped, as they were no message."""
+        self.left_out: list[str] = []
+        """Sentences about tools that were left out of a list."""
+        self._methods: dict[int | str, str] = {}
+        """Methods of the requests that are not answered yet, by id."""
 
-        Raises ProviderError.
-        """
-        ...
+    def messages(self, data: bytes) -> Iterator[SessionMessage]:
+        """Yield the messages of a line: one, or several in an array, as older servers send."""
+        if not data.strip():
+            return
+        try:
+            value = decoded(data)
+            for item in as_array(value) or (value,):
+                yield SessionMessage(jsonrpc_message_adapter.validate_python(item, by_name=False))
+        except ValueError:
+            self.noise += 1
 
-    async def send(self, message: dict[str, Any]) -> None:
-        """Send a notification, or an answer. What cannot be sent is ignored."""
-        ...
+    def sent(self, message: object) -> None:
+        """Remember a request."""
+        if isinstance(message, JSONRPCRequest):
+            self._methods[message.id] = message.method
 
-    async def close(self) -> None:
-        """End the connection, and wait until the server has ended."""
-        ...
+    def accept(self, message: object) -> bool:
+        """Mend a message of the server. Return False for one that the package must not get."""
+        if isinstance(message, JSONRPCNotification) and message.method == "notifications/progress":
+            params = as_object(message.params)
+            return all(map(_is_amount, (params.get("progress"), params.get("total") or 0)))
+        if isinstance(message, JSONRPCResponse) and message.id in self._methods:
+            self._mend(self._methods.pop(message.id), message)
+        return True
 
-    def leave(self) -> None:
-        """End the connection without waiting."""
-        ...
+    def _mend(self, method: str, message: JSONRPCResponse) -> None:
+        if method not in _ENTRIES:
+            return
+        key, form = _ENTRIES[method]
+        if is_modern := self.version in MODERN_PROTOCOL_VERSIONS:
+            message.result.update({**_CACHING, **message.result})
+        if key in message.result:
+            mended: list[object] = []
+            for entry in as_array(message.result[key]):
+                is_valid = _is_valid(form, entry) and not (is_modern and _is_marked_wrong(entry))
+                mended += [entry] if is_valid else self._substitutes(method, as_object(entry))
+            message.result[key] = mended
+
+    def _substitutes(self, method: str, entry: Mapping[str, Any]) -> Iterator[object]:
+        """Yield what takes the place of an invalid entry."""
+        if method == "tools/list":
+            name = one_line(as_string(entry.get("name")), 80)
+            self.left_out.append(f"The tool “{name}” is not offered: its definition is invalid.")
+        elif method == "tools/call":
+            yield _left_out(entry)
+        elif method == "prompts/get":  # other roles, and several contents in a message
+            role = "assistant" if entry.get("role") == "assistant" else "user"
+            for content in as_array(entry.get("content")) or (entry.get("content"),):
+                is_valid = _is_valid(_CONTENT, content)
+                yield {
+                    "role": role,
+                    "content": content if is_valid else _left_out(as_object(content)),
+                }
+
+
+def _left_out(content: Mapping[str, Any]) -> dict[str, str]:
+    kind = one_line(as_string(content.get("type")), 40)
+    return {"type": "text", "text": f"[content of the unknown type “{kind}” left out]"}
+
+
+def _is_valid(form: TypeAdapter[Any], entry: object) -> bool:
+    try:
+        valid = form.validate_python(entry, by_name=False)
+    except ValidationError:
+        return False
+    return not isinstance(valid, Tool) or valid.input_schema.get("type") == "object"
+
+
+def _is_marked_wrong(entry: object) -> bool:
+    """Return True for a tool that the package leaves out for its `x-mcp-header`, without a word."""
+    schema = as_object(entry).get("inputSchema")
+    return isinstance(schema, dict) and find_invalid_x_mcp_header(schema) is not None
+
+
+def _is_amount(value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return 0 <= value < _LARGEST_AMOUNT
+
+
+class _Stream:
+    """A stream of the package. What is behind it is closed by the transport."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close it."""
+
+
+class Inbox(_Stream):
+    """What a server sends, as far as the package may read it."""
+
+    def __init__(self, source: AsyncIterator[SessionMessage | Exception], wire: Wire) -> None:
+        self._source, self._wire = source, wire
+
+    def __aiter__(self) -> Inbox:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        async for item in self._source:
+            if isinstance(item, Exception):
+                self._wire.noise += 1
+            elif self._wire.accept(item.message):
+                return item
+        raise StopAsyncIteration
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message. Raises EndOfStream."""
+        try:
+            return await anext(self)
+        except StopAsyncIteration:
+            raise anyio.EndOfStream from None
+
+
+class Outbox(_Stream):
+    """What the package sends."""
+
+    def __init__(self, send: Callable[[SessionMessage], Awaitable[None]], wire: Wire) -> None:
+        self._send, self._wire = send, wire
+
+    async def send(self, item: SessionMessage, /) -> None:
+        """Send a message."""
+        self._wire.sent(item.message)
+        await self._send(item)
+
+
+@asynccontextmanager
+async def over_stdio(
+    process: ServerProcess, wire: Wire, ended: Callable[[], None]
+) -> AsyncGenerator[tuple[Any, Any]]:
+    """Open the streams of a process, which is ended elsewhere. `ended` is called at their end."""
+
+    async def received() -> AsyncGenerator[SessionMessage]:
+        async for line in process.lines():
+            for message in wire.messages(line):
+                yield message
+        ended()
+
+    async def send(item: SessionMessage) -> None:
+        text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+        await process.write(text.encode() + b"\n")
+
+    async with aclosing(received()) as source:
+        yield Inbox(source, wire), Outbox(send, wire)
+
+
+@asynccontextmanager
+async def over_http(
+    settings: ServerSettings, gate: httpx2.AsyncBaseTransport, wire: Wire
+) -> AsyncGenerator[tuple[Any, Any]]:
+    """Open the streams to the address of expanded settings."""
+    client = httpx2.AsyncClient(transport=gate, timeout=None)
+
+    def made(*_: object, **__: object) -> httpx2.AsyncClient:
+        return client
+
+    if settings.transport == "sse":  # it closes the client; the gate has nothing to close
+        transport = sse_client(settings.url, httpx_client_factory=made)
+    else:
+        transport = streamable_http_client(
+            settings.url, http_client=client, max_sse_event_size=MESSAGE_SIZE
+        )
+    async with transport as (inbox, outbox):
+        yield Inbox(inbox, wire), Outbox(outbox.send, wire)

@@ -1,12 +1,14 @@
-"""A server as a child process, one message a line.
+"""A server as a child process: its lines, its death and its end.
 
 1. It is started without a shell, in its own process group, with an environment of its own.
-2. Lines of standard output that are no message are skipped and counted. A line of more than
-   `MESSAGE_SIZE` ends the server. The last lines of standard error are kept.
-3. If the process dies, all waiting calls fail at once, even if a child of it keeps the pipes open.
+2. A line of more than `MESSAGE_SIZE` ends the server. The last lines of standard error are kept.
+3. A death is noticed even if a child of the process keeps the pipes open.
 4. It is ended by closing its input; two seconds later by SIGTERM to its group, two more by SIGKILL.
    What it leaves behind without a pipe is killed with its end. An app that quits does not wait: a
    small process does that for it. If the app itself is killed, the system closes the input.
+
+The package `mcp` starts processes too, but reads lines of any length, inherits variables of its own
+choice, and waits up to six seconds when it ends.
 """
 
 from __future__ import annotations
@@ -16,25 +18,17 @@ import os
 import signal
 import subprocess
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
-from typing import Any
 
 from tui_chat.errors import ProviderError, ReplyCut, TooLarge, Unreachable
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.mcp.messages import (
-    MESSAGE_SIZE,
-    Answer,
-    MessageId,
-    cancellation,
-    line_of,
-    messages_in,
-)
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.plugins.mcp.transport import Receiver
 from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.workspace.process_group import KILL, ProcessGroup
 
+MESSAGE_SIZE = 16_000_000
+"""Maximum bytes of a line."""
 PATIENCE = 2.0
 """Seconds that a server has to end by itself, and again after SIGTERM."""
 STDERR_LINES = 200
@@ -44,8 +38,6 @@ _CHUNK = 65_536
 _POLL_SECONDS = 0.05
 _CHECK_SECONDS = 0.5
 """Seconds between two checks if a process has died whose pipes a child of it keeps open."""
-_DRAIN_SECONDS = 0.5
-"""Seconds to read what a process wrote before it died."""
 
 # Runs after us: waits until the group has ended, and ends it by force as `close` does.
 _REAPER = """
@@ -57,47 +49,25 @@ done
 """
 
 
-class StdioTransport:
+class ServerProcess:
     """The process of a server, and its pipes."""
 
-    def __init__(
-        self,
-        name: str,
-        process: ProcessGroup,
-        pipes: tuple[asyncio.StreamWriter, asyncio.StreamReader, asyncio.StreamReader],
-        receive: Receiver,
-        ended: Callable[[], None],
-        masks: KeyMasks,
-    ) -> None:
-        """`pipes` are its input, output and errors. `ended` is called when the process has died, or
-        is ended for what it sent. `masks` hide the keys of its environment where it repeats them.
-        """
+    def __init__(self, name: str, process: ProcessGroup, masks: KeyMasks) -> None:
         self._name = name
         self._process = process
-        self._stdin, self._stdout, self._stderr = pipes
-        self._receive = receive
-        self._ended = ended
         self._masks = masks
-        self._waiting: dict[MessageId, asyncio.Future[Answer]] = {}
+        """Hide the keys of its environment where it repeats them."""
         self._end: ProviderError | None = None
-        """The reason for which no more answers come."""
         self.stderr: deque[str] = deque(maxlen=STDERR_LINES)
-        self.noise = 0
-        self._reading = {
-            asyncio.ensure_future(self._read_output()),
-            asyncio.ensure_future(self._read_errors()),
-        }
+        self._is_read = False
+        """True once its output has ended, or is no longer read."""
+        self._reading: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
 
     @classmethod
     async def start(
-        cls,
-        settings: ServerSettings,
-        environment: Mapping[str, str],
-        receive: Receiver,
-        ended: Callable[[], None] = lambda: None,
-        masks: KeyMasks | None = None,
-    ) -> StdioTransport:
+        cls, settings: ServerSettings, environment: Mapping[str, str], masks: KeyMasks
+    ) -> ServerProcess:
         """Start the program of expanded settings. Raises Unreachable. If it is cancelled, the
         program may have started, and is killed.
         """
@@ -115,103 +85,72 @@ class StdioTransport:
                 advice=f"Check `command` in [mcp.{settings.name}]. Nothing is installed for you.",
                 sent=False,
             ) from None
+        started = cls(settings.name, process, masks)
         try:
-            pipes = await process.input(), await process.output(), await process.errors()
+            started._stdin = await process.input()
+            started._stdout = await process.output()
+            started._reading = asyncio.ensure_future(started._read_errors(await process.errors()))
         except asyncio.CancelledError:
             process.send(KILL, is_held=False)
             process.close()
             raise
-        return cls(settings.name, process, pipes, receive, ended, masks or KeyMasks())
+        return started
+
+    _stdin: asyncio.StreamWriter
+    _stdout: asyncio.StreamReader
 
     @property
     def fault(self) -> ProviderError | None:
+        """Why no more can be sent to it; None while it runs."""
         if self._end is None and self._process.status is not None:
-            self._fail(self._death())
+            self._end = self._death()
         return self._end
 
-    async def exchange(
-        self, message: dict[str, Any], headers: Sequence[tuple[str, str]] = ()
-    ) -> Answer:
-        del headers  # HTTP has them
-        if self.fault is not None:
-            raise self.fault
-        number = message["id"]
-        self._waiting[number] = answer = asyncio.get_running_loop().create_future()
+    async def write(self, line: bytes) -> None:
+        """Write a line to its input. What cannot be written is ignored: reading notices why."""
+        with suppress(ConnectionError, RuntimeError):
+            if not self._stdin.is_closing():
+                self._stdin.write(line)
+                await self._stdin.drain()
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Yield the lines of its output, without the keys that it hides, until it has ended."""
+        line = bytearray()
         try:
-            self._write(message)
-            await self._drain()
-            while not answer.done():
-                await asyncio.wait((answer,), timeout=_CHECK_SECONDS)
-                if self._process.status is not None and not answer.done():
-                    await asyncio.wait((answer,), timeout=_DRAIN_SECONDS)
-                    self._fail(self._death())
-            return answer.result()
-        except asyncio.CancelledError:
-            if message["method"] not in ("initialize", "server/discover"):
-                self._write(cancellation(number))
-            raise
+            while chunk := await self._read():
+                *ended, rest = chunk.split(b"\n")
+                for part in ended:
+                    line += part
+                    yield self._masks.mask_bytes(bytes(line))
+                    line.clear()
+                line += rest
+                if len(line) > MESSAGE_SIZE:
+                    sentence = f"The MCP server “{self._name}” sent a line of more than 16 MB, and "
+                    self._end = TooLarge(sentence + "was ended.")
+                    break
+                await asyncio.sleep(0)  # a flood must not stop the screen
         finally:
-            del self._waiting[number]
+            self._is_read = True
+        for _ in range(round(_CHECK_SECONDS / _POLL_SECONDS)):
+            if self.fault is None:  # known soon after its pipes have closed
+                await asyncio.sleep(_POLL_SECONDS)
+        self._end = self.fault or self._death()
+        self._ending = asyncio.ensure_future(self._end_group())
 
-    async def send(self, message: dict[str, Any]) -> None:
-        self._write(message)
-        await self._drain()
+    async def _read(self) -> bytes:
+        """Return a piece of its output; none at its end, or soon after its death."""
+        was_dead = False
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CHECK_SECONDS):
+                    return await self._stdout.read(_CHUNK)
+            if was_dead:
+                return b""
+            was_dead = self._process.status is not None
 
-    def _write(self, message: dict[str, Any]) -> None:
-        if not self._stdin.is_closing():
-            self._stdin.write(line_of(message))
-
-    async def _drain(self) -> None:
-        with suppress(ConnectionError):  # its death is noticed by reading
-            await self._stdin.drain()
-
-    async def _read_output(self) -> None:
+    async def _read_errors(self, stderr: asyncio.StreamReader) -> None:
         line = bytearray()
-        while chunk := await self._stdout.read(_CHUNK):
-            *ended, rest = chunk.split(b"\n")
-            for part in ended:
-                line += part
-                self._take(bytes(line))
-                line.clear()
-            line += rest
-            if len(line) > MESSAGE_SIZE:
-                size = MESSAGE_SIZE // 1_000_000
-                self._fail(
-                    TooLarge(
-                        f"The MCP server “{self._name}” sent a line of more than {size} MB, and "
-                        "was ended."
-                    )
-                )
-                break
-            await asyncio.sleep(0)  # a flood must not stop the screen
-        else:
-            for _ in range(round(_DRAIN_SECONDS / _POLL_SECONDS)):
-                if self._process.status is None:  # known soon after its pipes have closed
-                    await asyncio.sleep(_POLL_SECONDS)
-            self._fail(self._death())
-
-    def _take(self, line: bytes) -> None:
-        """Pass on the messages of a line."""
-        if not line.strip():
-            return
-        try:
-            messages = tuple(messages_in(self._masks.mask_bytes(line)))
-        except ValueError:
-            self.noise += 1
-            return
-        for message in messages:
-            if not isinstance(message, Answer):
-                self._receive(message)
-                continue
-            answer = None if message.id is None else self._waiting.get(message.id)
-            if answer is None or answer.done():
-                self.noise += 1
-            else:
-                answer.set_result(message)
-
-    async def _read_errors(self) -> None:
-        line = bytearray()
-        while chunk := await self._stderr.read(_CHUNK):
+        while chunk := await stderr.read(_CHUNK):
             *ended, rest = chunk.split(b"\n")
             for part in ended:
                 self._note(line + part[:_STDERR_LENGTH])
@@ -232,20 +171,6 @@ class StdioTransport:
                 how = f"was killed by {signal.Signals(-status).name}"
         last = f" Its last words: {one_line(self.stderr[-1], 200)}" if self.stderr else ""
         return ReplyCut(f"The MCP server “{self._name}” {how}.{last}")
-
-    def _fail(self, error: ProviderError) -> None:
-        """Tell all waiting calls, and end what is left of the server."""
-        if self._end is None:
-            self._end = error
-            self._ending = asyncio.ensure_future(self._end_group())
-            self._ended()
-        self._fail_waiting(error)
-
-    def _fail_waiting(self, error: ProviderError) -> None:
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(error)
-                answer.exception()  # its call may be cancelled, and never look
 
     # The end
 
@@ -272,14 +197,12 @@ class StdioTransport:
                     stderr=subprocess.DEVNULL,
                     start_new_session=True,
                 )
-        for task in self._reading:
-            task.cancel()
+        self._stop_reading()
         self._process.close_pipes()
 
     def _stop_using(self) -> None:
         if self._end is None:
             self._end = ReplyCut(f"The MCP server “{self._name}” was stopped.")
-        self._fail_waiting(self._end)
 
     def _close_input(self) -> None:
         with suppress(OSError, RuntimeError):
@@ -303,14 +226,18 @@ class StdioTransport:
     def _kill_rest(self) -> None:
         """Kill what is left of the group, and reap the process."""
         self._process.send(KILL, is_held=self._is_held)
-        for task in self._reading:
-            task.cancel()
+        self._stop_reading()
         self._process.close()
+
+    def _stop_reading(self) -> None:
+        self._is_read = True
+        if self._reading is not None:
+            self._reading.cancel()
 
     @property
     def _is_held(self) -> bool:
-        """True while a process of the group holds the output."""
-        return not all(task.done() for task in self._reading)
+        """True while a process of the group holds the output or the errors."""
+        return not self._is_read or (self._reading is not None and not self._reading.done())
 
     @property
     def _has_ended(self) -> bool:
