@@ -101,14 +101,14 @@ async def pictures(pilot: Pilot[None]) -> None:
     await until(pilot, lambda: inspector.view_shown == "cases")
     view = inspector.views.current
     assert isinstance(view, CasesView)
-    await until(pilot, lambda: view.table is not None and bool(view.table.plan.cells))
+    await until(pilot, lambda: view.cases is not None and bool(view.cases.plan.cells))
     await pilot.press("f11")
     await settle(pilot)
     save(pilot, "plan")
     await pilot.press("enter")
-    table = view.table
-    assert table is not None
-    await until(pilot, lambda: not table.is_sending and not table.missing)
+    cases = view.cases
+    assert cases is not None
+    await until(pilot, lambda: not cases.is_sending and not cases.missing)
     await pilot.press("n")
     await settle(pilot)
     save(pilot, "replies")

@@ -19,9 +19,8 @@ preset_tests    `tui-chat presets test` (preset_cases: their files; request_chec
 preset_states   every saved state of a preset (states_command, states_actions: listed, compared as
                 requests, restored)
 turn_cases      turns of conversations as cases
-case_table      the cases of a preset beside variants of it (case_columns: which; case_results:
-                what is known of their cells; cases_view: in the inspector; cases_actions: the
-                actions that lead there)
+case_list       the cases of a preset, edited beside saved (case_results: what is known of their
+                cells; cases_view: in the inspector; cases_actions: the actions that lead there)
 """
 
 from tui_chat.api import Action, Command, Part, Plugin, View
@@ -106,7 +105,7 @@ PLUGIN = Plugin(
             "Cas",
             "tui_chat.plugins.prompt_lab.cases_view:CasesView",
             needs="opened",
-            load="tui_chat.plugins.prompt_lab.case_table:load_table",
+            load="tui_chat.plugins.prompt_lab.case_list:load_cases",
             title="Cases: compare the edited preset with the saved one",
             aliases=("cases", "prompt lab", "test preset", "eval", "judge", "golden set"),
         ),

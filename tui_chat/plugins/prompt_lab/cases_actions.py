@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.models.session import Entry, last_reply
-from tui_chat.plugins.prompt_lab.case_table import load_table
+from tui_chat.plugins.prompt_lab.case_list import load_cases
 from tui_chat.plugins.prompt_lab.suites import add_case, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.turn_cases import case_of, shortest_history
 from tui_chat.ui.questions import ask_line
@@ -70,4 +70,4 @@ async def show_cases(app: TuiChat, _: str) -> None:
     """Open the view of the cases of the session's preset, as their file is now."""
     workspace = await app.main.opened_workspace()
     await app.run_action(f"inspector.show_view('{VIEW}')")
-    await (await load_table(workspace)).reread()
+    await (await load_cases(workspace)).reread()

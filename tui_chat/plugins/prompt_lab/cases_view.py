@@ -1,8 +1,7 @@
-"""Cases: the cases of the session's preset beside variants of it, in the inspector.
+"""Cases: the cases of the session's preset, the edited preset beside the saved one.
 
 The plan with its price is the first row, and Enter there sends it. Below are a row for each case,
-a column for each variant, and the replies of the case under the cursor: two of them, without their
-names until they are judged.
+and the replies of the case under the cursor: without their names until they are judged.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from textual.timer import Timer
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
-from tui_chat.plugins.prompt_lab.case_results import are_equal, grade_of
-from tui_chat.plugins.prompt_lab.case_table import CaseTable
+from tui_chat.plugins.prompt_lab.case_list import CaseList, CaseRow
+from tui_chat.plugins.prompt_lab.case_results import grade_of
 from tui_chat.plugins.prompt_lab.estimates import Estimate
-from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, Variant
+from tui_chat.plugins.prompt_lab.plan import request_of
+from tui_chat.plugins.prompt_lab.values import Cell, CellReply, Plan
 from tui_chat.ui.inspector.row_wrapping import counted, cut
 from tui_chat.ui.inspector.rows_view import (
     BLANK,
-    LaterRow,
     Part,
     Piece,
     RowsView,
@@ -47,10 +46,8 @@ SEND, INSPECT = "send", "inspect"
 REDRAW = 0.1
 """Seconds between two drawings while replies arrive."""
 _PLAN_ROW = 1
-_COLUMN = 14
-"""The least width of a column."""
-_LEAST_NAME = 16
-"""The least width of the names of cases."""
+_CELL = 14
+"""The width of a result."""
 _MARKS = {
     "waiting": ("·", "muted"),
     "streaming": ("…", "link"),
@@ -68,9 +65,7 @@ class CasesView(RowsView):
     uses = frozenset({"loaded"})
     shows_request = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("left", "column(-1)", "variant", "Previous variant"),
-        pane_key("right", "column(1)", "variant", "Next variant"),
-        pane_key("d", "diff", "Diff", "Difference to the request of the other variant"),
+        pane_key("d", "diff", "Diff", "Difference to the request of the saved preset"),
         pane_key(
             "n", "next_difference", "next difference", "Next case whose replies differ", shown=True
         ),
@@ -79,9 +74,7 @@ class CasesView(RowsView):
         pane_key(
             "equals_sign", "judge(2)", "better", "No difference between the replies", shown=True
         ),
-        pane_key("M", "add_model", "Model", "Add a column for a model, or remove it", shown=True),
-        pane_key("T", "ablate", "Try without", "Try without each message of the preset"),
-        pane_key("A", "promote", "Accept", "Accept the variant: save it, and set the baseline"),
+        pane_key("A", "accept", "Accept", "Accept the preset: save it, and set the baseline"),
         pane_key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
         pane_key("u", "undo", "undo", "Undo the last edit of the preset"),
         pane_key("x", "stop", "stop", "Stop sending"),
@@ -90,35 +83,31 @@ class CasesView(RowsView):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.table: CaseTable | None = None
+        self.cases: CaseList | None = None
         self._version = -1
         self._plan: Plan | None = None
         """The plan that is shown; the cursor goes to a new one, which Enter sends."""
         self._case = 0
         """The index of the case whose replies are shown."""
-        self._column = 0
         self._first_row = 0
         """The row of the first case."""
-        self._is_on_plan = True
-        """True if the cursor was on the plan when the rows were built."""
         self._redraw: Timer | None = None
 
     def show_state(self, state: InspectorState) -> None:
-        table = state.loaded if isinstance(state.loaded, CaseTable) else None
-        is_other = table is not self.table
+        cases = state.loaded if isinstance(state.loaded, CaseList) else None
+        is_other = cases is not self.cases
         if is_other:
-            self._case = self._column = 0
-            self.cursor = _PLAN_ROW
-        self.table = table
-        if table is not None:
-            table.on_change = self._changed
-        if is_other or table is None or table.version != self._version or not self._built_for:
+            self._case, self.cursor = 0, _PLAN_ROW
+        self.cases = cases
+        if cases is not None:
+            cases.on_change = self._changed
+        if is_other or cases is None or cases.version != self._version or not self._built_for:
             self._draw()
 
     def forget(self) -> None:
-        """Drop the table."""
+        """Drop the cases."""
         super().forget()
-        self.table = None
+        self.cases = None
 
     def _changed(self) -> None:
         """Draw what arrived, together with what else arrives soon."""
@@ -127,213 +116,138 @@ class CasesView(RowsView):
 
     def _draw(self) -> None:
         self._redraw = None
-        if (table := self.table) is not None:
-            self._version = table.version
-            if table.plan is not self._plan:
-                self._plan = table.plan
-                self.cursor = _PLAN_ROW if table.missing else self.cursor
+        if (cases := self.cases) is not None:
+            self._version = cases.version
+            if cases.plan is not self._plan:
+                self._plan = cases.plan
+                self.cursor = _PLAN_ROW if cases.missing else self.cursor
         self.rebuild()
 
     def rebuild(self) -> None:
         """Build the rows again; the cursor stays on its case, whatever is above it."""
-        is_on_case = self._is_on_case
+        is_on_case = self._first_row > 0 and self.cursor == self._first_row + self._case
         super().rebuild()
-        if is_on_case and self.cursor != self._first_row + self._case:
+        if is_on_case:
             self.set_cursor(self._first_row + self._case)
 
     def set_cursor(self, row: int) -> None:
         """Put the cursor on a row; of those above the cases only on that of the plan."""
         if row < self._first_row and row != _PLAN_ROW:
-            is_below = self.cursor == _PLAN_ROW < row
-            row = self._first_row if is_below else _PLAN_ROW
+            row = self._first_row if self.cursor == _PLAN_ROW < row else _PLAN_ROW
         super().set_cursor(row)
 
-    def lines_of(self, row: int) -> tuple[int, int]:
-        """Return the lines to be in sight with a row: with the plan also its title."""
-        return (0, _PLAN_ROW + 1) if row == _PLAN_ROW else super().lines_of(row)
-
     @property
-    def _is_on_case(self) -> bool:
-        return self._first_row > 0 and self.cursor == self._first_row + self._case
-
-    @property
-    def case(self) -> Case | None:
+    def row_of_case(self) -> CaseRow | None:
         """The case under the cursor, or that was there last."""
-        cases = self._shown_cases
-        return cases[min(self._case, len(cases) - 1)] if cases else None
+        rows = self._shown
+        return rows[min(self._case, len(rows) - 1)] if rows else None
 
     @property
-    def _shown_cases(self) -> Sequence[Case]:
-        table = self.table
-        return table.suite.cases if table is not None and table.fault is None else ()
+    def _shown(self) -> Sequence[CaseRow]:
+        return self.cases.rows if self.cases is not None and self.cases.fault is None else ()
 
     @property
     def _why_empty(self) -> str:
-        if self.table is not None and self.table.fault is not None:
+        if self.cases is not None and self.cases.fault is not None:
             return "The cases cannot be read: E opens their file."
         return "There are no cases yet: + on a reply makes it one."
-
-    @property
-    def variant(self) -> Variant | None:
-        """The variant of the column with the cursor."""
-        variants = self.table.variants if self.table is not None else ()
-        return variants[min(self._column, len(variants) - 1)] if variants else None
 
     # --- rows ----------------------------------------------------------------------------
 
     def build(self, width: int) -> Iterator[Part]:
         """Lay plan, cases and replies out."""
-        table = self.table
-        self._is_on_plan, self._first_row = self.cursor <= _PLAN_ROW, 0
-        if table is None:
+        cases, self._first_row = self.cases, 0
+        if cases is None:
             yield text_rows("Reading the cases…", width, "", "muted")
-            return
-        if table.fault is not None:
-            words = ("The cases cannot be read.", f"{table.fault}", f"{table.fault.advice}")
-            keys = "E opens their file. Esc goes to the preset."
-            yield text_rows(words[0], width, "", "heading")
-            yield text_rows("\n".join(filter(None, words[1:])), width, "", "error")
-            yield text_rows(keys, width, "", "muted")
-            return
-        if not table.suite.cases or not table.variants:
-            words = f"“{table.preset_name}” has no cases yet. + on a reply makes it one."
-            where = f"They are kept in {table.file}."
+        elif cases.fault is not None:
+            words = filter(None, (f"{cases.fault}", f"{cases.fault.advice}"))
+            yield text_rows("The cases cannot be read.", width, "", "heading")
+            yield text_rows("\n".join(words), width, "", "error")
+            yield text_rows("E opens their file. Esc goes to the preset.", width, "", "muted")
+        elif not cases.rows:
+            words = f"“{cases.preset_name}” has no cases yet. + on a reply makes it one."
             yield text_rows(words, width, "")
-            yield text_rows(where, width, "", "muted")
-            return
-        head = [*self._head(table, width)]
-        self._first_row = sum(map(len, head))
-        yield from head
-        yield self._cases(table, width)
-        yield from self._replies(table, width)
+            yield text_rows(f"They are kept in {cases.file}.", width, "", "muted")
+        else:
+            head = [*self._head(cases, width)]
+            self._first_row = sum(map(len, head))
+            yield from head
+            yield [
+                self._case_row(cases, row, index == self._case, width)
+                for index, row in enumerate(cases.rows)
+            ]
+            yield from self._replies(cases, width)
 
-    def _head(self, table: CaseTable, width: int) -> Iterator[Part]:
-        cases, variants = len(table.suite.cases), len(table.variants)
-        missing = table.missing
-        model = table.variants[0].model_name
-        title = f"{counted(cases, 'case')} × {counted(variants, 'variant')} · {model}"
-        yield line((cut(f"{title}, as in the session", width), "heading"))
-        if table.is_sending:
-            ended = len(table.plan.cells) - len(missing)
-            left = table.time_left
-            time = "" if left is None else f" · {left:,.0f} s left"
-            yield line((f"Sending: {ended:,} of {len(table.plan.cells):,}{time} · x stop", "link"))
-        elif table.to_send:
-            keys = "Enter" if self._is_on_plan else "g Enter"
-            again = "" if missing else "again what had an error: "
-            words = f"{keys} sends {again}{_plan_words(table.estimate)}"
-            hint = f"{model} is the session's model. M adds a column for another one."
-            if table.estimate.high:
-                hint = "From nothing but cached input to nothing cached and the longest replies."
+    def _head(self, cases: CaseList, width: int) -> Iterator[Part]:
+        model = cases.variants[0].model_name
+        title = f"{counted(len(cases.rows), 'case')} · {model}, as in the session"
+        yield line((cut(title, width), "heading"))
+        ended = len(cases.cells) - len(cases.missing)
+        if cases.is_sending:
+            yield line((f"Sending: {ended:,} of {len(cases.cells):,} · x stop", "link"))
+        elif cases.to_send:
+            again = "" if cases.missing else "again what had an error: "
+            words = f"Enter here sends {again}{_plan_words(cases.estimate)}"
+            hint = "From nothing but cached input to nothing cached and the longest replies."
             yield text_rows(words, width, "", "link", action=SEND, hint=hint)
         else:
-            words = f"All replies are here. {self._acceptance(table)}"
+            words = f"All replies are here. {_acceptance(cases)}"
             yield text_rows(words, width, "", "muted", action=SEND)
-        variant = self.variant
-        compared = _compared_words(table, variant) if variant is not None else ""
-        effect = table.effect(variant) if variant is not None else ""
-        if words := " · ".join(filter(None, (effect, compared))):
-            yield text_rows(words, width, "", "strong")
+        if cases.comparison.total:
+            yield text_rows(f"edited {cases.comparison.sentence}", width, "", "strong")
         yield BLANK
-        columns, name_width, column_width = self._columns(table, width)
-        keys = "  ← →" if variants > 1 else ""
-        names: list[Piece] = [(keys.ljust(name_width), "muted")]
-        for number in columns:
-            style = "strong" if number == self._column else "muted"
-            heading = _heading(table.variants[number])
-            names.append((cut(heading, column_width - 1).ljust(column_width), style))
-        yield line(*names)
+        names = (variant.name.ljust(_CELL) for variant in cases.variants)
+        yield line((" " * self._name_width(cases, width) + "".join(names), "muted"))
 
-    def _acceptance(self, table: CaseTable) -> str:
-        """Return what `A` does with the variant under the cursor, as a sentence."""
-        variant = self.variant
-        if variant is None or not table.is_saved(variant):
-            name = "" if variant is None else variant.name
-            return f"A saves “{name}” and sets the baseline."
-        if table.is_baseline(variant):
-            return "This is the baseline. Esc goes to the preset, to edit it."
-        return "A makes this the baseline."
+    def _name_width(self, cases: CaseList, width: int) -> int:
+        longest = max(len(row.case.name) for row in cases.rows) + 4  # the mark and a gap
+        return max(min(longest, width - _CELL * len(cases.variants)), _CELL)
 
-    def _columns(self, table: CaseTable, width: int) -> tuple[Sequence[int], int, int]:
-        """Return the columns that fit, that of the cursor and the one that it is compared with
-        among them, the width of names, and that of a column.
-        """
-        variants = table.variants
-        shown = max(min((width - _LEAST_NAME) // _COLUMN, len(variants)), 1)
-        self._column = min(self._column, len(variants) - 1)
-        compared = table.reference(variants[self._column]) if shown > 1 else None
-        fixed = [number for number, each in enumerate(variants) if each is compared]
-        others = [number for number in range(len(variants)) if number not in fixed]
-        room = shown - len(fixed)
-        first = min(max(others.index(self._column) - room // 2, 0), len(others) - room)
-        columns = sorted([*fixed, *others[first : first + room]])
-        names = max(len(case.name) for case in table.suite.cases) + 4  # the mark and a gap
-        headings = max(len(_heading(variants[number])) for number in columns) + 1
-        for_columns = width - max(min(names, width // 2), _LEAST_NAME)
-        column = max(min(headings, for_columns // shown), _COLUMN)
-        return columns, max(min(names, width - shown * column), _LEAST_NAME), column
+    def _case_row(self, cases: CaseList, row: CaseRow, is_here: bool, width: int) -> ViewRow:
+        name_width = self._name_width(cases, width)
+        name = cut(one_line(row.case.name, 200), name_width - 3)
+        pieces: list[Piece] = [(f"{'▸' if is_here else ' '} {name}".ljust(name_width), "")]
+        for cell in row.cells:
+            mark, color = _MARKS[grade_of(cell)]
+            words = "" if cases.is_open(row) else _result_words(cell)
+            pieces += [(f"{mark} ", color), (cut(words, _CELL - 3).ljust(_CELL - 2), "")]
+        return ViewRow(styled(*pieces), action=INSPECT, hint=self._hint(cases, row))
 
-    def _cases(self, table: CaseTable, width: int) -> Part:
-        columns, name_width, column_width = self._columns(table, width)
-        cases, variants = table.suite.cases, table.variants
-
-        def row(index: int) -> ViewRow:
-            case = cases[index]
-            mark = "▸ " if index == self._case else "  "
-            name = cut(one_line(case.name, 200), name_width - 3)
-            pieces: list[Piece] = [(f"{mark}{name}".ljust(name_width), "")]
-            for number in columns:
-                style = "" if number == self._column else "muted"
-                pieces += _cell_pieces(table, case, variants[number], style, column_width)
-            return ViewRow(styled(*pieces), action=INSPECT, hint=self._hint(table, case))
-
-        return [LaterRow(partial(row, index)) for index in range(len(cases))]
-
-    def _hint(self, table: CaseTable, case: Case) -> str:
-        variant = self.variant
-        cell = table.cell(case, variant) if variant is not None else None
-        if variant is None or cell is None:
+    def _hint(self, cases: CaseList, row: CaseRow) -> str:
+        if not row.cells:
             return "This case is for another protocol."
-        words = [f"{variant.name}: {cell.input_tokens:,} tokens of input"]
-        other = table.reference(variant)
-        compared = table.cell(case, other) if other is not None else None
-        if other is not None and compared is not None:
-            more = cell.input_tokens - compared.input_tokens
-            words.append(f"{more:+,} to {other.name}")
-        failed = next((verdict for verdict in cell.verdicts if not verdict.passed), None)
-        words += [failed.reason] if failed and _is_named(table, case, variant) else []
-        words += [] if case.has_checks else [f"no checks: E opens {table.file.name} for “assert”"]
-        words += [note for _, note in cell.notes][:1]
+        own, *others = row.cells
+        words = [f"{own.variant}: {own.input_tokens:,} tokens of input"]
+        words += [f"{own.input_tokens - each.input_tokens:+,} to {each.variant}" for each in others]
+        failed = next((verdict for verdict in own.verdicts if not verdict.passed), None)
+        words += [failed.reason] if failed and not cases.is_open(row) else []
+        words += [] if row.case.has_checks else [f"no checks: E opens {cases.file.name}"]
+        words += [note for _, note in own.notes][:1]
         return f"{', '.join(words)} · Enter show the request"
 
-    def _replies(self, table: CaseTable, width: int) -> Iterator[Part]:
+    def _replies(self, cases: CaseList, width: int) -> Iterator[Part]:
         """Yield the question of the case under the cursor, and its replies."""
-        case, variant = self.case, self.variant
-        if case is None or variant is None:
+        row = self.row_of_case
+        if row is None:
             return
         yield BLANK
-        yield text_rows(one_line(case.name, 300), width, "", "heading")
-        yield text_rows(case.inputs.draft or "(no question)", width, "  ", "draft")
-        pair = table.pair(case, variant)
-        if pair is None:
-            cell = table.cell(case, variant)
-            if cell is not None and cell.reply is not None:
-                yield from _reply(variant.name, cell, width)
-                yield from _verdicts(cell, width)
+        yield text_rows(one_line(row.case.name, 300), width, "", "heading")
+        yield text_rows(row.case.inputs.draft or "(no question)", width, "  ", "draft")
+        if (pair := row.to_judge) is None:
+            if row.pair is not None:
+                yield text_rows("The replies are the same: nothing to judge.", width, "", "muted")
+            for cell in row.cells[: 1 if row.pair is not None else None]:
+                if cell.reply is not None:
+                    yield from _reply(cell.variant, cell, width)
+                    yield from _verdicts(cell, width)
             return
-        if are_equal(pair):
-            yield text_rows("The replies are the same: nothing to judge.", width, "", "muted")
-            own = next(cell for cell in pair if cell.variant == variant.name)
-            yield from _reply(" · ".join(sorted(cell.variant for cell in pair)), own, width)
-            yield from _verdicts(own, width)
-            return
-        judged = table.preferred(case, pair)
+        judged = cases.preferred(row)
         same = _same_rows(pair, width) if judged is None else 0
         words = "1 or 2 is better, = no difference: then the names are shown."
-        if same:
-            words = f"The replies begin where they differ. {words}"
-        elif judged is not None:
+        if judged is not None:
             words = "Judged." if judged else "Judged: no difference."
+        elif same:
+            words = f"The replies begin where they differ. {words}"
         yield text_rows(words, width, "", "muted")
         for number, cell in enumerate(pair, 1):
             title = f"{number}"
@@ -348,143 +262,84 @@ class CasesView(RowsView):
     def cursor_moved(self) -> None:
         """Show the replies of the case under the cursor."""
         super().cursor_moved()
-        cases = self._shown_cases
         index = self.cursor - self._first_row
-        is_other = 0 <= index < len(cases) and index != self._case
-        if is_other:
+        if 0 <= index < len(self._shown) and index != self._case:
             self._case = index
-        if is_other or self._is_on_plan is not (self.cursor <= _PLAN_ROW):
             self.rebuild()
 
     def choose(self, row: ViewRow) -> bool:
-        """Send the plan, or show the request of a cell."""
-        table = self.table
-        if table is None:
+        """Send the plan, or show the request of a case."""
+        if self.cases is None:
             return False
         if row.action == SEND:
-            self._work(partial(self._send, table))
+            self._work(partial(self._send, self.cases))
         elif row.action == INSPECT:
-            self._inspect(table)
+            self._inspect(self.cases)
         return row.action in (SEND, INSPECT)
 
-    async def _send(self, table: CaseTable) -> None:
-        if not await self._is_current(table):
+    async def _send(self, cases: CaseList) -> None:
+        if not await self._is_current(cases):
             return
-        if table.to_send:
-            table.send()
+        if cases.to_send:
+            cases.send()
         else:
             self.notify("All replies are here: there is nothing to send.")
 
-    async def _is_current(self, table: CaseTable) -> bool:
-        """Return True if the table is as it was seen; else say that it changed."""
-        is_current = await table.is_current()
+    async def _is_current(self, cases: CaseList) -> bool:
+        """Return True if the cases are as they were seen; else say that they changed."""
+        is_current = await cases.is_current()
         if not is_current:
             self.notify("The file of the cases changed: nothing was done. Look again.")
         return is_current
 
-    def _inspect(self, table: CaseTable, view: str = PAYLOAD) -> None:
-        case, variant = self.case, self.variant
-        workspace = self._tui.workspace
-        if case is None or variant is None or workspace is None:
+    def _inspect(self, cases: CaseList, view: str = PAYLOAD) -> None:
+        row, workspace = self.row_of_case, self._tui.workspace
+        if row is None or workspace is None:
             return
-        other = table.reference(variant)
-        before = table.request(case, other) if other is not None else None
-        viewed = ViewedRequest(
-            table.request(case, variant),
-            f"case “{one_line(case.name, 40)}” · {variant.name}",
-            before=before,
-            before_name=f"the same case with {other.name}" if other is not None else "",
-        )
+        own, *others = cases.variants
+        name = f"case “{one_line(row.case.name, 40)}” · {own.name}"
+        viewed = ViewedRequest(request_of(row.case, own), name)
+        for other in others:
+            before = request_of(row.case, other)
+            before_name = f"the same case with {other.name}"
+            viewed = ViewedRequest(viewed.composed, name, before=before, before_name=before_name)
         workspace.live_request.view(viewed)
         self.call_later(self.run_action, f"inspector.show_view('{view}')")
 
-    def action_column(self, step: int) -> None:
-        """Go to the next or the previous variant."""
-        count = len(self.table.variants) if self.table is not None else 0
-        if count:
-            self._go_to_column((min(self._column, count - 1) + step) % count)
-
-    def _go_to_column(self, number: int) -> None:
-        self._column = number
-        self.rebuild()
-        self.post_highlighted_again()
-
     def action_diff(self) -> None:
-        """Show the request of the cell beside that of the other variant."""
-        if self.case is not None and self.table is not None:
-            self._work(partial(self._diff, self.table))
-        else:
-            self.call_later(self.run_action, f"inspector.show_view('{DIFF}')")
+        """Show the request of the case beside that with the saved preset."""
+        if self.cases is not None:
+            self._work(partial(self._diff, self.cases))
 
-    async def _diff(self, table: CaseTable) -> None:
+    async def _diff(self, cases: CaseList) -> None:
         if (workspace := self._tui.workspace) is not None:
             await workspace.live_request.compare_with("last")  # not with what was chosen before
-        self._inspect(table, DIFF)
+        self._inspect(cases, DIFF)
 
     def action_next_difference(self) -> None:
-        """Go to the next case whose replies differ and are to be judged, round the end; from the
-        plan the shown one is next. If there is none, go to the next one whose replies differ.
+        """Go to the next case whose replies differ and are to be judged, round the end. If there is
+        none, go to the next one whose replies differ.
         """
-        table, variant, cases = self.table, self.variant, self._shown_cases
-        if table is None or variant is None or not cases:
+        cases, rows = self.cases, self._shown
+        if cases is None or not rows:
             self.notify(self._why_empty)
             return
-        first = self._case + self._is_on_case
-        order = [*range(first, len(cases)), *range(first)]
-        differing = [index for index in order if table.differs(cases[index], variant)]
-        pairs = ((index, table.pair(cases[index], variant)) for index in differing)
-        to_judge = (index for index, pair in pairs if pair and table.is_open(cases[index], pair))
-        index = next(to_judge, None)
+        first = self._case + (self.cursor == self._first_row + self._case)
+        order = [*range(first, len(rows)), *range(first)]
+        differing = [index for index in order if rows[index].differs]
+        index = next((each for each in differing if cases.is_open(rows[each])), None)
         if index is None:
-            if differing:
-                self.notify("All replies that differ are judged.")
-            elif table.missing:
-                self.notify("No replies differ yet: the first line sends the plan.")
-            else:
-                self.notify("No replies differ.")
+            words = "No replies differ yet." if cases.missing else "No replies differ."
+            self.notify("All replies that differ are judged." if differing else words)
             index = next(iter(differing), None)
         if index is not None:
             self.set_cursor(self._first_row + index)
 
     def action_judge(self, choice: int) -> None:
         """Say which of the two replies is better; 2 for neither."""
-        table, case, variant = self.table, self.case, self.variant
-        pair = table.pair(case, variant) if table and case and variant else None
-        if table is None or case is None or pair is None:
-            self.notify("Two replies are needed: send the plan first.", severity="warning")
-            return
-        self.set_cursor(self._first_row + self._case)  # where the judgement is shown
-        self._work(partial(table.judge, case, pair, choice if choice < 2 else None))
-
-    def action_add_model(self) -> None:
-        """Ask for a model, and add a column for it, or remove the one that it has."""
-        self._tui.run_worker(self._add_model, group="dialog", exclusive=True)
-
-    async def _add_model(self) -> None:
-        from tui_chat.ui.dialogs.model_choice import ask_model
-
-        app, table = self._tui, self.table
-        if app.workspace is not None and table is not None:
-            environ = app.inspector.context.environ
-            chosen = await ask_model(app, app.workspace, environ, "Add or remove a model's column")
-            if chosen is not None:
-                await self._change_columns(table, partial(table.add_model, *chosen))
-
-    def action_ablate(self) -> None:
-        """Add a column without each message of the preset, or remove these."""
-        if self.table is not None:
-            self._work(partial(self._change_columns, self.table, self.table.ablate))
-
-    async def _change_columns(
-        self, table: CaseTable, change: Callable[[], Awaitable[None]]
-    ) -> None:
-        """Change the columns, and go to the first new one."""
-        before = {variant.name for variant in table.variants}
-        await change()
-        names = [variant.name for variant in table.variants]
-        new = next((number for number, name in enumerate(names) if name not in before), None)
-        if new is not None:
-            self._go_to_column(new)
+        if self.cases is not None and (row := self.row_of_case) is not None:
+            self.set_cursor(self._first_row + self._case)  # where the judgement is shown
+            self._work(partial(self.cases.judge, row, choice if choice < 2 else None))
 
     def action_undo(self) -> None:
         """Undo the last edit of the preset, as in its editor."""
@@ -498,60 +353,59 @@ class CasesView(RowsView):
 
     def action_stop(self) -> None:
         """Stop sending; what has arrived stays."""
-        if self.table is not None and self.table.is_sending:
-            self._work(self.table.stop)
+        if self.cases is not None and self.cases.is_sending:
+            self._work(self.cases.stop)
         else:
             self.notify("Nothing is being sent.")
 
     def action_edit_cases(self) -> None:
         """Edit the file of the cases in the user's editor."""
-        if self.table is not None:
-            self._work(partial(self._edit_cases, self.table))
+        if self.cases is not None:
+            self._work(partial(self._edit_cases, self.cases))
 
-    async def _edit_cases(self, table: CaseTable) -> None:
+    async def _edit_cases(self, cases: CaseList) -> None:
         from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
 
-        if not table.file.exists():
-            self.notify(f"There is no {table.file} yet: + on a reply makes it.", markup=False)
+        if not cases.file.exists():
+            self.notify(f"There is no {cases.file} yet: + on a reply makes it.", markup=False)
             return
-        await run_in_terminal(self._tui, (*editor_command(os.environ), str(table.file)))
-        await table.reread()
+        await run_in_terminal(self._tui, (*editor_command(os.environ), str(cases.file)))
+        await cases.reread()
 
     async def action_edit_preset(self) -> None:
-        """Go to the preset editor, and leave the request of a cell that was shown."""
+        """Go to the preset editor, and leave the request of a case that was shown."""
         workspace = self._tui.workspace
         if workspace is not None and workspace.state.request.viewed is not None:
             workspace.live_request.return_to_live()
         await self.run_action("presets.toggle_editor")
 
-    def action_promote(self) -> None:
-        """Save the variant under the cursor as the preset, and set the baseline."""
-        if self.case is None or self.variant is None or self.table is None:
+    def action_accept(self) -> None:
+        """Save the edited preset, and set the baseline."""
+        if self.cases is None or not self._shown:
             self.notify(self._why_empty)
         else:
-            self._work(partial(self._promote, self.table, self.variant))
+            self._work(partial(self._accept, self.cases))
 
-    async def _promote(self, table: CaseTable, variant: Variant) -> None:
-        if not await self._is_current(table):
+    async def _accept(self, cases: CaseList) -> None:
+        if not await self._is_current(cases):
             return
-        compared = table.comparison(variant)
+        compared = cases.comparison
         if compared.worse > compared.better:
-            question = f"{_compared_words(table, variant)}. Save it all the same?"
-            if not await confirm(self._tui, "Accept the worse variant?", question, yes="Save it"):
+            question = f"edited {compared.sentence}. Save it all the same?"
+            if not await confirm(self._tui, "Accept the worse preset?", question, yes="Save it"):
                 return
-        was_saved, is_whole = table.is_saved(variant), table.can_be_baseline(variant)
-        if was_saved and table.is_baseline(variant):
+        was_saved, is_whole = cases.is_saved, cases.can_be_baseline
+        if was_saved and cases.is_baseline:
             self.notify("This is the baseline already.")
         elif was_saved and not is_whole:
             self.notify("A baseline has all replies: the first line sends those that are missing.")
-        elif await table.promote(variant):
-            words = "" if was_saved else f"“{variant.name}” is saved as “{table.preset_name}”. "
+        elif await cases.accept():
+            words = "" if was_saved else f"“{cases.preset_name}” is saved. "
             words += "It is the baseline." if is_whole else "No baseline: replies are missing."
-            undo = "" if was_saved else " u undoes its last edit."
-            self.notify(f"{words}{undo}", markup=False)
+            self.notify(words, markup=False)
 
     def _work(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Run what changes the table."""
+        """Run what changes the cases."""
         self._tui.run_worker(work, group="cases")
 
     @property
@@ -559,10 +413,13 @@ class CasesView(RowsView):
         return cast("TuiChat", app_of(self))
 
 
-def _compared_words(table: CaseTable, variant: Variant) -> str:
-    """Return how a variant compares, as a sentence; empty if nothing tells it apart."""
-    compared = table.comparison(variant)
-    return f"{variant.name} {compared.sentence}" if compared.total else ""
+def _acceptance(cases: CaseList) -> str:
+    """Return what `A` does, as a sentence."""
+    if not cases.is_saved:
+        return "A saves the edited preset and sets the baseline."
+    if cases.is_baseline:
+        return "This is the baseline. Esc goes to the preset, to edit it."
+    return "A makes this the baseline."
 
 
 def _plan_words(plan: Estimate) -> str:
@@ -575,38 +432,13 @@ def _plan_words(plan: Estimate) -> str:
     return words + (f"${plan.low:.4f} to ${plan.high:.4f}" if plan.high else "free")
 
 
-def _heading(variant: Variant) -> str:
-    _, without, message = variant.name.partition(" without ")
-    return f"no {message}" if without else variant.name
-
-
-def _cell_pieces(
-    table: CaseTable, case: Case, variant: Variant, style: str, width: int
-) -> Iterator[Piece]:
-    cell = table.cell(case, variant)
-    if cell is None:
-        yield " " * width, ""
-        return
-    words: list[str] = []
-    status = grade_of(cell)
-    if len(table.repeats(case, variant)) > 1:
-        group = table.group(case, variant)
-        status = "unchecked" if group.is_unchecked else group.status
-        words += [f"{group.passed:,} of {group.total:,}"]
-    elif cell.reply is not None:
-        output = cell.reply.usage.output if _is_named(table, case, variant) else None
-        words += [f"{output:,} tok"] if output is not None else []
-        passed = sum(verdict.passed for verdict in cell.verdicts)
-        words += [f"{passed}/{len(cell.verdicts)}"] if cell.verdicts else []
-    mark, color = _MARKS[status]
-    yield f"{mark} ", color
-    yield cut(" ".join(words), width - 3).ljust(width - 2), style
-
-
-def _is_named(table: CaseTable, case: Case, variant: Variant) -> bool:
-    """Return False if the name of a reply is hidden until it is judged."""
-    pair = table.pair(case, variant)
-    return pair is None or not table.is_open(case, pair)
+def _result_words(cell: Cell) -> str:
+    if cell.reply is None:
+        return ""
+    output, passed = cell.reply.usage.output, sum(verdict.passed for verdict in cell.verdicts)
+    words = [] if output is None else [f"{output:,} tok"]
+    words += [f"{passed}/{len(cell.verdicts)}"] if cell.verdicts else []
+    return " ".join(words)
 
 
 def _reply_rows(cell: Cell, width: int) -> list[ViewRow]:

@@ -37,10 +37,10 @@ async def test_cases(album: Album, tmp_path: Path) -> None:
         view = await open_cases(pilot)
         await until(pilot, lambda: len(view.rows) > 5)
         await album.take(pilot, "plan")
-        table = view.table
-        assert table is not None
+        cases = view.cases
+        assert cases is not None
         await pilot.press("enter")
-        await until(pilot, lambda: not table.is_sending and not table.missing)
+        await until(pilot, lambda: not cases.is_sending and not cases.missing)
         view.set_cursor(view._first_row)
         await settle(pilot)
         await album.take(pilot, "replies")
