@@ -21,7 +21,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.gemini import stream as gemini_stream
 from tui_chat.providers import client, discovery
-from tui_chat.providers.client import HttpClient
+from tui_chat.providers.client import HttpClient, new_client
 from tui_chat.providers.discovery import list_models
 
 SIZE = 2_000_000
@@ -211,5 +211,5 @@ async def test_an_unrequested_encoding_is_refused(encoding: str, make_workspace,
 
 @each_row("protocol", Protocol)
 def test_only_bounded_encodings_are_requested(protocol: Protocol):
-    sent = HttpClient()._new_client(None, "none").headers["accept-encoding"]
+    sent = new_client("none", {}).headers["accept-encoding"]
     assert sent == "gzip, deflate"

@@ -415,51 +415,60 @@ class HttpClient:
             client = self._clients.get(place)
             if client is None:
                 # Importing httpx and loading the system's certificates takes some 300 ms.
-                client = await asyncio.to_thread(self._new_client, mount, place[1])
+                client = await asyncio.to_thread(new_client, place[1], self.environ, mount)
                 self._clients[place] = client
         return client
-
-    def _new_client(
-        self, mount: Callable[[], httpx.AsyncBaseTransport] | None, proxy: str
-    ) -> httpx.AsyncClient:
-        import httpx
-
-        if mount is None:
-            for module in _IMPORTED_LATE:
-                with suppress(ImportError):
-                    import_module(module)
-        try:
-            return httpx.AsyncClient(
-                transport=mount() if mount else None,
-                proxy=self._proxy(proxy) if proxy not in ("", "none") and not mount else None,
-                trust_env=proxy != "none",
-                headers={"User-Agent": "tui-chat", "Accept-Encoding": "gzip, deflate"},
-            )
-        except ImportError:
-            raise ConfigError(
-                "A SOCKS proxy is configured, but httpx's support for SOCKS is not installed.",
-                advice="Install it with `pip install 'httpx[socks]'`, or use an HTTP proxy.",
-            ) from None
-
-    def _proxy(self, proxy: str) -> httpx.Proxy:
-        import httpx
-
-        kind, _, name = proxy.partition(":")
-        try:
-            return httpx.Proxy(self.environ[name] if kind == "env" else proxy)
-        except KeyError:
-            raise ConfigError(
-                f"The endpoint's proxy is in the environment variable {name}, which is not set.",
-                advice=f"Set {name} and start again, or remove `proxy` from the configuration.",
-            ) from None
-        except (ValueError, httpx.InvalidURL):
-            raise ConfigError(
-                "The endpoint's proxy is not the URL of an HTTP or SOCKS proxy.",
-                advice='Write `proxy = "http://HOST:PORT"`.',
-            ) from None
 
     async def aclose(self) -> None:
         """Close all connections."""
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()
+
+
+def new_client(
+    proxy: str,
+    environ: Mapping[str, str],
+    mount: Callable[[], httpx.AsyncBaseTransport] | None = None,
+) -> httpx.AsyncClient:
+    """Return an httpx client. `proxy` is as in an endpoint: a URL, `env:NAME`, `none`, or empty
+    for the variables of the environment; `mount` answers in place of the network.
+
+    Raises ConfigError for a proxy that cannot be used. Blocks: it imports and reads certificates.
+    """
+    import httpx
+
+    if mount is None:
+        for module in _IMPORTED_LATE:
+            with suppress(ImportError):
+                import_module(module)
+    try:
+        return httpx.AsyncClient(
+            transport=mount() if mount else None,
+            proxy=_proxy(proxy, environ) if proxy not in ("", "none") and not mount else None,
+            trust_env=proxy != "none",
+            headers={"User-Agent": "tui-chat", "Accept-Encoding": "gzip, deflate"},
+        )
+    except ImportError:
+        raise ConfigError(
+            "A SOCKS proxy is configured, but httpx's support for SOCKS is not installed.",
+            advice="Install it with `pip install 'httpx[socks]'`, or use an HTTP proxy.",
+        ) from None
+
+
+def _proxy(proxy: str, environ: Mapping[str, str]) -> httpx.Proxy:
+    import httpx
+
+    kind, _, name = proxy.partition(":")
+    try:
+        return httpx.Proxy(environ[name] if kind == "env" else proxy)
+    except KeyError:
+        raise ConfigError(
+            f"The endpoint's proxy is in the environment variable {name}, which is not set.",
+            advice=f"Set {name} and start again, or remove `proxy` from the configuration.",
+        ) from None
+    except (ValueError, httpx.InvalidURL):
+        raise ConfigError(
+            "The endpoint's proxy is not the URL of an HTTP or SOCKS proxy.",
+            advice='Write `proxy = "http://HOST:PORT"`.',
+        ) from None

@@ -1,11 +1,12 @@
 """An httpx transport on a loopback socket, for other programs: an HTTP/1.1 server with h11.
 
-1. It listens on the loopback interface only, by refusing any other host.
-2. A connection serves one request after another; a body may be chunked, and `Expect: 100-continue`
+1. It listens on the loopback interface only, by refusing any other host unless it is told not to.
+2. The transport gets the target and the headers as they came: their order, spelling and duplicates.
+3. A connection serves one request after another; a body may be chunked, and `Expect: 100-continue`
    is honored. Of a body over the limit no more is read than shows that it is.
-3. While a reply is sent the socket is also read. If it ends, the client has disconnected and the
+4. While a reply is sent the socket is also read. If it ends, the client has disconnected and the
    reply is cancelled. Early data instead (a pipelined request) waits its turn.
-4. A transport that fails closes the socket without the last chunk, as a crashed provider would.
+5. A transport that fails closes the socket without the last chunk, as a crashed provider would.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ import h11
 import httpx
 
 _CHUNK = 1 << 16
+_CONTINUE = h11.InformationalResponse(status_code=100, headers=[], reason=b"Continue")
 _MAX_EARLY = 1 << 20
 """Bytes of later requests that are buffered while a reply is sent; then the socket is not read."""
 
@@ -33,8 +35,11 @@ class LoopbackServer:
         port: int = 0,
         host: str = "127.0.0.1",
         max_body: int = 64 * 1024 * 1024,
+        allow_remote: bool = False,
     ) -> None:
-        """Port 0 takes a free one. Raises ValueError for a host that others can reach."""
+        """Port 0 takes a free one. Raises ValueError for a host that others can reach, unless
+        `allow_remote`.
+        """
         self._transport, self._max_body = transport, max_body
         self._host = "127.0.0.1" if host == "localhost" else host
         self.port = port
@@ -44,14 +49,14 @@ class LoopbackServer:
             is_loopback = ipaddress.ip_address(self._host).is_loopback
         except ValueError:
             is_loopback = False
-        if not is_loopback:
+        if not is_loopback and not allow_remote:
             raise ValueError(f"It listens on this machine only, not on {host!r}.")
 
     @property
     def base_url(self) -> str:
-        """`http://HOST:PORT`, without a path."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self.port}"
+        """`http://HOST:PORT`, without a path, as a client on this machine reaches it."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     @property
     def connections(self) -> int:
@@ -129,7 +134,7 @@ class _Connection:
             event = self._h11.next_event()
             if event is h11.NEED_DATA:
                 if self._h11.they_are_waiting_for_100_continue:
-                    await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+                    await self._send(_CONTINUE)
                 self._h11.receive_data(await self._reader.read(_CHUNK))
             elif isinstance(event, h11.Request):
                 head = event
@@ -139,13 +144,19 @@ class _Connection:
                 return None  # ConnectionClosed, or PAUSED with nothing more to serve
             is_whole = isinstance(event, h11.EndOfMessage) or len(body) > self._max_body
             if head is not None and is_whole:
-                url = httpx.URL("http://127.0.0.1", raw_path=head.target)
-                method = head.method.decode("latin-1").upper()
-                return httpx.Request(method, url, headers=list(head.headers), content=bytes(body))
+                request = httpx.Request(
+                    head.method.decode("latin-1"),
+                    _url_of(head.target),
+                    headers=list(head.headers.raw_items()),
+                    stream=httpx.ByteStream(bytes(body)),
+                    extensions={"target": head.target},
+                )
+                request.read()
+                return request
 
     async def _answer(self, request: httpx.Request) -> None:
         response = await self._transport.handle_async_request(request)
-        is_whole = self._h11.their_state is h11.DONE
+        is_whole = self._h11.their_state in (h11.DONE, h11.MIGHT_SWITCH_PROTOCOL)
         await self._send_response(response, close=not is_whole, head=request.method == "HEAD")
 
     async def _wait_for_end(self) -> None:
@@ -162,21 +173,39 @@ class _Connection:
     async def _send_response(
         self, response: httpx.Response, *, close: bool = False, head: bool = False
     ) -> None:
-        headers = [*response.headers.items(), ("date", formatdate(usegmt=True))]
-        headers += [("connection", "close")] if close else []
-        try:
-            reason = HTTPStatus(response.status_code).phrase
-        except ValueError:
-            reason = "Overloaded"  # 529, Anthropic's own
+        headers = list(response.headers.raw)
+        if "date" not in response.headers:
+            headers.append((b"date", formatdate(usegmt=True).encode()))
+        headers += [(b"connection", b"close")] if close else []
+        reason: bytes = response.extensions.get("reason_phrase") or _reason(response.status_code)
         status = response.status_code
-        await self._send(h11.Response(status_code=status, headers=headers, reason=reason))
-        if not head:
-            async for data in cast("AsyncIterable[bytes]", response.stream):
-                await self._send(h11.Data(data=data))
-        await self._send(h11.EndOfMessage())
+        try:
+            await self._send(h11.Response(status_code=status, headers=headers, reason=reason))
+            if not head:
+                async for data in cast("AsyncIterable[bytes]", response.stream):
+                    await self._send(h11.Data(data=data))
+            await self._send(h11.EndOfMessage())
+        finally:
+            await response.aclose()
 
     async def _send(self, event: Any) -> None:
         if data := cast("bytes | None", self._h11.send(event)):
             self._writer.write(data)
             await self._writer.drain()
             await asyncio.sleep(0)  # drain returns at once while the buffer has room
+
+
+def _reason(status: int) -> bytes:
+    try:
+        return HTTPStatus(status).phrase.encode()
+    except ValueError:
+        return b"Overloaded"  # 529, Anthropic's own
+
+
+def _url_of(target: bytes) -> httpx.URL:
+    """Return a URL for a target, the root for one that is no path. Raises RemoteProtocolError."""
+    try:
+        path = target if target.startswith(b"/") else b"/"
+        return httpx.URL("http://127.0.0.1", raw_path=path)
+    except httpx.InvalidURL as error:
+        raise h11.RemoteProtocolError(f"The target of the request is no URL: {error}") from error

@@ -16,12 +16,13 @@ import pytest
 from tests.plugins.tap.wire import PATIENCE
 from tests.support.vendors import serve
 from tui_chat.plugins.tap.exchange import RecordedExchange
-from tui_chat.plugins.tap.pause import Pauses
-from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.pause import Holds, read_pattern
+from tui_chat.plugins.tap.proxy import TapTransport
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
 from tui_chat.plugins.tap.sessions import SessionWriter
 from tui_chat.plugins.tap.upstreams import read_upstream, route_to
+from tui_chat.providers.server import LoopbackServer
 from tui_chat.store import Store
 
 KEY = "sk-planted-0123456789abcdefghij"
@@ -34,6 +35,7 @@ class Recording:
     base_url: str
     store: Store
     recorder: Recorder = field(init=False)
+    transport: TapTransport = field(init=False)
     calls: list[RecordedCall] = field(default_factory=list)
     others: list[RecordedExchange] = field(default_factory=list)
     exchanges: list[RecordedExchange] = field(default_factory=list)
@@ -66,12 +68,14 @@ async def recording(
     *,
     max_body: int = 1 << 26,
     first_id: int = 1,
-    pauses: Pauses | None = None,
+    pause: str = "",
+    pause_for: float = 60.0,
     endpoint: str = "",
     **options: Any,
 ) -> AsyncIterator[Recording]:
-    """Run a tap in front of a server."""
+    """Run a tap in front of a server; `pause` is a pattern of calls that it holds."""
     numbers = itertools.count(first_id)
+    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "chat.db"
     async with await Store.open(
         path, now=time.time, new_id=lambda: f"{next(numbers):032x}"
@@ -95,8 +99,13 @@ async def recording(
             tap.exchanges.append(exchange)
             tap.recorder.follow(exchange)
 
+        holds = None
+        if pause:
+            database = store.replies.database
+            holds = Holds([read_pattern(pause)], pause_for, tap.recorder, database)
         route = route_to(read_upstream(upstream_url))
-        async with TapProxy(route, follow, max_body=max_body, pauses=pauses) as proxy:
+        tap.transport = transport = TapTransport(route, follow, max_body=max_body, holds=holds)
+        async with LoopbackServer(transport) as proxy, transport:
             tap.base_url = proxy.base_url
             yield tap
             await tap.recorder.finish(PATIENCE)

@@ -19,8 +19,7 @@ from tests.support.command_line import Run
 from tests.support.program import PIPE, Program, run_program
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
-from tui_chat.plugins.tap.client_environment import client_variables
-from tui_chat.plugins.tap.upstreams import read_address, read_upstream
+from tui_chat.plugins.tap.upstreams import client_variables, read_address, read_upstream
 
 KEY = "sk-planted-0123456789abcdefghij"
 CLIENT = f"""
@@ -186,6 +185,7 @@ def test_it_ends_at_once_while_a_reply_arrives(run: Run, environ: dict[str, str]
         (["--listen", "x:y"], "--listen: “x:y” is not HOST:PORT"),
         (["--upstream", "ftp://x"], "--upstream: “ftp://x” is not a URL of a server."),
         (["--upstream", "https://u:p@x"], "--upstream: a URL with a password cannot be used."),
+        (["--pause", "x"], "--pause needs the place where held calls wait."),
         (["--max-body", "many"], "'many' is not a size such as 500k or 32M"),
         (["--output", "/no/such/folder/x"], "cannot be written"),
     ],

@@ -1,4 +1,4 @@
-"""Held requests on real sockets: patterns, decisions, limits, and clients that leave."""
+"""Held requests: patterns, decisions, limits, and clients that leave."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.plugins.tap.conftest import KEY, recording
-from tests.plugins.tap.test_proxy import OK, request
-from tests.plugins.tap.wire import PATIENCE, Tap, answering, tap_with, within
+from tests.plugins.tap.conftest import KEY, Recording, recording
+from tests.plugins.tap.wire import PATIENCE
 from tests.support.tables import each_row
 from tests.support.vendors import HttpRequest, serve
 from tui_chat.errors import InputError
@@ -23,8 +22,11 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.tap.call_output import call_json, call_line
+from tui_chat.plugins.tap.calls import Call, read_call
+from tui_chat.plugins.tap.exchange import RecordedExchange, Request
 from tui_chat.plugins.tap.held_request import editable_text, edited_body
-from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision, Pauses, read_pattern
+from tui_chat.plugins.tap.held_table import WaitingRequest, decide, waiting_requests
+from tui_chat.plugins.tap.pause import read_pattern
 
 BODY = b'{"model": "echo",  "messages": [{"role": "user", "content": "caf\\u00e9"}]}'
 VERSION = {"anthropic-version": "2023-06-01"}
@@ -67,104 +69,85 @@ by_protocol = each_row(
 )
 
 
-class Waiting:
-    """Pauses whose held requests a test awaits."""
-
-    def __init__(self, *patterns: str, seconds: float = 60.0) -> None:
-        self.held: asyncio.Queue[HeldRequest] = asyncio.Queue()
-        self.ended: asyncio.Queue[HeldRequest] = asyncio.Queue()
-        self.passed: list[str] = []
-        self.pauses = Pauses(
-            [read_pattern(text) for text in patterns],
-            seconds,
-            on_change=lambda held: (self.ended if held.hold.end else self.held).put_nowait(held),
-            on_passed=lambda exchange, why: self.passed.append(why),
-        )
-
-    async def next(self) -> HeldRequest:
-        return await asyncio.wait_for(self.held.get(), PATIENCE)
-
-    async def end(self) -> HeldRequest:
-        return await asyncio.wait_for(self.ended.get(), PATIENCE)
-
-
 class PausedTap:
-    """A tap that holds requests in front of an upstream, which keeps what it receives."""
+    """A tap that holds calls in front of an upstream, and a client of it."""
 
-    def __init__(self, tap: Tap, waiting: Waiting, received: list[bytes]) -> None:
-        self.tap, self.waiting, self.received = tap, waiting, received
+    def __init__(
+        self, tap: Recording, client: httpx.AsyncClient, received: list[HttpRequest]
+    ) -> None:
+        self.tap, self.received = tap, received
+        self._client = client
+        self.database = tap.store.replies.database
 
-    def request(self, body: bytes = BODY, path: str = "/v1/messages", *more: str) -> bytes:
-        return request(self.tap.proxy.port, body, path, *more)
+    def ask(self, path: str, body: Any, **options: Any) -> asyncio.Task[httpx.Response]:
+        """Send a request, as JSON unless it is bytes."""
+        form = {"content" if isinstance(body, bytes) else "json": body}
+        return asyncio.create_task(self._client.post(path, **form, **options))
 
-    async def ask(self, data: bytes = b"") -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await self.tap.send(data or self.request())
+    async def held(self, count: int = 1) -> WaitingRequest:
+        """Return the newest held request when so many are held."""
+        async with asyncio.timeout(PATIENCE):
+            while len(waiting := await waiting_requests(self.database)) != count:  # noqa: ASYNC110 - a row of a database
+                await asyncio.sleep(0.01)
+        return waiting[-1] if waiting else WaitingRequest("", "", "", "", 0, 0)
 
-    async def hold(
-        self, data: bytes = b""
-    ) -> tuple[HeldRequest, asyncio.StreamReader, asyncio.StreamWriter]:
-        reader, writer = await self.ask(data)
-        return await self.waiting.next(), reader, writer
+    async def decide(self, decision: Any, content: str = "") -> None:
+        """Decide about the only held request, and wait until it is not held any more."""
+        held = await self.held()
+        assert await decide(self.database, held.message_id, decision, content)
+        await self.held(0)
+        assert not await decide(self.database, held.message_id, "dropped")
+
+    async def text(self) -> str:
+        """Return the body of the only held request as an editor gets it."""
+        record = await self.tap.store.requests.get((await self.held()).message_id)
+        assert record is not None
+        return editable_text(record.body or b"")
 
 
 @asynccontextmanager
-async def pausing(pattern: str = "model:echo", seconds: float = 60.0) -> AsyncIterator[PausedTap]:
-    """Run a tap that holds what has a pattern; its upstream answers each request."""
-    waiting, received = Waiting(pattern, seconds=seconds), list[bytes]()
-    async with tap_with(answering(OK, received), pauses=waiting.pauses) as tap:
-        yield PausedTap(tap, waiting, received)
+async def pausing(
+    folder: Path, pattern: str = "model:echo", seconds: float = 60.0, **options: Any
+) -> AsyncIterator[PausedTap]:
+    """Run a tap that holds what has a pattern in front of the offline provider."""
+    received = list[HttpRequest]()
+    async with (
+        serve(on_request=received.append, alias="echo") as server,
+        recording(folder, server.base_url, pause=pattern, pause_for=seconds, **options) as tap,
+        httpx.AsyncClient(base_url=tap.base_url, headers=VERSION, timeout=PATIENCE) as client,
+    ):
+        yield PausedTap(tap, client, received)
 
 
-async def is_answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    assert await within(reader.readexactly(len(OK))) == OK
-    writer.close()
-
-
-CALL = "/v1/messages"
+def call_of(body: bytes = BODY, path: str = "/v1/messages") -> Call:
+    """Return a call as the tap reads it."""
+    request = Request("POST", path, (("user-agent", "My-Agent/1.0"),), body)
+    call = read_call(RecordedExchange(1, request, "http://127.0.0.1", 1 << 26, 0.0))
+    assert call is not None
+    return call
 
 
 @each_row(
-    ("pattern", "path", "is_held"),
+    ("pattern", "fits"),
     [
-        ("path:/v1/messages", CALL, True),
-        ("path:*/messages", CALL, True),
-        ("path:/v1/*/messages", CALL, False),
-        ("model:ech*", CALL, True),
-        ("model:ECHO", CALL, True),
-        ("model:ch*", CALL, False),
-        ("body:café", CALL, True),
-        ("body:caf\\u00e9", CALL, True),
-        ("body:*", CALL, False),
-        ("client:my-agent", CALL, True),
-        ("client:claude", CALL, False),
-        ("café", CALL, True),
-        ("my-ag*", CALL, True),
-        ("nothing", CALL, False),
-        # Nothing but calls of models is held.
-        ("path:*", "/v1/messages/count_tokens", False),
-        ("path:*", "/v1/embeddings", False),
-        ("path:*", "/x", False),
+        ("path:/v1/messages", True),
+        ("path:*/messages", True),
+        ("path:/v1/*/messages", False),
+        ("model:ech*", True),
+        ("model:ECHO", True),
+        ("model:ch*", False),
+        ("body:café", True),
+        ("body:caf\\u00e9", True),
+        ("body:*", False),
+        ("client:my-agent", True),
+        ("client:claude", False),
+        ("café", True),
+        ("my-ag*", True),
+        ("nothing", False),
     ],
 )
-async def test_patterns(pattern: str, path: str, is_held: bool):
-    async with pausing(pattern) as paused:
-        body = BODY if path == CALL else b"[]"
-        sent = paused.request(body, path, "user-agent: My-Agent/1.0")
-        reader, writer = await paused.ask(sent)
-        if is_held:
-            held = await paused.waiting.next()
-            assert held.call.program.name == "My-Agent"
-            assert not paused.received
-            assert held.decide(HoldDecision("sent"))
-            assert not held.decide(HoldDecision("dropped"))
-        await is_answered(reader, writer)
-        host = f"host: 127.0.0.1:{paused.tap.proxy.port}".encode()
-        target = f"host: {paused.tap.upstream.authority}".encode()
-        assert paused.received == [sent.replace(host, target)]
-        (exchange,) = await paused.tap.ended()
-        assert (exchange.hold is not None) is is_held
-        assert exchange.request.data == body
-        assert paused.waiting.held.empty()
+def test_patterns(pattern: str, fits: bool):
+    assert read_pattern(pattern).fits(call_of()) is fits
 
 
 @each_row("text", ["", "model:", " "])
@@ -173,42 +156,27 @@ def test_a_pattern_has_a_text(text: str):
         read_pattern(text)
 
 
-async def test_chunks_and_compressed_bodies_pass_as_they_came_after_a_hold():
-    waiting, received = Waiting("model:echo"), b""
-    done = asyncio.Event()
+async def test_what_is_no_call_of_a_model_passes(tmp_path: Path):
+    async with pausing(tmp_path, "path:*") as paused:
+        for path in ("/v1/messages/count_tokens", "/v1/embeddings", "/x"):
+            await paused.ask(path, {"model": "echo", "input": []})
+        assert len(paused.received) == 3
 
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal received
-        received = await reader.readuntil(b"0\r\nx: y\r\n\r\n")
-        done.set()
-        writer.write(OK)
 
+async def test_a_compressed_request_goes_on_as_it_came(tmp_path: Path):
     zipped = gzip.compress(BODY)
-    chunks = b"%x;a=b\r\n%s\r\n0\r\nx: y\r\n\r\n" % (len(zipped), zipped)
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        head = (
-            f"POST /v1/chat/completions HTTP/1.1\r\nHOST: 127.0.0.1:{tap.proxy.port}\r\n"
-            "content-encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
-        ).encode()
-        reader, writer = await tap.connect()
-        writer.write(head + chunks)
-        (await waiting.next()).decide(HoldDecision("sent"))
-        assert await within(reader.readexactly(len(OK))) == OK
-        await done.wait()
-        target = tap.upstream.authority.encode()
-        assert received == head.replace(f"127.0.0.1:{tap.proxy.port}".encode(), target) + chunks
-        writer.close()
-
-
-async def test_a_client_that_waits_for_continue_is_told_to_go_on():
-    async with pausing() as paused:
-        sent = paused.request(BODY, CALL, "expect: 100-continue")
-        reader, writer = await paused.ask(sent[: -len(BODY)])
-        told = b"HTTP/1.1 100 Continue\r\n\r\n"
-        assert await within(reader.readexactly(len(told))) == told
-        writer.write(BODY)
-        (await paused.waiting.next()).decide(HoldDecision("sent"))
-        await is_answered(reader, writer)
+    async with pausing(tmp_path) as paused:
+        headers = {"content-encoding": "gzip", "expect": "100-continue"}
+        sending = paused.ask("/v1/chat/completions", zipped, headers=headers)
+        await paused.held()
+        assert not paused.received
+        await paused.decide("sent")
+        await sending
+        (sent,) = paused.received
+        assert (sent.body, sent.header("content-encoding")) == (zipped, "gzip")
+        (call,) = await paused.tap.recorded(1)
+        assert call.exchange.hold is not None
+        assert call.exchange.hold.end == "sent"
 
 
 @by_protocol
@@ -216,27 +184,19 @@ async def test_a_client_that_waits_for_continue_is_told_to_go_on():
 async def test_an_edited_request_is_sent(
     tmp_path: Path, protocol: Protocol, path: str, body: Any, part: Any, encoding: str
 ):
-    waiting, received = Waiting(f"path:{path}"), list[HttpRequest]()
     data = json.dumps(body).encode()
     content = gzip.compress(data) if encoding else data
     headers = {"authorization": f"Bearer {KEY}", "x-own": "stays"}
     headers |= {"content-encoding": encoding} if encoding else {}
-    async with (
-        serve(on_request=received.append) as server,
-        recording(tmp_path, server.base_url, pauses=waiting.pauses) as tap,
-        httpx.AsyncClient(base_url=tap.base_url, headers=VERSION) as client,
-    ):
-        sending = asyncio.create_task(client.post(path, content=content, headers=headers))
-        held = await waiting.next()
-        edited = json.loads(editable_text(held.call.body))
+    async with pausing(tmp_path / protocol / (encoding or "plain"), f"path:{path}") as paused:
+        tap, sending = paused.tap, paused.ask(path, content, headers=headers)
+        edited = json.loads(await paused.text())
         name = "text" if protocol is Protocol.GEMINI else "content"
         part(edited)[name] = "Hi, edited ✎"
-        changed = edited_body(held.call, json.dumps(edited))
-        assert changed is not None
-        held.decide(HoldDecision("edited", changed))
+        await paused.decide("edited", json.dumps(edited))
         response = await sending
         assert response.status_code == 200
-        (sent,) = received
+        (sent,) = paused.received
         assert json.loads(sent.body) == edited
         assert sent.header("content-length") == str(len(sent.body))
         assert sent.header("content-encoding") is None
@@ -285,7 +245,6 @@ def texts_by_hand(node: Tree) -> Iterator[str]:
 async def test_an_answer_by_hand_and_a_refusal(
     tmp_path: Path, protocol: Protocol, path: str, body: Any, part: Any, is_stream: bool
 ):
-    waiting, received = Waiting("Hi"), list[HttpRequest]()
     if protocol is Protocol.GEMINI:
         path = (
             path.replace(":generateContent", ":streamGenerateContent?alt=sse") * is_stream or path
@@ -293,16 +252,11 @@ async def test_an_answer_by_hand_and_a_refusal(
     else:
         body = {**body, "stream": is_stream}
     text = "By hand: é\n\nand a second paragraph, longer than nine tokens in any count."
-    async with (
-        serve(on_request=received.append) as server,
-        recording(tmp_path, server.base_url, pauses=waiting.pauses) as tap,
-        httpx.AsyncClient(base_url=tap.base_url, headers=VERSION) as client,
-    ):
-        sending = asyncio.create_task(client.post(path, json=body))
-        held = await waiting.next()
-        held.decide(HoldDecision("answered", text.encode()))
+    async with pausing(tmp_path / protocol / str(is_stream), "Hi") as paused:
+        tap, sending = paused.tap, paused.ask(path, body)
+        await paused.decide("answered", text)
         response = await sending
-        assert (response.status_code, received) == (200, [])
+        assert (response.status_code, paused.received) == (200, [])
         assert response.headers["x-tui-chat-tap"] == "answered by hand"
         is_json = response.headers["content-type"].startswith("application/json")
         assert is_json is not is_stream
@@ -319,13 +273,13 @@ async def test_an_answer_by_hand_and_a_refusal(
         reply = transcript.entries[-1]
         assert (reply.message.content, reply.finish) == (text, "answered by hand")
         # The connection is as good as before.
-        sending = asyncio.create_task(client.post(path, json=body))
-        (await waiting.next()).decide(HoldDecision("sent"))
+        sending = paused.ask(path, body)
+        await paused.decide("sent")
         assert (await sending).status_code == 200
-        sending = asyncio.create_task(client.post(path, json=body))
-        (await waiting.next()).decide(HoldDecision("dropped"))
+        sending = paused.ask(path, body)
+        await paused.decide("dropped")
         response = await sending
-        assert (response.status_code, len(received)) == (403, 1)
+        assert (response.status_code, len(paused.received)) == (403, 1)
         assert "dropped this request" in json.dumps(response.json()["error"])
         assert response.headers["x-should-retry"] == "false"
         call = (await tap.recorded(3))[-1]
@@ -333,139 +287,63 @@ async def test_an_answer_by_hand_and_a_refusal(
         assert call_json(call, 0.0, ())["response"]["outcome"] == "dropped"
 
 
-async def test_an_answer_by_hand_at_a_path_of_a_gateway():
-    async with pausing() as paused:
-        held, reader, writer = await paused.hold(paused.request(BODY, "/api/chat/completions"))
-        held.decide(HoldDecision("answered", b"By hand."))
-        answer = await within(reader.readuntil(b"By hand."))
-        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
-        assert b'"choices":' in answer
-        writer.close()
+async def test_the_time_limit_sends_a_request_as_it_came(tmp_path: Path):
+    async with pausing(tmp_path, seconds=0.05) as paused:
+        assert (await paused.ask("/v1/chat/completions", BODY)).status_code == 200
+        assert paused.received[0].body == BODY
+        (call,) = await paused.tap.recorded(1)
+        assert call.exchange.hold is not None
+        assert call.exchange.hold.end == "expired"
 
 
-async def test_the_time_limit_sends_a_request_as_it_came():
-    async with pausing(seconds=0.05) as paused:
-        await is_answered(*await paused.ask())
-        held = await paused.waiting.end()
-        assert (held.hold.end, paused.waiting.pauses.requests) == ("expired", {})
-        assert paused.received[0].endswith(BODY)
-        assert not held.decide(HoldDecision("dropped"))
-
-
-async def test_all_are_sent_and_none_is_held_afterwards():
-    async with pausing() as paused:
-        clients = [(await paused.hold())[1:] for _ in range(3)]
-        paused.waiting.pauses.stop()
-        clients.append(await paused.ask())
-        for client in clients:
-            await is_answered(*client)
-        assert len(paused.received) == 4
-
-
-async def test_the_end_of_the_proxy_refuses_what_is_held():
-    async with pausing() as paused:
-        _, reader, writer = await paused.hold()
-    answer = await within(reader.read())
-    writer.close()
-    assert answer.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
-    assert b"ended while it held this request; it was not sent" in answer
-    assert (await paused.waiting.end()).hold.end == "ended"
-    assert not paused.received
-
-
-async def test_a_client_that_leaves_is_noticed():
-    for is_reset in (False, True):
-        async with pausing() as paused:
-            *_, writer = await paused.hold()
-            if is_reset:
-                writer.transport.abort()
-            else:
-                writer.close()
-            held = await paused.waiting.end()
-            assert (held.hold.end, paused.waiting.pauses.requests) == ("client disconnected", {})
-            (exchange,) = await paused.tap.ended()
-            assert exchange.outcome == "client disconnected"
+async def test_the_end_of_the_proxy_refuses_what_is_held(tmp_path: Path):
+    async with pausing(tmp_path) as paused:
+        sending = paused.ask("/v1/messages", BODY)
+        await paused.held()
+        await paused.tap.transport.aclose()
+        response = await sending
+        assert response.status_code == 503
+        assert "ended while it held this request; it was not sent" in response.text
+        (call,) = await paused.tap.recorded(1)
+        assert call.exchange.outcome == "ended"
         assert not paused.received
-    async with pausing() as paused:  # within its request
-        _, writer = await paused.ask(paused.request()[:-20])
-        writer.close()
-        (exchange,) = await paused.tap.ended()
-        assert (exchange.outcome, exchange.hold) == ("client disconnected", None)
-    assert not paused.received
-    assert paused.waiting.held.empty()
 
 
-async def test_half_a_request_goes_on_after_the_time_limit():
-    waiting, half = Waiting("model:echo", seconds=0.05), asyncio.Event()
-
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b'"model"')
-        half.set()
-        await reader.readuntil(BODY[-20:])
-        writer.write(OK)
-
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        sent = request(tap.proxy.port, BODY)
-        reader, writer = await tap.connect()
-        writer.write(sent[:-20])
-        await asyncio.wait_for(half.wait(), PATIENCE)
-        writer.write(sent[-20:])
-        assert await within(reader.readexactly(len(OK))) == OK
-        exchange = await tap.end(writer)
-        assert exchange.request.data == BODY
-    assert waiting.passed == ["it did not arrive in time to be held"]
+async def test_a_client_that_leaves_is_noticed(tmp_path: Path):
+    async with pausing(tmp_path) as paused:
+        sending = paused.ask("/v1/messages", BODY)
+        await paused.held()
+        sending.cancel()
+        await paused.held(0)
+        (call,) = await paused.tap.recorded(1)
+        assert call.exchange.outcome == "client disconnected"
+        assert call.exchange.hold is not None
+        assert call.exchange.hold.end == "client disconnected"
+        assert not paused.received
 
 
-@pytest.mark.slow
-async def test_a_body_over_the_limit_passes_unheld():
-    waiting, size = Waiting("model:echo"), 64 * 1024 * 1024
-    body = b'{"model": "echo", "messages": "' + b"x" * size + b'"}'
-    total = 0
-
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal total
-        await reader.readuntil(b"\r\n\r\n")
-        while total < len(body):
-            total += len(await reader.read(1 << 20))
-        writer.write(OK)
-
-    async with tap_with(upstream, pauses=waiting.pauses) as tap:
-        reader, writer = await tap.send(request(tap.proxy.port, body))
-        async with asyncio.timeout(6 * PATIENCE):
-            assert await reader.readexactly(len(OK)) == OK
-        writer.close()
-    assert total == len(body)
-    assert waiting.passed == ["it is too large to be held"]
-
-
-async def test_a_request_after_the_held_one_keeps_its_place():
-    async with pausing("body:café") as paused:
-        second = paused.request(b'{"model": "b"}')
-        held, reader, writer = await paused.hold(paused.request() + second)
-        held.decide(HoldDecision("edited", b'{"model": "other"}'))
-        assert await within(reader.readexactly(2 * len(OK))) == 2 * OK
-        writer.close()
-        bodies = [data.rpartition(b"\r\n")[2] for data in paused.received]
-        assert bodies == [b'{"model": "other"}', b'{"model": "b"}']
-
-
-async def test_no_more_are_held_than_fit(monkeypatch: pytest.MonkeyPatch):
+async def test_what_cannot_be_held_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tui_chat.plugins.tap.pause.MOST_HELD", 1)
-    async with pausing() as paused:
-        *_, first = await paused.hold()
-        await is_answered(*await paused.ask())
-        first.close()
-        assert paused.waiting.passed == ["1 requests are held already"]
+    async with pausing(tmp_path, "Hi", max_body=1000) as paused:
+        path, said = "/v1/chat/completions", {"role": "user", "content": "Hi"}
+        first = paused.ask(path, {"model": "echo", "messages": [said]})
+        await paused.held()
+        other = {"model": "echo", "messages": [said, said]}
+        assert (await paused.ask(path, other)).status_code == 200
+        await paused.decide("sent")
+        await first
+        large = {"model": "echo", "messages": [{**said, "content": "Hi" * 1000}]}
+        assert (await paused.ask(path, large)).status_code == 200
 
 
-async def test_the_patience_of_the_client():
-    async with pausing() as paused:
+async def test_the_patience_of_the_client(tmp_path: Path):
+    async with pausing(tmp_path) as paused:
         for header, patience in (("600", 600), ("nan", None)):
-            sent = paused.request(BODY, CALL, f"x-stainless-timeout: {header}")
-            held, _, writer = await paused.hold(sent)
-            assert held.client_patience == patience
-            writer.close()
-            await paused.waiting.end()
+            headers = {"x-stainless-timeout": header}
+            sending = paused.ask("/v1/chat/completions", BODY, headers=headers)
+            assert (await paused.held()).patience == patience
+            await paused.decide("sent")
+            await sending
 
 
 SECRET = "sk-in-the-body-0123456789"
@@ -479,56 +357,45 @@ WITH_SECRET = {
 }
 
 
-async def test_credentials_in_a_body_are_sent_and_never_shown():
-    async with pausing() as paused:
-        held, _, writer = await paused.hold(paused.request(json.dumps(WITH_SECRET).encode()))
-        writer.close()
-        shown = json.loads(editable_text(held.call.body))
-        assert SECRET not in editable_text(held.call.body)
-        shown["mcp_servers"][0]["url"] = "https://c"
-        shown["messages"][0]["content"] = "Hello"
-        body = json.loads(edited_body(held.call, json.dumps(shown)) or b"")
-        assert body["mcp_servers"][0] == {"url": "https://c", "authorization_token": SECRET}
-        assert body["mcp_servers"][1] == WITH_SECRET["mcp_servers"][1]
-        del shown["mcp_servers"][0]
-        body = json.loads(edited_body(held.call, json.dumps(shown)) or b"")
-        assert body["mcp_servers"] == WITH_SECRET["mcp_servers"][1:]
-        shown["note"] = shown["mcp_servers"][0]["authorization_token"]
-        with pytest.raises(InputError, match="where no credential was"):
-            edited_body(held.call, json.dumps(shown))
+def test_credentials_in_a_body_are_sent_and_never_shown():
+    call = call_of(json.dumps(WITH_SECRET).encode())
+    shown = json.loads(editable_text(call.body))
+    assert SECRET not in editable_text(call.body)
+    shown["mcp_servers"][0]["url"] = "https://c"
+    shown["messages"][0]["content"] = "Hello"
+    body = json.loads(edited_body(call, json.dumps(shown)) or b"")
+    assert body["mcp_servers"][0] == {"url": "https://c", "authorization_token": SECRET}
+    assert body["mcp_servers"][1] == WITH_SECRET["mcp_servers"][1]
+    del shown["mcp_servers"][0]
+    body = json.loads(edited_body(call, json.dumps(shown)) or b"")
+    assert body["mcp_servers"] == WITH_SECRET["mcp_servers"][1:]
+    shown["note"] = shown["mcp_servers"][0]["authorization_token"]
+    with pytest.raises(InputError, match="where no credential was"):
+        edited_body(call, json.dumps(shown))
 
 
-async def test_faults_of_an_edited_request():
-    async with pausing() as paused:
-        held, _, writer = await paused.hold()
-        for text, told in (
-            ("", "it is empty"),
-            ('{"model": "echo",}', "line 1"),
-            ("[]", "not a JSON object"),
-            ('{"model": NaN}', "NaN"),
-            ('{"model": "echo"}', "messages"),
-            ('{"model": "echo", "messages": 3}', "messages"),
-            ('{"model": "echo", "messages": [], "stream": true}', "“stream” must stay"),
-        ):
-            with pytest.raises(InputError) as fault:
-                edited_body(held.call, text)
-            assert told in str(fault.value), text
-        assert edited_body(held.call, editable_text(held.call.body)) is None
-        writer.close()
+def test_faults_of_an_edited_request():
+    call = call_of()
+    for text, told in (
+        ("", "it is empty"),
+        ('{"model": "echo",}', "line 1"),
+        ("[]", "not a JSON object"),
+        ('{"model": NaN}', "NaN"),
+        ('{"model": "echo"}', "messages"),
+        ('{"model": "echo", "messages": 3}', "messages"),
+        ('{"model": "echo", "messages": [], "stream": true}', "“stream” must stay"),
+    ):
+        with pytest.raises(InputError) as fault:
+            edited_body(call, text)
+        assert told in str(fault.value), text
+    assert edited_body(call, editable_text(call.body)) is None
 
 
 async def test_the_next_request_goes_on_in_the_conversation(tmp_path: Path):
-    waiting = Waiting("model:echo")
     first = {"model": "echo", "messages": [{"role": "user", "content": "One"}]}
-    async with (
-        serve() as server,
-        recording(tmp_path, server.base_url, pauses=waiting.pauses) as tap,
-        httpx.AsyncClient(base_url=tap.base_url, headers=VERSION) as client,
-    ):
-        sending = asyncio.create_task(client.post("/v1/chat/completions", json=first))
-        held = await waiting.next()
-        text = editable_text(held.call.body).replace("One", "Edited")
-        held.decide(HoldDecision("edited", edited_body(held.call, text) or b""))
+    async with pausing(tmp_path) as paused:
+        sending = paused.ask("/v1/chat/completions", first)
+        await paused.decide("edited", (await paused.text()).replace("One", "Edited"))
         reply = (await sending).json()["choices"][0]["message"]["content"]
         assert reply == "Edited"
         messages = [
@@ -536,15 +403,14 @@ async def test_the_next_request_goes_on_in_the_conversation(tmp_path: Path):
             {"role": "assistant", "content": reply},
             {"role": "user", "content": "Two"},
         ]
-        body = {"model": "echo", "messages": messages}
-        sending = asyncio.create_task(client.post("/v1/chat/completions", json=body))
-        (await waiting.next()).decide(HoldDecision("sent"))
+        sending = paused.ask("/v1/chat/completions", {"model": "echo", "messages": messages})
+        await paused.decide("sent")
         await sending
-        one, two = await tap.recorded(2)
+        one, two = await paused.tap.recorded(2)
         assert one.placed.conversation is two.placed.conversation
         assert two.placed.shared == 1
-        (session,) = await tap.sessions()
-        transcript = await tap.store.transcripts.get(session.session_id)
+        (session,) = await paused.tap.sessions()
+        transcript = await paused.tap.store.transcripts.get(session.session_id)
         assert transcript is not None
         texts = [entry.message.content for entry in transcript.entries]
         assert texts == ["One", "Edited", "Two", "Two"]

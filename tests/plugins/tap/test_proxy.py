@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import socket
 import struct
 from base64 import b64encode
-from dataclasses import replace
 
 import pytest
 
@@ -21,19 +21,8 @@ from tests.plugins.tap.wire import (
     within,
 )
 from tests.support.tables import each_row
-from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.plugins.tap import upstreams
-from tui_chat.plugins.tap.http_messages import MessageFault, RequestHead
-from tui_chat.plugins.tap.proxy import TapProxy
-from tui_chat.plugins.tap.upstreams import (
-    Upstream,
-    behind_proxy,
-    protocol_of_call,
-    read_http_proxy,
-    read_upstream,
-    route_to,
-)
+from tui_chat.plugins.tap.upstreams import protocol_of_call, read_upstream
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 KEY = "sk-planted-0123456789abcdef"
@@ -69,7 +58,8 @@ async def test_each_event_arrives_before_the_next_one_is_sent():
 
     async with tap_with(upstream) as tap:
         reader, writer = await tap.send(request(tap.proxy.port))
-        assert await within(reader.readexactly(len(HEAD))) == HEAD
+        head = await within(reader.readuntil(b"\r\n\r\n"))
+        assert b"transfer-encoding: chunked" in head.lower()
         for number in range(20):
             event = chunk(f"event: e\n: comment\n\ndata: {number}\n\n")
             assert await within(reader.readexactly(len(event))) == event
@@ -81,14 +71,13 @@ async def test_each_event_arrives_before_the_next_one_is_sent():
         assert exchange.began <= exchange.requested <= exchange.first_byte <= exchange.ended
 
 
-@each_row("delimited", [True, False], ids=["chunked", "until the end"])
 @each_row("reset", [True, False], ids=["reset", "closed"])
-async def test_a_cut_response_is_cut_for_the_client(delimited: bool, reset: bool):
+async def test_a_cut_response_is_cut_for_the_client(reset: bool):
     got = asyncio.Event()
 
     async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
-        writer.write(HEAD + chunk("data: 1\n\n") if delimited else b"HTTP/1.0 200 OK\r\n\r\nhalf")
+        writer.write(HEAD + chunk("data: 1\n\n"))
         await got.wait()
         if reset:
             linger = struct.pack("ii", 1, 0)
@@ -97,18 +86,22 @@ async def test_a_cut_response_is_cut_for_the_client(delimited: bool, reset: bool
 
     async with tap_with(upstream) as tap:
         reader, writer = await tap.send(request(tap.proxy.port))
-        text = b"data: 1\n\n\r\n" if delimited else b"half"
-        await within(reader.readuntil(text))
+        await within(reader.readuntil(b"data: 1\n\n\r\n"))
         got.set()
-        if reset and not delimited:
-            with pytest.raises(ConnectionResetError):
-                await within(reader.read())
-        else:
-            assert await within(reader.read()) == b""
+        assert await within(reader.read()) == b""
         exchange = await tap.end(writer)
-        is_tidy = not reset and not delimited
-        assert exchange.outcome == ("complete" if is_tidy else "upstream cut")
-        assert exchange.response.data == (b"data: 1\n\n" if delimited else b"half")
+        assert exchange.outcome == "upstream cut"
+        assert exchange.response.data == b"data: 1\n\n"
+
+
+async def test_an_upstream_that_closes_before_it_answers_closes_for_the_client():
+    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+
+    async with tap_with(upstream) as tap:
+        reader, writer = await tap.send(request(tap.proxy.port))
+        assert await within(reader.read()) == b""
+        assert (await tap.end(writer)).outcome == "upstream cut"
 
 
 @pytest.mark.parametrize("begun", [True, False], ids=["in the response", "before it"])
@@ -136,20 +129,6 @@ async def test_a_client_that_leaves_ends_the_request_upstream(begun: bool):
         assert exchange.response.data == (b"data: 1\n\n" if begun else b"")
 
 
-async def test_a_client_that_closes_only_its_own_direction_gets_its_response():
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await read_request(reader)
-        assert await reader.read() == b""
-        writer.write(OK)
-
-    async with tap_with(upstream) as tap:
-        reader, writer = await tap.send(request(tap.proxy.port))
-        writer.write_eof()
-        assert (await within(reader.read())).endswith(b"ok")
-        (exchange,) = await tap.ended()
-        assert exchange.outcome == "complete"
-
-
 async def test_an_upstream_that_refuses_early_is_heard():
     answer = b"HTTP/1.1 413 Too Large\r\ncontent-length: 4\r\nconnection: close\r\n\r\nlong"
 
@@ -163,12 +142,14 @@ async def test_an_upstream_that_refuses_early_is_heard():
 
     async with tap_with(upstream) as tap:
         reader, writer = await tap.send(request(tap.proxy.port, b"x" * 3_000_000))
-        assert await within(reader.read()) == answer
+        got = await within(reader.read())
+        assert got.startswith(b"HTTP/1.1 413 Too Large\r\n")
+        assert got.endswith(b"\r\n\r\nlong")
         exchange = await tap.end(writer)
         assert (exchange.status, exchange.outcome) == (413, "complete")
 
 
-async def test_expect_100_continue_is_the_upstreams():
+async def test_expect_100_continue_is_answered_and_passed():
     async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -233,19 +214,6 @@ async def test_a_body_over_the_limit_passes_and_is_noted():
         assert exchange.response.data == b"ok"
 
 
-async def test_held_bytes_are_counted_and_freed():
-    async with tap_with(answering(OK)) as tap:
-        tap.proxy.held.take((1 << 28) - 3000)
-        reader, writer = await tap.send(request(tap.proxy.port, b"x" * 5000))
-        await within(reader.readuntil(b"ok"))
-        exchange = await tap.end(writer)
-        assert not exchange.request.is_whole
-        assert exchange.response.data == b"ok"
-        exchange.response.free()
-        assert tap.proxy.held.take(3000)
-        assert not tap.proxy.held.take(1)
-
-
 ERRORS = {
     "/v1/messages": {"type": "error", "error": {"type": "api_error"}},
     "/v1/chat/completions": {"error": {"type": "tap_error", "param": None}},
@@ -263,7 +231,7 @@ async def test_an_upstream_that_cannot_be_reached_is_told_from_its_errors(path: 
                 writer.write(request(tap.proxy.port, b"x" * 2000, path))
                 head = await within(reader.readuntil(b"\r\n\r\n"))
                 assert head.startswith(b"HTTP/1.1 502 ")
-                length = int(head.partition(b"content-length: ")[2].split(b"\r\n")[0])
+                length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
                 body = json.loads(await within(reader.readexactly(length)))
                 assert "tui-chat tap cannot reach http://127.0.0.1" in json.dumps(body)
                 assert ERRORS[path].keys() <= body.keys()
@@ -279,7 +247,7 @@ async def test_an_upstream_that_cannot_be_reached_is_told_from_its_errors(path: 
         (b"POST / HTTP/1.1\r\nhost: localhost\r\norigin: https://evil.example\r\n\r\n", 403),
         (b"POST / HTTP/1.1\r\nhost: evil.example\r\n\r\n", 403),
         (b"POST http://api.openai.com/v1 HTTP/1.1\r\nhost: localhost\r\n\r\n", 400),
-        (b"CONNECT api.openai.com:443 HTTP/1.1\r\nhost: localhost\r\n\r\n", 400),
+        (b"CONNECT api.openai.com:443 HTTP/1.1\r\nhost: localhost\r\n\r\n", 405),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\n\r\n", 426),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: h2c, WebSocket\r\n\r\n", 426),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket/13\r\n\r\n", 426),
@@ -289,23 +257,15 @@ async def test_an_upstream_that_cannot_be_reached_is_told_from_its_errors(path: 
         ),
         (b"GET /v1 HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: cross-site\r\n\r\n", 403),
         (b"GET /v1 HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-site\r\n\r\n", 403),
-        (b"CONNECT / HTTP/1.1\r\nhost: localhost\r\n\r\n", 405),
         (b"TRACE /v1 HTTP/1.1\r\nhost: localhost\r\n\r\n", 405),
+        # What is not HTTP/1.1 is refused by the server, and recorded nowhere.
         (
-            b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n"
-            b"transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
-            400,
+            b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n\r\n",
+            0,
         ),
-        (
-            b"POST / HTTP/1.0\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
-            400,
-        ),
-        (b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\nhost: localhost\r\nx: y\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nhost: localhost\r\n folded: y\r\n\r\n", 400),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nx: " + b"y" * 300_000, 431),
-        (b"GET / HT", 400),
+        (b"GET / HTTP/1.1\r\nhost: a\r\nhost: b\r\n\r\n", 0),
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 0),
+        (b"GET / HTTP/1.1\r\nx: " + b"y" * 300_000, 0),
     ],
 )
 async def test_other_requests_are_refused_and_reach_nobody(data: bytes, status: int):
@@ -317,41 +277,28 @@ async def test_other_requests_are_refused_and_reach_nobody(data: bytes, status: 
     async with tap_with(upstream) as tap:
         reader, writer = await tap.connect()
         writer.write(data)
-        writer.write_eof()
-        answer = await within(reader.read())
-        assert answer.startswith(f"HTTP/1.1 {status} ".encode())
-        assert b"x-tui-chat-tap" in answer
-        assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
+        head, _, body = (
+            await within(reader.readuntil(b"}}" if status else b"\r\n\r\n"))
+        ).partition(b"\r\n\r\n")
+        writer.close()
         assert not reached
-        refused = [exchange.outcome for exchange in tap.exchanges]
-        assert status != 426 or "plain requests" in tap.exchanges[0].fault
-        is_read = status in (403, 405, 426) or b"transfer-encoding" in data
-        assert refused == ["refused"] * is_read
+        assert [exchange.outcome for exchange in tap.exchanges] == ["refused"] * bool(status)
+        assert head.startswith(f"HTTP/1.1 {status or 4}".encode())
+        if status:
+            assert b"x-tui-chat-tap" in head
+            assert json.loads(body)["error"]
+            assert status != 426 or "plain requests" in tap.exchanges[0].fault
 
 
-async def test_a_body_that_is_not_http_is_refused():
-    async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-
-    async with tap_with(upstream) as tap:
-        reader, writer = await tap.connect()
-        head = b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
-        writer.write(head + b"zz\r\n\r\n")
-        assert (await within(reader.read())).startswith(b"HTTP/1.1 400 ")
-        (exchange,) = await tap.ended()
-        assert exchange.outcome == "unreadable"
-
-
-async def test_a_response_that_is_not_http_passes_as_it_came():
+async def test_what_is_not_http_is_an_upstream_that_cuts():
     async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)
         writer.write(b"SSH-2.0-x\r\n\r\n" + bytes(range(256)))
 
     async with tap_with(upstream) as tap:
         reader, writer = await tap.send(request(tap.proxy.port))
-        assert await within(reader.read()) == b"SSH-2.0-x\r\n\r\n" + bytes(range(256))
-        exchange = await tap.end(writer)
-        assert exchange.outcome == "unreadable"
+        assert await within(reader.read()) == b""
+        assert (await tap.end(writer)).outcome == "upstream cut"
 
 
 async def test_requests_of_one_connection_may_go_to_two_upstreams():
@@ -359,14 +306,13 @@ async def test_requests_of_one_connection_may_go_to_two_upstreams():
     first, second = answering(head + b"one"), answering(head + b"two")
     async with raw_server(first) as one, raw_server(second) as two:
         servers = {
-            "/1": Upstream("http", "127.0.0.1", one),
-            "/2": Upstream("http", "127.0.0.1", two),
+            "/1": read_upstream(f"http://127.0.0.1:{one}"),
+            "/2": read_upstream(f"http://127.0.0.1:{two}"),
         }
-        exchanges = []
-        async with TapProxy(lambda head: servers[head.target], exchanges.append) as proxy:
-            reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+        async with tap_before(one, route=lambda request: servers[request.target]) as tap:
+            reader, writer = await tap.connect()
             paths = ["/1", "/2", "/2", "/1"]
-            writer.write(b"".join(request(proxy.port, b"{}", path) for path in paths))
+            writer.write(b"".join(request(tap.proxy.port, b"{}", path) for path in paths))
             answers = [await within(reader.readuntil((b"one", b"two")[p == "/2"])) for p in paths]
             assert [answer[-3:] for answer in answers] == [b"one", b"two", b"two", b"one"]
             writer.close()
@@ -398,15 +344,19 @@ async def test_credentials_are_masked_in_what_is_kept():
     assert KEY[::-1] not in kept
 
 
-async def test_only_this_machine_is_served_unless_told_otherwise():
-    with pytest.raises(ValueError, match="other machines"):
-        TapProxy(route_to(None), print, host="0.0.0.0")
-    assert TapProxy(route_to(None), print, host="0.0.0.0", allow_remote=True).base_url
-    proxy = TapProxy(route_to(None), print)
-    accepted = [
-        h for h in ("localhost:1", "127.0.0.1", "[::1]:80", "a.b:1") if proxy.accepts_host(h)
-    ]
-    assert accepted == ["localhost:1", "127.0.0.1", "[::1]:80"]
+@each_row(
+    ("host", "is_served"),
+    [("localhost:1", True), ("127.0.0.1", True), ("[::1]:80", True), ("a.b:1", False)],
+)
+async def test_only_names_of_this_machine_are_served(host: str, is_served: bool):
+    async with tap_with(answering(OK)) as tap:
+        data = request(tap.proxy.port).replace(
+            f"127.0.0.1:{tap.proxy.port}".encode(), host.encode()
+        )
+        reader, writer = await tap.send(data)
+        head = await within(reader.readuntil(b"\r\n"))
+        assert head.startswith(b"HTTP/1.1 200" if is_served else b"HTTP/1.1 403")
+        writer.close()
 
 
 @each_row(
@@ -455,77 +405,44 @@ def test_model_calls_are_told_from_others(method: str, target: str, body, protoc
     assert protocol_of_call(method, target, body) is protocol
 
 
-async def tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
-    """Open the tunnel that a client asks for, pass its bytes both ways, and return its request."""
-    asked = await reader.readuntil(b"\r\n\r\n")
-    host, _, port = asked.split(b" ")[1].decode().rpartition(":")
-    server_reader, server_writer = await asyncio.open_connection(host, int(port))
-    writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-
-    async def pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        while data := await source.read(65536):
-            sink.write(data)
-        sink.close()
-
-    await asyncio.gather(pass_on(reader, server_writer), pass_on(server_reader, writer))
-    return asked
-
-
 async def test_an_http_proxy_is_used_on_the_way_to_the_upstream():
-    asked: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-
-    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.set_result(await tunnel(reader, writer))
-
-    sent: list[bytes] = []
     answer = OK.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
-    upstream = answering(answer, sent)
-    async with raw_server(upstream) as port, raw_server(proxy) as proxy_port, tap_before(port) as t:
-        via = read_http_proxy(f"http://me:secret%20word@127.0.0.1:{proxy_port}", "HTTPS_PROXY")
-        t.proxy.route = route_to(replace(t.upstream, proxy=via))
-        reader, writer = await t.send(request(t.proxy.port))
-        assert (await within(reader.read())).endswith(b"ok")
-        exchange = await t.end(writer)
-        assert exchange.outcome == "complete"
-        head = (await asyncio.wait_for(asked, PATIENCE)).lower()
-        assert head.startswith(f"connect 127.0.0.1:{port} http/1.1".encode())
-        assert b"basic " + b64encode(b"me:secret word").lower() in head
-        assert KEY.encode() not in head
-        assert "secret" not in repr(via)
-        assert b"proxy-authorization" not in sent[0].lower()
+    received: list[bytes] = []
+    async with raw_server(answering(answer, received)) as port:
+        proxy = f"http://me:secret%20word@127.0.0.1:{port}"
+        async with tap_before(9, proxy=proxy) as tap:
+            reader, writer = await tap.send(request(tap.proxy.port))
+            assert (await within(reader.read())).endswith(b"ok")
+            exchange = await tap.end(writer)
+    head = received[0].lower()
+    assert exchange.outcome == "complete"
+    assert head.startswith(b"post http://127.0.0.1:9/v1/messages http/1.1\r\n")
+    assert b"\r\nproxy-authorization: basic " + b64encode(b"me:secret word").lower() in head
 
 
-async def test_a_proxy_that_refuses_the_tunnel_is_named_without_its_password():
-    async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+@each_row(
+    ("proxy", "told"),
+    [
+        ("http://me:secret@127.0.0.1:{port}", "could not connect through a proxy|refused to pass"),
+        ("env:NO_SUCH_VARIABLE", "NO_SUCH_VARIABLE, which is not set"),
+        ("ftp://me:secret@x", "not the URL of an HTTP or SOCKS proxy"),
+    ],
+)
+async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(proxy: str, told: str):
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n")
         await writer.drain()
 
-    async with raw_server(proxy) as proxy_port, tap_before(1) as t:
-        via = read_http_proxy(f"http://me:secret@127.0.0.1:{proxy_port}", "HTTPS_PROXY")
-        t.proxy.route = route_to(replace(t.upstream, proxy=via))
-        reader, writer = await t.send(request(t.proxy.port))
-        answer = await within(reader.readuntil(b"}}"))
-        writer.close()
-        assert answer.startswith(b"HTTP/1.1 502")
-        assert f"the proxy 127.0.0.1:{proxy_port} refused the tunnel (407)".encode() in answer
-        assert b"secret" not in answer
-
-
-def test_the_proxy_of_the_environment_is_found_as_httpx_finds_it():
-    upstream = read_upstream("https://api.openai.com")
-    local = read_upstream("http://127.0.0.1:11434")
-    environ = {"HTTPS_PROXY": "http://up:1", "https_proxy": "low.example:3128", "ALL_PROXY": "x:9"}
-    found = behind_proxy(upstream, environ).proxy
-    assert found is not None
-    assert (found.host, found.port) == ("low.example", 3128)
-    assert behind_proxy(local, {"ALL_PROXY": "http://x:9"}) == local
-    assert behind_proxy(upstream, environ | {"NO_PROXY": "x.org,openai.com"}) == upstream
-    assert behind_proxy(upstream, environ | {"NO_PROXY": "localhost, *"}) == upstream
-    assert behind_proxy(upstream, {"HTTP_PROXY": "http://x:9"}) == upstream
-    with pytest.raises(InputError, match="SOCKS") as told:
-        behind_proxy(upstream, {"all_proxy": "socks5://me:secret@x:9"})
-    assert "secret" not in str(told.value)
+    async with raw_server(refuse) as port:
+        route = read_upstream("https://127.0.0.1:9", proxy=proxy.format(port=port))
+        async with tap_before(9, route=lambda request: route) as tap:
+            reader, writer = await tap.send(request(tap.proxy.port))
+            answer = (await within(reader.readuntil(b"}}"))).decode()
+            writer.close()
+    assert answer.startswith("HTTP/1.1 502")
+    assert re.search(told, answer)
+    assert "secret" not in answer
 
 
 @pytest.mark.parametrize("switches", [True, False], ids=["always", "if asked"])
@@ -545,25 +462,14 @@ async def test_a_connection_stays_http_1_1(switches: bool):
         reader, writer = await tap.connect()
         wish = ("Connection: Upgrade, HTTP2-Settings, keep-alive", "Upgrade: h2c")
         data = request(tap.proxy.port, b"{}", "/v1/messages", *wish, "HTTP2-Settings: AAMAAABk")
-        writer.write(data)
-        if switches:
-            writer.write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-            assert (await within(reader.read())).startswith(b"HTTP/1.1 101 ")
-        else:
-            assert (await within(reader.readuntil(b"hello"))).startswith(b"HTTP/1.1 200 ")
-            writer.write(data)  # the connection goes on
-            assert (await within(reader.readuntil(b"hello"))).startswith(b"HTTP/1.1 200 ")
+        for _ in range(1 if switches else 2):  # the connection goes on
+            writer.write(data)
+            head = await within(reader.read() if switches else reader.readuntil(b"hello"))
+            assert head.startswith(b"" if switches else b"HTTP/1.1 200 ")
         writer.close()
         exchange, *_ = await tap.ended()
-        assert exchange.outcome == ("unreadable" if switches else "complete")
-        assert ("another protocol" in exchange.fault) == switches
+        assert exchange.outcome == ("upstream cut" if switches else "complete")
     head = asked[0].partition(b"\r\n\r\n")[0]
     assert b"h2c" not in head
     assert b"HTTP2-Settings" not in head
     assert b"\r\nConnection: keep-alive" in head
-
-
-def test_a_protocol_without_a_known_server_needs_an_upstream(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(upstreams, "_OWN_SERVERS", {})
-    with pytest.raises(MessageFault, match="--upstream"):
-        route_to(None)(RequestHead(b"", "POST", "/v1/messages", ()))

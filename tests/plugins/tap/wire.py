@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui_chat.plugins.tap.exchange import RecordedExchange
-from tui_chat.plugins.tap.pause import Pauses
-from tui_chat.plugins.tap.proxy import TapProxy
-from tui_chat.plugins.tap.upstreams import Upstream, route_to
+from tui_chat.plugins.tap.proxy import TapTransport
+from tui_chat.plugins.tap.upstreams import Upstream, read_upstream, route_to
+from tui_chat.providers.server import LoopbackServer
 
 PATIENCE = 60.0
 """Seconds after which a test that waits has failed."""
@@ -49,14 +49,10 @@ class Tap:
     """A proxy in front of an upstream, and what it recorded."""
 
     upstream: Upstream
-    proxy: TapProxy = field(init=False)
+    transport: TapTransport
+    proxy: LoopbackServer
     exchanges: list[RecordedExchange] = field(default_factory=list)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def add(self, exchange: RecordedExchange) -> None:
-        """Take a new exchange."""
-        self.exchanges.append(exchange)
-        self.begun.set()
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Connect a client."""
@@ -89,14 +85,20 @@ class Tap:
 
 @asynccontextmanager
 async def tap_before(
-    port: int, *, path: str = "", max_body: int = 1 << 26, pauses: Pauses | None = None
+    port: int, *, path: str = "", max_body: int = 1 << 26, proxy: str = "", route: Any = None
 ) -> AsyncIterator[Tap]:
-    """Run a proxy in front of a port of this machine."""
-    upstream = Upstream("http", "127.0.0.1", port, path)
-    tap = Tap(upstream)
-    route = route_to(upstream)
-    async with TapProxy(route, tap.add, max_body=max_body, pauses=pauses) as tap.proxy:
-        yield tap
+    """Run a proxy in front of a port of this machine, behind an HTTP proxy if one is given."""
+    upstream = read_upstream(f"http://127.0.0.1:{port}{path}", proxy=proxy)
+    exchanges = list[RecordedExchange]()
+    begun = asyncio.Event()
+
+    def follow(exchange: RecordedExchange) -> None:
+        exchanges.append(exchange)
+        begun.set()
+
+    transport = TapTransport(route or route_to(upstream), follow, max_body=max_body)
+    async with LoopbackServer(transport) as server, transport:
+        yield Tap(upstream, transport, server, exchanges, begun)
 
 
 @asynccontextmanager

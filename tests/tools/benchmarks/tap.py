@@ -24,10 +24,11 @@ from pathlib import Path
 from tests.plugins.tap.wire import raw_server, tap_before
 from tui_chat.cli.app import new_id
 from tui_chat.plugins.tap.call_output import call_json
-from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.proxy import TapTransport
 from tui_chat.plugins.tap.recorder import Recorder
 from tui_chat.plugins.tap.sessions import SessionWriter
-from tui_chat.plugins.tap.upstreams import Upstream, route_to
+from tui_chat.plugins.tap.upstreams import read_upstream, route_to
+from tui_chat.providers.server import LoopbackServer
 from tui_chat.store import Store
 
 ROUNDS = 200
@@ -106,8 +107,9 @@ async def recording(upstream: int, folder: Path) -> AsyncIterator[int]:
             prices_of=lambda call, tier: None,
             writer=writer,
         )
-        route = route_to(Upstream("http", "127.0.0.1", upstream))
-        async with TapProxy(route, recorder.follow) as proxy:
+        route = route_to(read_upstream(f"http://127.0.0.1:{upstream}"))
+        transport = TapTransport(route, recorder.follow)
+        async with LoopbackServer(transport) as proxy, transport:
             yield proxy.port
             await recorder.finish(10)
 
@@ -127,8 +129,7 @@ async def measure(rounds: int) -> None:
                     times[name].append(await client.ask(number))
                     await asyncio.sleep(PAUSE)  # an agent runs its tools meanwhile
                 for exchange in tap.exchanges:
-                    exchange.request.free()
-                    exchange.response.free()
+                    exchange.free()
                 tap.exchanges.clear()
             for client in clients.values():
                 await client.__aexit__()

@@ -1,22 +1,21 @@
 """The tap: a proxy that records what other programs send to models.
 
 command            the command and its flags: runs the proxy, and a client behind it
-                   (client_environment: with variables that name the proxy)
-proxy              listens (client_connection: passes the bytes of one client on, both ways)
-http_messages      where HTTP messages begin and end, in bytes that pass unchanged
-pause              which requests are held, and until when (held_request: their edited bodies;
-                   held_answer: answers by hand; pause_terminal: the keys that decide)
+proxy              a transport of the loopback server: passes requests on, and records them
 upstreams          the servers that requests go on to, and the protocols of requests
 exchange           what is kept of a request and its response
                    (credentials: recognized there, and masked in what is kept)
 calls              an exchange read as a model call (programs: which program sent it)
 conversations      which calls belong together (comparison: what one changed of the one before it)
 recorded_call      a call that has ended, with its reply, comparison and cost
-recorder           follows exchanges until they are explained (sessions: and stored)
+recorder           follows exchanges until they are explained (sessions: and stored, as a
+                   message_tree)
 call_output        a call as a line of a table, and as JSON
-held_notice        says in the app that a request is held
+pause              which requests are held, and until when (held_table: shared with apps;
+                   held_request: their edited bodies; held_answer: answers by hand;
+                   held_notice, held_actions: said and decided in the app)
 calls_view         the calls of a session, in the inspector
-har                the calls of a HAR file (har_file: its entries, and the conversations in them)
+har                the calls of a HAR file, explained, and as conversations
 """
 
 from tui_chat.api import (
@@ -53,9 +52,7 @@ PLUGIN = Plugin(
         Part("listener", "tui_chat.plugins.tap.held_notice:announce_held", "SessionsChanged"),
         Part("recording reader", "tui_chat.plugins.tap.har:RECORDINGS", "HAR files"),
     ),
-    formats=(
-        Format("HAR files with calls of a provider", "tui_chat.plugins.tap.har_file:FORMATS"),
-    ),
+    formats=(Format("HAR files with calls of a provider", "tui_chat.plugins.tap.har:FORMATS"),),
     views=(
         View(
             "calls",

@@ -19,6 +19,7 @@ from tui_chat.errors import InputError, ProviderError, ReplyCut
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.reply import Reply, Rope
@@ -93,6 +94,11 @@ class Call:
         return self.composed.model if self.composed else model_in_path(self.exchange.target)
 
     @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of the request; none if it cannot be read."""
+        return self.composed.envelope.turns if self.composed is not None else ()
+
+    @property
     def is_reread(self) -> bool:
         """True if encoding the request again gives the same JSON."""
         if self.composed is None or self.exact is None:
@@ -113,15 +119,11 @@ def read_call(
     call = _received_call(exchange, protocol)
     if call is None:
         return None
-    program = program_of(exchange.headers, command, _instructions(call))
+    instructions = next((str(turn.text) for turn in call.turns if turn.role == "system"), "")
+    program = program_of(exchange.headers, command, instructions)
     call = replace(call, program=program)
     sent = exchange.hold.sent if exchange.hold is not None else None
     return call if sent is None else edited_call(call, sent)
-
-
-def _instructions(call: Call) -> str:
-    turns = call.composed.envelope.turns if call.composed is not None else ()
-    return next((str(turn.text) for turn in turns if turn.role == "system"), "")
 
 
 def _received_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:

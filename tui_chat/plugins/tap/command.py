@@ -6,7 +6,6 @@
 2. The command gets the variables in which clients look for a server; in its arguments, the names
    of these in braces stand for their values, for programs that read no variable. It gets the
    terminal and its signals; the proxy ends after it, with its exit code.
-3. What is held is decided on this terminal (`pause_terminal`), or in an app (`held_table`).
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import urlsplit
@@ -43,23 +41,21 @@ from tui_chat.models.prices import Prices
 from tui_chat.models.sanitize import sanitize
 from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
-from tui_chat.plugins.tap.client_environment import client_variables, no_proxy, with_variables
 from tui_chat.plugins.tap.exchange import RecordedExchange
-from tui_chat.plugins.tap.held_table import share
-from tui_chat.plugins.tap.pause import HeldRequest, Pauses, read_pattern
-from tui_chat.plugins.tap.pause_terminal import PauseTerminal
-from tui_chat.plugins.tap.proxy import TapProxy
+from tui_chat.plugins.tap.pause import Holds, read_pattern
+from tui_chat.plugins.tap.proxy import MAX_BODY, MAX_REQUEST, TapTransport
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
-from tui_chat.plugins.tap.sessions import SessionWriter, StoredCall
+from tui_chat.plugins.tap.sessions import SessionWriter
 from tui_chat.plugins.tap.upstreams import (
     BASE_URL_VARIABLES,
     Upstream,
-    behind_proxy_of,
+    client_variables,
     read_address,
     read_upstream,
     route_to,
 )
+from tui_chat.providers.server import LoopbackServer
 from tui_chat.store import Store
 
 OFFLINE = "offline"
@@ -76,27 +72,28 @@ _END_SIGNALS = tuple(
 _ERROR_STREAM = 2
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_OWN_HOSTS = "127.0.0.1,localhost"
 
 
 @dataclass(frozen=True, slots=True)
 class TapOptions:
     """The flags of the command."""
 
-    listen: str = ""
-    upstream: str = ""
-    protocol: Protocol | None = None
-    only: tuple[str, ...] = ()
-    pause: tuple[str, ...] = ()
-    pause_for: float = 0.0
-    max_body: int | None = None
-    as_json: bool = False
-    output: Path | None = None
-    targets: tuple[Protocol, ...] = ()
-    is_stored: bool = True
-    allow_remote: bool = False
-    alias: str = ""
-    script: Path | None = None
-    command: tuple[str, ...] = ()
+    listen: str
+    upstream: str
+    protocol: str | None
+    only: tuple[str, ...]
+    pause: tuple[str, ...]
+    pause_for: float
+    max_body: int
+    as_json: bool
+    output: Path | None
+    targets: tuple[str, ...]
+    no_store: bool
+    allow_remote: bool
+    alias: str
+    script: Path | None
+    command: tuple[str, ...]
 
 
 class _Size(click.ParamType[int]):
@@ -150,7 +147,10 @@ class _Size(click.ParamType[int]):
     help="Forward a held call unchanged after N seconds.",
 )
 @click.option(
-    "--max-body", type=_Size(), help="Record no larger bodies, with 0 none at all; default: 64M."
+    "--max-body",
+    type=_Size(),
+    default=str(MAX_BODY),
+    help="Record no larger bodies, with 0 none at all; default: 64M.",
 )
 @json_option("Print each call as a line of JSON.")
 @click.option(
@@ -189,100 +189,109 @@ def tap(common: CommonOptions, **flags: Any) -> None:
     and replies pass unchanged and unbuffered. Each conversation becomes a session, which a running
     app shows live. Keys pass, and are never stored or shown. Ends with the exit code of COMMAND.
 
-    With --pause, calls wait before they go on: you send them as they came, edit them in $EDITOR,
-    answer them yourself, or drop them.
+    With --pause, calls wait until you decide in the app: its command /held sends them as they came,
+    edits them in $EDITOR, answers them in the model's place, or drops them.
 
     \b
     Examples:
       tui-chat tap -- claude -p "Hi"
       tui-chat tap --pause 'model:claude-*'
     """
-    protocol = flags.pop("protocol")
-    targets = flags.pop("targets")
-    options = TapOptions(
-        protocol=Protocol(protocol) if protocol else None,
-        targets=tuple(map(Protocol, targets)),
-        is_stored=not flags.pop("no_store"),
-        **flags,
-    )
-    run_tap(common, options)
-
-
-def run_tap(common: CommonOptions, options: TapOptions) -> None:
-    """Run the proxy until the command ends, or until it is interrupted. Raises InputError."""
-    config = common.config()
+    options = TapOptions(**flags)
     host, port = read_address(options.listen, 0 if options.command else _PORT)
     try:
-        code = asyncio.run(_Tap(common, config, options).run(host, port))
+        code = asyncio.run(_Tap(common, options).run(host, port))
     except KeyboardInterrupt:
         code = 0
-    except ValueError as error:
-        advice = "Use --allow-remote if that is meant: whoever reaches it may use it."
-        raise InputError(f"--listen: {error}.", advice=advice) from error
     if code:
         sys.exit(code)
 
 
 class _Tap:
-    def __init__(self, common: CommonOptions, config: Config, options: TapOptions) -> None:
+    def __init__(self, common: CommonOptions, options: TapOptions) -> None:
         self._common = common
-        self._config = config
+        self._config = common.config()
         self._options = options
+        self._protocol = Protocol(options.protocol) if options.protocol else None
         self._prices = load_prices()
-        self._clock = time.time() - time.monotonic()
-        self._output: TextIO | None = None
-        self._is_output_closed = False
-        self._others = 0
         self._stop = asyncio.Event()
-        self._loop: asyncio.AbstractEventLoop | None = None
         self._code = 0
-        self._pauses = Pauses()
-        self._store: Store | None = None
-        self._terminal: PauseTerminal | None = None
 
     async def run(self, host: str, port: int) -> int:
-        """Run the proxy; return the exit code."""
-        options, self._loop = self._options, asyncio.get_running_loop()
+        """Run the proxy; return the exit code. Raises InputError."""
+        options = self._options
         async with AsyncExitStack() as stack:
             upstream = await self._upstream(stack)
-            writer = await self._writer(stack)
+            store = await self._store(stack)
+            writer = None if store is None else self._writer(store)
+            output = None
             if options.output is not None:
-                self._output = stack.enter_context(open_private(options.output, "a"))
+                output = stack.enter_context(open_private(options.output, "a"))
+            report = _Report(options, output, self._end_closed)
             recorder = Recorder(
-                on_call=self._report,
-                on_other=self._count_other,
+                on_call=report.add_call,
+                on_other=report.add_other,
                 prices_of=self._prices_of,
                 writer=writer,
-                protocol=options.protocol,
+                protocol=self._protocol,
                 only=options.only,
                 command=options.command,
-                on_held=self._share if options.pause else None,
             )
-            own = f"{host}:{port}"  # variables that name the proxy already
-            environ = {name: value for name, value in os.environ.items() if own not in value}
-            route = route_to(upstream, environ)
-            extra = {} if options.max_body is None else {"max_body": options.max_body}
-            self._pauses = self._read_pauses()
-            proxy = TapProxy(
-                route, recorder.follow, host=host, port=port, pauses=self._pauses,
-                allow_remote=options.allow_remote, **extra,
-            )  # fmt: skip
+            transport = self._transport(host, port, upstream, recorder, store)
             async with AsyncExitStack() as listening:
-                try:
-                    await listening.enter_async_context(proxy)
-                except OSError as error:
-                    raise InputError(f"{host}:{port} cannot be used: {error.strerror}.") from error
-                variables = client_variables(proxy.base_url, upstream)
+                server = await self._listen(listening, transport, host, port)
+                listening.push_async_callback(transport.aclose)
+                variables = client_variables(server.base_url, upstream)
                 if options.command:
                     self._code = await self._run_command(variables)
                     await recorder.wait(_LINGER_SECONDS)
                 else:
-                    self._greet(proxy, upstream, variables)
+                    report.greet(server.base_url, upstream, variables)
                     await self._wait()
-                    await self._pauses.close()
             await recorder.finish(_FINISH_SECONDS)
-            self._say_end(recorder, writer)
+            report.end(recorder.calls, recorder.dropped + (writer.dropped if writer else 0))
         return self._code
+
+    async def _listen(
+        self, stack: AsyncExitStack, transport: TapTransport, host: str, port: int
+    ) -> LoopbackServer:
+        remote = self._options.allow_remote
+        try:
+            server = LoopbackServer(transport, port, host, MAX_REQUEST, remote)
+            return await stack.enter_async_context(server)
+        except OSError as error:
+            raise InputError(f"{host}:{port} cannot be used: {error.strerror}.") from error
+        except ValueError as error:
+            advice = "Use --allow-remote if that is meant: whoever reaches it may use it."
+            sentence = f"--listen: {host} can be reached from other machines."
+            raise InputError(sentence, advice=advice) from error
+
+    def _transport(
+        self,
+        host: str,
+        port: int,
+        upstream: Upstream | None,
+        recorder: Recorder,
+        store: Store | None,
+    ) -> TapTransport:
+        options, holds = self._options, None
+        if options.pause:
+            patterns = [read_pattern(text) for text in options.pause]
+            if store is None:
+                advice = "Run it without --no-store: then `/held` in the app decides."
+                raise InputError("--pause needs the place where held calls wait.", advice=advice)
+            holds = Holds(patterns, options.pause_for, recorder, store.replies.database)
+        own = f"{host}:{port}"  # variables that name the proxy already
+        environ = {name: value for name, value in os.environ.items() if own not in value}
+        return TapTransport(
+            route_to(upstream, environ),
+            recorder.follow,
+            host=host,
+            allow_remote=options.allow_remote,
+            max_body=options.max_body,
+            holds=holds,
+            environ=os.environ,
+        )
 
     # --- parts ------------------------------------------------------------------------------
 
@@ -295,9 +304,7 @@ class _Tap:
         endpoint = endpoints.get(name)
         url = endpoint.base_url if endpoint is not None else name
         if name != OFFLINE and not url.startswith(LOOPBACK_URL):
-            return behind_proxy_of(
-                read_upstream(url), endpoint.proxy if endpoint else "", os.environ
-            )
+            return read_upstream(url, proxy=endpoint.proxy if endpoint else "")
         for provider in hooks.load_all("offline provider", OfflineProvider):
             served = provider.serve(alias=self._options.alias, script=self._options.script)
             break
@@ -307,11 +314,13 @@ class _Tap:
         path = urlsplit(url).path if endpoint is not None else ""
         return read_upstream(server.base_url + path)
 
-    async def _writer(self, stack: AsyncExitStack) -> SessionWriter | None:
-        if not self._options.is_stored:
+    async def _store(self, stack: AsyncExitStack) -> Store | None:
+        if self._options.no_store:
             return None
         make_private_folder(self._config.data_dir)
-        self._store = store = await stack.enter_async_context(open_store(self._common))
+        return await stack.enter_async_context(open_store(self._common))
+
+    def _writer(self, store: Store) -> SessionWriter:
         return SessionWriter(store, now=time.time, new_id=new_id, endpoint_name=self._endpoint_name)
 
     def _endpoint_name(self, protocol: Protocol, url: str) -> str:
@@ -338,68 +347,18 @@ class _Tap:
         context = {"service_tier": tier} if tier else {}
         return self._prices.prices_of(endpoint, call.model, datetime.now(UTC), context)
 
-    # --- held requests ----------------------------------------------------------------------
-
-    def _read_pauses(self) -> Pauses:
-        """Return what is held, and open the terminal for it. Raises InputError without one."""
-        options = self._options
-        if not options.pause:
-            return Pauses()
-        has_terminal = sys.stdin.isatty() and sys.stderr.isatty() and not options.command
-        if not (has_terminal or options.is_stored):
-            raise InputError(
-                "--pause needs a place where you decide about held calls.",
-                advice="Run the tap in a terminal without a command, or without --no-store: then "
-                "`/held` in the app decides.",
-            )
-        pauses = Pauses(
-            [read_pattern(text) for text in options.pause],
-            options.pause_for,
-            protocol=options.protocol,
-            command=options.command,
-            on_change=self._show_change,
-            on_passed=lambda exchange, why: self._say(f"Request {exchange.number} passed: {why}."),
-        )
-        if has_terminal:
-            from tui_chat.ui.terminal.external_programs import editor_command  # imports Textual
-
-            editor = editor_command(os.environ)
-            self._terminal = PauseTerminal(pauses, self._write_held, editor)
-        else:
-            self._write_held("tui-chat tap: calls that fit --pause wait; /held in the app decides.")
-        return pauses
-
-    async def _share(self, exchange: RecordedExchange, stored: StoredCall) -> None:
-        held = self._pauses.requests.get(exchange.number)
-        if held is not None and self._store is not None:
-            database = self._store.replies.database
-            await share(database, held, stored.entry_id, stored.session_id)
-
-    def _show_change(self, held: HeldRequest) -> None:
-        if self._terminal is not None:
-            self._terminal.show_change(held)
-
-    def _say(self, line: str) -> None:
-        """Print a line on the terminal, after the editor has left it."""
-        if self._terminal is not None:
-            self._terminal.show(line)
-
-    def _write_held(self, line: str) -> None:
-        with suppress(OutputClosed, OSError):
-            write_line(line, err=True)
-
     # --- the command ------------------------------------------------------------------------
 
     async def _run_command(self, variables: Mapping[str, str]) -> int:
         """Run the command and return its exit code; 128 and its number for a signal."""
-        command = [with_variables(word, variables) for word in self._options.command]
-        is_mixed = self._options.as_json and self._output is None
+        command = [_with_variables(word, variables) for word in self._options.command]
+        is_mixed = self._options.as_json and self._options.output is None
         loop = asyncio.get_running_loop()
         signal.signal(signal.SIGINT, _leave_to_command)
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
-                env={**os.environ, **variables, **no_proxy(os.environ)},
+                env={**os.environ, **variables, **_without_proxy(os.environ)},
                 stdout=_ERROR_STREAM if is_mixed else None,
             )
         except FileNotFoundError:
@@ -421,92 +380,101 @@ class _Tap:
         for number in (signal.SIGINT, *_END_SIGNALS):
             with suppress(ValueError, NotImplementedError):
                 loop.add_signal_handler(number, self._end_by, number)
-        keys = asyncio.ensure_future(self._terminal.run()) if self._terminal else None
         await self._stop.wait()
-        if keys is not None:
-            keys.cancel()
-            await asyncio.gather(keys, return_exceptions=True)
 
     def _end_by(self, number: int) -> None:
-        if number == signal.SIGINT and self._terminal is not None and self._terminal.is_editing:
-            return  # the editor has it
         self._code = 0 if number == signal.SIGINT else 128 + number
         self._stop.set()
 
-    # --- what is printed ----------------------------------------------------------------------
+    def _end_closed(self) -> None:
+        """End because nobody reads what is printed."""
+        self._code = CLOSED
+        self._stop.set()
 
-    @property
-    def _prints_json(self) -> bool:
-        return self._options.as_json or self._output is not None
 
-    def _greet(
-        self, proxy: TapProxy, upstream: Upstream | None, variables: Mapping[str, str]
+class _Report:
+    """What is printed of the calls."""
+
+    def __init__(
+        self, options: TapOptions, output: TextIO | None, on_closed: Callable[[], None]
     ) -> None:
+        self._options = options
+        self._output = output or sys.stdout
+        self._prints_json = options.as_json or output is not None
+        self._loop = asyncio.get_running_loop()
+        self._clock = time.time() - time.monotonic()
+        self._on_closed = on_closed
+        self._is_closed = False
+        self._others = 0
+
+    def greet(self, base_url: str, upstream: Upstream | None, variables: Mapping[str, str]) -> None:
+        """Say where the proxy listens."""
         to = upstream.url if upstream is not None else "each protocol's own provider"
-        err = self._options.as_json
-        write_line(f"Recording at {proxy.base_url}; requests go to {to}.", err=err)
-        for name in dict.fromkeys(BASE_URL_VARIABLES.values()):
-            if name in variables:
-                write_line(f"  export {name}={variables[name]}", err=err)
-        write_line(
-            "Ctrl+C stops it. `tui-chat tap -- COMMAND` starts a client with these.", err=err
-        )
+        lines = [f"Recording at {base_url}; requests go to {to}."]
+        names = [n for n in dict.fromkeys(BASE_URL_VARIABLES.values()) if n in variables]
+        lines += [f"  export {name}={variables[name]}" for name in names]
+        lines.append("Ctrl+C stops it. `tui-chat tap -- COMMAND` starts a client with these.")
         if self._options.pause:
-            seconds = f"{self._options.pause_for:g}"
-            write_line(
-                f"Held: {', '.join(self._options.pause)}; sent on after {seconds} s.", err=err
-            )
+            held, seconds = ", ".join(self._options.pause), self._options.pause_for
+            lines.append(f"Held: {held}; /held in the app decides, or sent on in {seconds:g} s.")
+        for line in lines:
+            write_line(line, err=self._options.as_json)
         if not self._prints_json:
             write_line(heading())
 
-    def _report(self, recorded: RecordedCall) -> None:
+    def add_call(self, recorded: RecordedCall) -> None:
         """Print a call; called in a thread, one at a time."""
         began = self._clock + recorded.exchange.began
         if self._prints_json:
-            value = call_json(recorded, began, self._options.targets)
+            value = call_json(recorded, began, tuple(map(Protocol, self._options.targets)))
             self._print(sanitize(json.dumps(value, ensure_ascii=False), "json"))
         elif not self._options.command:
             self._print(sanitize(call_line(recorded, began)))
 
-    def _print(self, line: str) -> None:
-        """Print a line of the table, after the editor has left the terminal. Any thread may."""
-        if self._terminal is None or self._loop is None:
-            self._write(line)
-        else:
-            action = partial(self._write, line)
-            self._loop.call_soon_threadsafe(self._terminal.after_editor, action)
-
-    def _write(self, line: str) -> None:
-        if self._is_output_closed:
-            return
-        output = self._output or sys.stdout
-        try:
-            output.write(line + "\n")
-            output.flush()
-        except (OSError, ValueError):  # a closed pipe, a full disk
-            self._is_output_closed = True
-            if not self._options.command:
-                self._code = CLOSED
-                assert self._loop is not None
-                self._loop.call_soon_threadsafe(self._stop.set)
-
-    def _count_other(self, exchange: RecordedExchange) -> None:
+    def add_other(self, exchange: RecordedExchange) -> None:
+        """Count an exchange that is no model call, and print it."""
         self._others += 1
         if not self._options.command and not self._prints_json:
             status = exchange.status or exchange.fault or exchange.outcome
-            self._print(
-                sanitize(f"{exchange.number:>4}  {exchange.method} {exchange.path} · {status}")
-            )
+            line = f"{exchange.number:>4}  {exchange.method} {exchange.path} · {status}"
+            self._print(sanitize(line))
 
-    def _say_end(self, recorder: Recorder, writer: SessionWriter | None) -> None:
-        dropped = recorder.dropped + (writer.dropped if writer is not None else 0)
-        parts = [f"{recorder.calls:,} model call{'s' * (recorder.calls != 1)} recorded"]
+    def _print(self, line: str) -> None:
+        """Print a line of the table. Any thread may."""
+        if self._is_closed:
+            return
+        try:
+            self._output.write(line + "\n")
+            self._output.flush()
+        except (OSError, ValueError):  # a closed pipe, a full disk
+            self._is_closed = True
+            if not self._options.command:
+                self._loop.call_soon_threadsafe(self._on_closed)
+
+    def end(self, calls: int, dropped: int) -> None:
+        """Say how much was recorded."""
+        parts = [f"{calls:,} model call{'s' * (calls != 1)} recorded"]
         if self._others:
             parts.append(f"{self._others:,} other request{'s' * (self._others != 1)} passed")
         if dropped:
             parts.append(f"{dropped:,} could not be recorded")
         with suppress(OutputClosed, OSError):
             write_line(f"tui-chat tap: {', '.join(parts)}.", err=True)
+
+
+def _with_variables(word: str, variables: Mapping[str, str]) -> str:
+    """Return an argument of a command with the values of variables that it names in braces."""
+    for name, value in variables.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
+
+
+def _without_proxy(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that keep requests to this machine from going through a proxy."""
+    return {
+        name: f"{environ[name]},{_OWN_HOSTS}" if environ.get(name) else _OWN_HOSTS
+        for name in ("NO_PROXY", "no_proxy")
+    }
 
 
 def _offline_names(config: Config) -> tuple[str, ...]:

@@ -74,11 +74,8 @@ class CallComparison:
         return self.forecast.lost
 
 
-def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallComparison | None:
-    """Return what a call changed; None if it is the first one, or either cannot be read.
-
-    `idle` is the number of seconds since the end of the previous response.
-    """
+def compare(placed: PlacedCall, prices: Prices | None = None) -> CallComparison | None:
+    """Return what a call changed; None if it is the first one, or either cannot be read."""
     before = placed.previous.call if placed.previous is not None else None
     call = placed.call
     if before is None or before.composed is None or before.exact is None:
@@ -99,7 +96,7 @@ def compare(placed: PlacedCall, prices: Prices | None, idle: float) -> CallCompa
         first,
         cost,
         prices.source if prices is not None and cost is not None else "",
-        Idle(idle, cache_seconds(call.protocol, call.body)),
+        Idle(placed.idle, cache_seconds(call.protocol, call.body)),
     )
 
 

@@ -18,10 +18,13 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from hashlib import blake2b
+from itertools import takewhile
+from typing import TypeAlias, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_tree import Obj, Str
 from tui_chat.models.message import Message
+from tui_chat.models.usage import Usage
 from tui_chat.plugins.tap.calls import Call
 
 MOST_CONVERSATIONS = 500
@@ -41,7 +44,7 @@ _SESSION_HEADERS = (
 _PARENT_HEADER = "x-parent-session-id"
 """The header in which the session of a subagent names the one that started it."""
 
-Key = bytes
+Key: TypeAlias = bytes
 """Identifies a message by what it says."""
 
 
@@ -71,6 +74,23 @@ class PlacedCall:
     """The number of that one's oldest messages that it leaves out."""
     is_retry: bool = False
     """True if it repeats the request before it."""
+    ended: float | None = None
+    """The time at which its exchange ended."""
+    usage: Usage | None = None
+    """The usage of its reply; None unless it succeeded."""
+
+    @property
+    def idle(self) -> float:
+        """The seconds from the end of the previous exchange to its beginning; 0 if unknown."""
+        before = self.previous.ended if self.previous is not None else None
+        return 0.0 if before is None or self.call is None else self.call.exchange.began - before
+
+    @property
+    def system(self) -> tuple[str, ...]:
+        """The texts of its leading system prompt, as the request came."""
+        turns = self.call.as_it_came.turns if self.call is not None else ()
+        leading = takewhile(lambda turn: turn.role == "system", turns)
+        return tuple(turn.text.plain for turn in leading)
 
     @property
     def added(self) -> range:
@@ -118,6 +138,7 @@ class Conversations:
         self._count = 0
         self._responses: OrderedDict[str, tuple[PlacedCall, Message]] = OrderedDict()
         self._held: deque[PlacedCall] = deque()
+        """The calls that are held whole."""
         self._main: OrderedDict[tuple[str, ...], RecordedConversation] = OrderedDict()
         """The main conversation of each lane with a session id."""
 
@@ -125,31 +146,20 @@ class Conversations:
         """Return a call with its place, which the request as it came decides."""
         sent, call = call, call.as_it_came
         messages = call.captured.messages if call.captured is not None else ()
-        before = self._responses.get(_continued_id(call))
-        if before is not None:
-            placed, reply = before
-            messages = (*placed.messages, reply, *messages)
+        continued = self._responses.get(_continued_id(call))
+        if continued is not None:
+            before, reply = continued
+            messages = (*before.messages, reply, *messages)
         keys = tuple(map(message_key, messages))
-        lane = _lane(call)
-        found = None if before is not None else self._best(call, keys, lane)
-        if before is not None:
-            conversation, previous = before[0].conversation, before[0]
-            shared, left_out = len(previous.keys), 0
-        elif found is not None:
-            previous, shared, left_out = found
-            conversation = previous.conversation
+        if continued is not None:
+            found = continued[0], len(continued[0].keys), 0
         else:
-            self._count += 1
-            conversation, previous, shared, left_out = (
-                RecordedConversation(self._count, lane),
-                None,
-                0,
-                0,
-            )
-        is_retry = previous is not None and keys == previous.keys and before is None
-        conversation.count += 1
+            found = self._best(call, keys)
+        previous, shared, left_out = found or (None, 0, 0)
+        conversation = self._conversation(call, previous)
         if previous is not None and not left_out:  # equal texts are kept once
             messages = (*previous.messages[:shared], *messages[shared:])
+        conversation.count += 1
         placed = PlacedCall(
             sent,
             call.exchange.number,
@@ -161,17 +171,23 @@ class Conversations:
             previous,
             shared,
             left_out,
-            is_retry,
+            is_retry=previous is not None and keys == previous.keys and continued is None,
         )
         conversation.calls.append(placed)
+        del conversation.calls[:-MOST_REQUESTS]
         self._find_main(placed)
         self._hold(placed)
-        del conversation.calls[:-MOST_REQUESTS]
-        self._known[conversation.number] = conversation
-        self._known.move_to_end(conversation.number)
-        while len(self._known) > MOST_CONVERSATIONS:
-            self._known.popitem(last=False)
         return placed
+
+    def _conversation(self, call: Call, previous: PlacedCall | None) -> RecordedConversation:
+        """Return the conversation of a call, the newest one now."""
+        if previous is not None:
+            conversation = previous.conversation
+        else:
+            self._count += 1
+            conversation = RecordedConversation(self._count, _lane(call))
+        _remember(self._known, conversation.number, conversation)
+        return conversation
 
     def _find_main(self, placed: PlacedCall) -> None:
         """Set the main conversation of a call's conversation, or make it the main one."""
@@ -181,9 +197,7 @@ class Conversations:
             return
         main = self._main.get(conversation.lane)
         if main is None or (conversation.tools and not main.tools and main is not conversation):
-            self._main[conversation.lane] = conversation
-            while len(self._main) > MOST_CONVERSATIONS:
-                self._main.popitem(last=False)
+            _remember(self._main, conversation.lane, conversation)
             if main is not None:
                 self._add_sides(conversation, (main.number, *main.sides))
                 main.sides.clear()
@@ -213,23 +227,15 @@ class Conversations:
     def remember_response(self, placed: PlacedCall, response_id: str, reply: Message) -> None:
         """Remember the response to a call, which a later request may name."""
         if response_id:
-            self._responses[response_id] = placed, reply
-            while len(self._responses) > MOST_CONVERSATIONS:
-                self._responses.popitem(last=False)
+            _remember(self._responses, response_id, (placed, reply))
 
-    def is_response_missing(self, call: Call) -> bool:
-        """Return True if a call continues a response that is not known, or not yet."""
-        return bool(named := _continued_id(call)) and named not in self._responses
-
-    def _best(
-        self, call: Call, keys: tuple[Key, ...], lane: tuple[str, ...]
-    ) -> tuple[PlacedCall, int, int] | None:
+    def _best(self, call: Call, keys: tuple[Key, ...]) -> tuple[PlacedCall, int, int] | None:
         """Return the known request that shares most with these messages, how many leading messages
         they share, and how many of its oldest ones are left out; None if none is of the same
         conversation.
         """
         best: tuple[PlacedCall, int, int] | None = None
-        setting = _setting(call)
+        setting, lane = _setting(call), _lane(call)
         roles = [message.role for message in call.captured.messages] if call.captured else []
         for conversation in reversed(self._known.values()):
             if conversation.lane != lane:
@@ -246,6 +252,18 @@ class Conversations:
                 if shared > 1 or follows or _is_alike(placed.setting, setting):
                     best = placed, shared, left_out
         return best
+
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+
+
+def _remember(known: OrderedDict[_K, _V], key: _K, value: _V) -> None:
+    """Put a value at the end, and forget the oldest ones beyond the limit."""
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > MOST_CONVERSATIONS:
+        known.popitem(last=False)
 
 
 def _is_other_thread(call: Call) -> bool:

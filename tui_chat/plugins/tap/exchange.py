@@ -1,18 +1,17 @@
-"""One exchange: what passed of a request and its response, with the credentials masked.
+"""One exchange: a request and its response as they passed, with the credentials masked.
 
-The proxy fills it while the bytes pass; whoever explains or stores it follows it by `changed`. It
-never holds a stream up: what is kept of a body has a limit, and so have all exchanges together.
+The proxy fills it while the bytes pass; whoever explains or stores it follows it by `changed`.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.tap.credentials import Credentials
-from tui_chat.plugins.tap.http_messages import Headers, RequestHead
+from tui_chat.plugins.tap.credentials import Credentials, Headers
 
 Outcome = Literal[
     "open",
@@ -20,17 +19,15 @@ Outcome = Literal[
     "client disconnected",
     "upstream cut",
     "unreachable",
-    "unreadable",
     "refused",
     "answered",
     "dropped",
     "ended",
 ]
 """The end of an exchange. `open`: none yet. `upstream cut`: before the response was whole.
-`unreachable`: no upstream; the proxy itself answered. `unreadable`: the response is not HTTP/1.1,
-and was passed on as it came. `refused`: the proxy answered, and passed nothing on. `answered` and
-`dropped`: the user answered a held request by hand, or had it refused. `ended`: the proxy ended
-first."""
+`unreachable`: no upstream; the proxy itself answered. `refused`: the proxy answered, and passed
+nothing on. `answered` and `dropped`: the user answered a held request by hand, or had it refused.
+`ended`: the proxy ended first."""
 
 HoldEnd = Literal[
     "", "sent", "edited", "answered", "dropped", "expired", "client disconnected", "ended"
@@ -38,28 +35,28 @@ HoldEnd = Literal[
 """What became of a held request; empty while it waits. `sent`: as it came. `expired`: as it came,
 after the time limit. `ended`: refused, because the proxy ended."""
 
-MAX_HELD = 256 * 1024 * 1024
-"""Maximum bytes that all exchanges hold until they are explained and stored."""
+RawHeaders: TypeAlias = list[tuple[bytes, bytes]]
+"""In the order sent, spelled as sent."""
 
 
-class Held:
-    """Counts the bytes that all exchanges hold."""
+def read_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Return the headers of a message as text."""
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
-    def __init__(self, limit: int = MAX_HELD) -> None:
-        self._room = limit
-        self.passed = float("-inf")
-        """The time of the last byte of any exchange, in monotonic seconds."""
 
-    def take(self, size: int) -> bool:
-        """Return True if so many more bytes may be held, and count them."""
-        if size > self._room:
-            return False
-        self._room -= size
-        return True
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it passes, credentials included; it is not kept."""
 
-    def free(self, size: int) -> None:
-        """Count bytes no longer."""
-        self._room += size
+    method: str
+    target: str
+    """Path and query as written."""
+    headers: Headers
+    body: bytes = field(default=b"", repr=False)
+
+    def header(self, name: str) -> str:
+        """Return the first value of a header; empty if it is absent."""
+        return next((value for key, value in self.headers if key.lower() == name), "")
 
 
 @dataclass(slots=True)
@@ -67,31 +64,22 @@ class BodyCopy:
     """A copy of a body, without the transfer coding, up to a limit."""
 
     limit: int
-    held: Held
     size: int = 0
     """Bytes that passed."""
     chunks: list[bytes] = field(default_factory=list[bytes], repr=False)
-    kept: int = 0
-    is_whole: bool = True
-    """False if it is larger than the limit; then nothing of it is kept."""
 
     def add(self, data: bytes) -> None:
         """Keep what passed."""
         self.size += len(data)
-        if not self.is_whole:
-            return
-        if self.size > self.limit or not self.held.take(len(data)):
-            self.is_whole = False
-            self.free()
-            return
-        self.kept += len(data)
-        self.chunks.append(data)
+        if self.is_whole:
+            self.chunks.append(data)
+        else:
+            self.chunks.clear()
 
-    def free(self) -> None:
-        """Hold the bytes no longer."""
-        self.chunks.clear()
-        self.held.free(self.kept)
-        self.kept = 0
+    @property
+    def is_whole(self) -> bool:
+        """False if it is larger than the limit; then nothing of it is kept."""
+        return self.size <= self.limit
 
     @property
     def data(self) -> bytes:
@@ -104,44 +92,43 @@ class Hold:
     """The time that a request was held before it went on."""
 
     since: float
-    """In monotonic seconds."""
+    """When it began to be held, in monotonic seconds."""
     end: HoldEnd = ""
     seconds: float = 0.0
-    """Its length; 0 while the request waits."""
-    sent: bytes | None = field(default=None, repr=False)
-    """The edited body that was sent; None if it was sent as it came, or not at all."""
+    sent: bytes | None = None
+    """The body that was sent in place of the one that came; None if that was not edited."""
     sent_headers: Headers = ()
-    """The headers of the edited request, masked."""
+    """The headers that went with it, masked."""
 
 
 class RecordedExchange:
     """A request and its response. Times are monotonic seconds."""
 
     def __init__(
-        self, number: int, head: RequestHead, upstream: str, held: Held, max_body: int, now: float
+        self, number: int, request: Request, upstream: str, max_body: int, now: float
     ) -> None:
-        """`head` is the one that goes to the upstream."""
+        """`request` is the one that goes to the upstream; `now` is when all of it had come."""
         self.number = number
-        self.credentials = Credentials(head.headers, head.target)
-        self.method = head.method
-        self.target = self.credentials.mask_target(head.target)
-        self.headers = self.credentials.mask_headers(head.headers)
-        self.encoding = head.header("content-encoding") or ""
+        self.credentials = Credentials(request.headers, request.target)
+        self.method = request.method
+        self.target = self.credentials.mask_target(request.target)
+        self.headers = self.credentials.mask_headers(request.headers)
+        self.encoding = request.header("content-encoding")
         self.upstream = upstream
         """The server's base URL."""
-        self.began = now
-        self.requested: float | None = None
-        """The time of the last byte of the request; None before."""
-        self.request = BodyCopy(max_body, held)
+        self.began = self.requested = now
+        """The time at which the request was begun, and the one at which it was whole."""
+        self.request = BodyCopy(max_body)
         """The body as it came."""
+        self.request.add(request.body)
         self.hold: Hold | None = None
         """None if the request was not held."""
         self.status = 0
         """The HTTP status; 0 before the response."""
         self.response_headers: Headers = ()
-        self.response = BodyCopy(max_body, held)
-        self.arrivals: list[tuple[float, int]] = []
-        """The times at which pieces of the response arrived, and its bytes by then."""
+        self.response = BodyCopy(max_body)
+        self.arrivals: list[float] = []
+        """The times at which the pieces of the response arrived."""
         self.first_byte: float | None = None
         """The time of the response's first byte."""
         self.ended: float | None = None
@@ -176,19 +163,13 @@ class RecordedExchange:
         self.credentials.add_headers(headers)
         self.status = status
         self.response_headers = self.credentials.mask_headers(headers)
-        self.first_byte = self.response.held.passed = now
+        self.first_byte = now
         self.changed.set()
 
     def add_response(self, data: bytes, now: float) -> None:
         """Take a piece of the response's body."""
         self.response.add(data)
-        self.response.held.passed = now
-        self.arrivals.append((now, self.response.size))
-        self.changed.set()
-
-    def finish_request(self, now: float) -> None:
-        """Mark the request as whole."""
-        self.requested = self.request.held.passed = now
+        self.arrivals.append(now)
         self.changed.set()
 
     def end(self, outcome: Outcome, now: float, fault: str = "") -> None:
@@ -196,3 +177,23 @@ class RecordedExchange:
         if self.ended is None:
             self.ended, self.outcome, self.fault = now, outcome, self.credentials.mask_text(fault)
             self.changed.set()
+
+    async def change(self, pause: float = 0.0) -> None:
+        """Wait until something was added, and then so many seconds, or for its end."""
+        await self.changed.wait()
+        self.changed.clear()
+        if pause and self.ended is None:
+            await asyncio.sleep(pause)
+
+    async def wait_for_end(self) -> None:
+        """Wait until the exchange has ended; nothing more of it is kept."""
+        while self.ended is None:
+            await self.change()
+            self.free()
+
+    def free(self) -> None:
+        """Keep no more of the bodies."""
+        self.request.limit = self.response.limit = -1
+        self.request.chunks.clear()
+        self.response.chunks.clear()
+        self.arrivals.clear()

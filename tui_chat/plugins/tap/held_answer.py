@@ -9,7 +9,7 @@ from typing import Any
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.plugins.tap.calls import Call, json_object
-from tui_chat.plugins.tap.http_messages import Headers
+from tui_chat.plugins.tap.credentials import Headers
 from tui_chat.protocols.registry import protocol_of
 
 Json = dict[str, Any]

@@ -11,21 +11,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from contextlib import suppress
+from dataclasses import astuple
 from datetime import datetime
 from typing import Literal
 
-from tui_chat.errors import InputError, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.tap.held_request import edited_body
-from tui_chat.plugins.tap.pause import HeldRequest, HoldDecision
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.sessions import touch_session
 
-_POLL_SECONDS = 0.25
 CREATE = """
     CREATE TABLE IF NOT EXISTS tap_held (
         message_id TEXT NOT NULL PRIMARY KEY,
@@ -120,75 +114,35 @@ async def decide(
     return await database.write(write)
 
 
-async def share(database: Database, held: HeldRequest, message_id: str, session_id: str) -> None:
-    """Let apps decide about a held request until it is not held any more. A database that cannot
-    be used takes the request no other way.
-    """
-    with suppress(StoreError):
-        try:
-            await _add(database, held, message_id, session_id)
-            until = held.until
-            while not held.decided.done():
-                await asyncio.wait({held.decided}, timeout=_POLL_SECONDS)
-                fault = await _follow(database, held, message_id)
-                if fault is not None or held.until != until:
-                    until = held.until
-                    await _answer(database, held, message_id, fault or "")
-        finally:
-            await _remove(database, message_id)
-
-
 async def _exists(tx: Transaction) -> bool:
     return bool(await tx.rows("SELECT 1 FROM sqlite_master WHERE name = 'tap_held'"))
 
 
-async def _add(database: Database, held: HeldRequest, message_id: str, session_id: str) -> None:
-    now = time.time()
+async def add(database: Database, held: WaitingRequest) -> None:
+    """Let apps decide about a held request. Raises StoreError."""
 
     async def write(tx: Transaction) -> None:
         await tx.run(CREATE)
         await tx.run(f"DELETE FROM tap_held WHERE NOT {_STREAMING}")
         await tx.run(
-            "INSERT OR REPLACE INTO tap_held (message_id, session_id, program, model, since, "
-            "until, patience) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(message_id, session_id, held.call.program.name, held.call.model),
-            *(now - held.waiting, now + held.remaining, held.client_patience),
+            f"INSERT OR REPLACE INTO tap_held ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *astuple(held),
         )
         # An app that listed the session before this row was there looks again.
-        await touch_session(tx, session_id, now)
+        await touch_session(tx, held.session_id, held.since)
 
     await database.write(write)
 
 
-async def _follow(database: Database, held: HeldRequest, message_id: str) -> str | None:
-    """Follow the decision in the row. Return why it cannot be followed, empty for one that leaves
-    the request waiting; None if there is none, or if the request waits no longer.
-    """
-    sql = "SELECT decision, content FROM tap_held WHERE message_id = ? AND decision <> ''"
+async def read_decision(database: Database, message_id: str) -> tuple[str, str]:
+    """Return the decision in a row and its content; empty if there is none. Raises StoreError."""
+    sql = "SELECT decision, content FROM tap_held WHERE message_id = ?"
     row = await database.row(sql, message_id)
-    if row is None or held.decided.done():
-        return None
-    decision, content = row
-    match decision:
-        case "editing":
-            held.extend()
-            return ""
-        case "edited":
-            try:
-                body = await asyncio.to_thread(edited_body, held.call, content)
-            except InputError as error:
-                return str(error)
-            held.decide(HoldDecision("sent" if body is None else "edited", body or b""))
-        case "answered" | "dropped":
-            held.decide(HoldDecision(decision, content.encode()))
-        case _:
-            held.decide(HoldDecision("sent"))
-    return None
+    return (row[0], row[1]) if row is not None else ("", "")
 
 
-async def _answer(database: Database, held: HeldRequest, message_id: str, fault: str) -> None:
-    """Tell apps that the request still waits, until when, and what was wrong."""
-    until = time.time() + held.remaining
+async def wait_on(database: Database, message_id: str, fault: str, until: float) -> None:
+    """Tell apps that a request still waits, until when, and what was wrong. Raises StoreError."""
 
     async def write(tx: Transaction) -> None:
         await tx.run(
@@ -200,7 +154,9 @@ async def _answer(database: Database, held: HeldRequest, message_id: str, fault:
     await database.write(write)
 
 
-async def _remove(database: Database, message_id: str) -> None:
+async def remove(database: Database, message_id: str) -> None:
+    """Remove the row of a request that is not held any more. Raises StoreError."""
+
     async def write(tx: Transaction) -> None:
         if await _exists(tx):
             await tx.run("DELETE FROM tap_held WHERE message_id = ?", message_id)

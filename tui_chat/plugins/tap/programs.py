@@ -15,7 +15,7 @@ from pathlib import PurePath
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.tap.http_messages import Headers
+from tui_chat.plugins.tap.credentials import Headers
 
 _TITLES = ("x-title", "x-openrouter-title")
 _MOST_CHARACTERS = 40

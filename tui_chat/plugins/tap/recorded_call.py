@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
+from tui_chat.analysis.cache_loss import cache_loss
 from tui_chat.compose import calibrate
 from tui_chat.errors import ProviderError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
+from tui_chat.models.prices import STANDARD_TIERS, Prices
 from tui_chat.models.reply import Reply
-from tui_chat.models.usage import CacheLoss
+from tui_chat.models.session import UNPRICED
+from tui_chat.models.usage import CacheLoss, Usage, cost_of, source_of_cost
 from tui_chat.plugins.tap.calls import Call, RecordedReplyReader
 from tui_chat.plugins.tap.comparison import CallComparison
 from tui_chat.plugins.tap.conversations import PlacedCall
@@ -73,18 +77,58 @@ class RecordedCall:
     def seconds(self) -> float | None:
         """Seconds from the end of the request to that of the response; None before it."""
         exchange = self.exchange
-        requested = exchange.requested or exchange.began
-        return None if exchange.ended is None else max(0.0, exchange.ended - requested)
+        return None if exchange.ended is None else max(0.0, exchange.ended - exchange.requested)
 
     @property
     def first_token(self) -> float | None:
         """Seconds from the end of the request to the first text, reasoning or call."""
         requested = self.exchange.requested
         first = self.reader.first if self.reader is not None else None
-        return None if first is None or requested is None else max(0.0, first - requested)
+        return None if first is None else max(0.0, first - requested)
 
 
-def calibrate_call(
+PricesOfCall = Callable[[Call, str], Prices | None]
+"""Returns the prices of a call at a service tier, or at the one that it asks for."""
+
+
+def explain(
+    call: Call,
+    placed: PlacedCall,
+    comparison: CallComparison | None,
+    reader: RecordedReplyReader | None,
+    prices_of: PricesOfCall = lambda call, tier: None,
+) -> RecordedCall:
+    """Return a call that has ended with its cost and its loss of the prompt cache."""
+    recorded = RecordedCall(placed, call, comparison, reader)
+    usage, is_read = recorded.reply.usage, reader is not None and reader.error is None
+    call, comparison = _calibrated(call, comparison, usage.input)
+    prices = prices_of(call, usage.tier)
+    media = {part.kind for turn in call.turns for part in turn.parts}
+    media |= {f"output {part.kind}" for part in recorded.reply.parts}
+    cost = cost_of(usage, prices, media)
+    priced = source_of_cost(usage, prices, cost)
+    if not priced and (prices or usage.tier.lower() not in STANDARD_TIERS):
+        priced = UNPRICED
+    loss = _loss(placed, call, comparison, usage, prices) if is_read else None
+    placed.ended, placed.usage = call.exchange.ended, usage if is_read else None
+    return RecordedCall(placed, call, comparison, reader, cost, priced, loss=loss)
+
+
+def _loss(
+    placed: PlacedCall,
+    call: Call,
+    comparison: CallComparison | None,
+    usage: Usage,
+    prices: Prices | None,
+) -> CacheLoss | None:
+    """Return what a call lost of the prompt cache; None if nothing is known to be lost."""
+    before = placed.previous.usage if placed.previous is not None else None
+    if comparison is None or before is None:
+        return None
+    return cache_loss(comparison.forecast, call.protocol, before, usage, prices, comparison.idle)
+
+
+def _calibrated(
     call: Call, comparison: CallComparison | None, reported: int | None
 ) -> tuple[Call, CallComparison | None]:
     """Return a call and its comparison with the tokens that its reply reported."""

@@ -1,7 +1,6 @@
 """Conversations of other programs, stored as sessions while they happen.
 
-1. A conversation is one session with the tag `tap`. Its messages are those of the requests; a
-   message that several requests repeat is stored once, and what replaces it is another version.
+1. A conversation is one session with the tag `tap`; see `message_tree` for its messages.
 2. A reply is stored as `streaming` when its request has passed, grows, and ends as it did; so a
    running app shows it live. The request is kept as it was recorded: URL, headers and body.
 3. A conversation that continues one in the database, from before this program was started, goes on
@@ -14,8 +13,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
-from hashlib import blake2b, sha256
+from dataclasses import replace
+from hashlib import sha256
 
 from tui_chat.errors import RecordGone, StoreError
 from tui_chat.lazy_dataclass import dataclass
@@ -27,13 +26,8 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tap.calls import Call
-from tui_chat.plugins.tap.conversations import (
-    MOST_CONVERSATIONS,
-    Key,
-    PlacedCall,
-    RecordedConversation,
-    message_key,
-)
+from tui_chat.plugins.tap.conversations import MOST_CONVERSATIONS, PlacedCall, RecordedConversation
+from tui_chat.plugins.tap.message_tree import MessageTree
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.store import Store
 
@@ -44,11 +38,6 @@ _BY_HAND = "answered by hand"
 _TITLE = 60
 _MOST_CANDIDATES = 20
 """Sessions with the title of a new conversation in which its beginning is looked for."""
-_MOST_CHAINS = 50
-"""Requests of a conversation whose messages are known by id."""
-
-Chain = bytes
-"""Identifies a message by what it says and all that is before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +54,9 @@ class StoredCall:
 @dataclass(slots=True)
 class _StoredConversation:
     session_id: str
+    tree: MessageTree
     is_linked: bool = False
     """True if its session names the one that it belongs to."""
-    root: str | None = None
-    """The id of the last message of the system prompt."""
-    ids: dict[Chain, str] = field(default_factory=dict[Chain, str])
-    children: dict[str | None, list[Message]] = field(
-        default_factory=dict[str | None, list[Message]]
-    )
-    """By the id of the message before them: the replies, and what was stored by an earlier run."""
-    chains: dict[int, tuple[Chain, ...]] = field(default_factory=dict[int, tuple[Chain, ...]])
-    """The ids of the messages of each request, by the number of its exchange."""
 
 
 class SessionWriter:
@@ -99,11 +80,6 @@ class SessionWriter:
         self.dropped = 0
         """Calls that could not be stored."""
 
-    def session_id(self, conversation: RecordedConversation) -> str:
-        """Return the id of a conversation's session; empty if it is not stored."""
-        known = self._known.get(conversation.number)
-        return known.session_id if known is not None else ""
-
     async def begin(self, placed: PlacedCall, call: Call) -> StoredCall | None:
         """Store a request's messages, and the empty reply to it; None if that is not possible."""
         try:
@@ -114,28 +90,13 @@ class SessionWriter:
             return None
 
     async def _begin(self, placed: PlacedCall, call: Call) -> StoredCall:
-        number = placed.conversation.number
-        known = self._known.get(number)
-        entries: list[Entry] = []
-        if known is None or await self._store.sessions.get(known.session_id) is None:
-            known = await self._earlier(placed)
-            if known is None:
-                known = _StoredConversation(self._new_id())
-                self._add_system(known, call, entries)
-        self._known.pop(number, None)
-        self._known[number] = known
-        while len(self._known) > MOST_CONVERSATIONS:  # one that goes on is found in the store
-            del self._known[next(iter(self._known))]
-        chains = self._add_messages(known, placed, call, entries)
-        if entries:
-            imported = await self._store.transcripts.add(
-                self._transcript(known, placed, call, entries)
-            )
-            if imported.fault:
-                raise StoreError(imported.fault)
-        end = chains[-1] if chains else b""
-        parent = known.ids.get(end, known.root)
-        request = self._request_record(call)
+        known, added = await self._conversation(placed)
+        added += known.tree.add_request(placed)
+        if added:
+            transcript = self._transcript(known.session_id, placed, call.as_it_came, added)
+            if fault := (await self._store.transcripts.add(transcript)).fault:
+                raise StoreError(fault)
+        parent, request = known.tree.end_of(placed), self._request_record(call)
         stored = await self._store.replies.begin(
             known.session_id,
             parent_id=parent,
@@ -145,11 +106,27 @@ class SessionWriter:
             request=request,
         )
         await self._link_sides(placed.conversation, known.session_id)
-        known.chains[call.exchange.number] = chains
-        while len(known.chains) > _MOST_CHAINS:
-            known.chains.pop(next(iter(known.chains)))
         message = stored.reply.message
         return StoredCall(known.session_id, message.id, message.timestamp, parent)
+
+    async def _conversation(
+        self, placed: PlacedCall
+    ) -> tuple[_StoredConversation, list[tuple[Message, str | None]]]:
+        """Return the stored conversation of a call, and its system prompt if it is a new one."""
+        number, added = placed.conversation.number, list[tuple[Message, str | None]]()
+        known = self._known.pop(number, None)
+        if known is None or await self._store.sessions.get(known.session_id) is None:
+            known = await self._earlier(placed)
+            if known is None:
+                known = _StoredConversation(self._new_id(), self._new_tree())
+                added += known.tree.add_system(placed.system)
+        self._known[number] = known
+        while len(self._known) > MOST_CONVERSATIONS:  # one that goes on is found in the store
+            del self._known[next(iter(self._known))]
+        return known, added
+
+    def _new_tree(self) -> MessageTree:
+        return MessageTree(lambda chain: self._new_id())
 
     def _request_record(self, call: Call) -> RequestRecord:
         exchange = call.exchange
@@ -168,10 +145,6 @@ class SessionWriter:
         """Store the edited request that was sent in place of one that was held."""
         with suppress(StoreError):
             await self._store.requests.replace(stored.entry_id, self._request_record(call))
-
-    def _parent_id(self, conversation: RecordedConversation) -> str:
-        """Return the id of the session that a conversation's session belongs to."""
-        return self.session_id(conversation.main) if conversation.main is not None else ""
 
     async def _link_sides(self, conversation: RecordedConversation, session_id: str) -> None:
         """Link the side conversations that were stored before their main one."""
@@ -193,90 +166,64 @@ class SessionWriter:
             for session in await self._store.sessions.list()
             if session.title == title and TAG in session.tags and session.session_id not in own
         ]
-        best: tuple[int, _StoredConversation] | None = None
+        best, most = None, 0
         for session_id in candidates[:_MOST_CANDIDATES]:
             transcript = await self._store.transcripts.get(session_id, requests=False)
-            if transcript is not None:
-                known = _restored(session_id, transcript.entries)
-                shared = _shared(known, placed)
-                if shared and (best is None or shared > best[0]):
-                    best = shared, known
-        return best[1] if best is not None else None
-
-    def _add_system(self, known: _StoredConversation, call: Call, entries: list[Entry]) -> None:
-        composed = call.as_it_came.composed
-        turns = composed.envelope.turns if composed is not None else ()
-        for turn in turns:
-            if turn.role != "system":
-                break
-            message = Message("system", turn.text.plain, self._new_id(), timestamp=self._now())
-            entries.append(Entry(message, known.root))
-            known.root = message.id
-
-    def _add_messages(
-        self, known: _StoredConversation, placed: PlacedCall, call: Call, entries: list[Entry]
-    ) -> tuple[Chain, ...]:
-        """Add the entries of messages that are not stored yet; return the chain of each message."""
-        chain = b""
-        if placed.left_out and placed.previous is not None:
-            before = known.chains.get(placed.previous.exchange, ())
-            chain = before[placed.left_out - 1] if placed.left_out <= len(before) else b""
-        chains: list[Chain] = []
-        parent = known.ids.get(chain, known.root)
-        for key, message in zip(placed.keys, placed.messages, strict=True):
-            chain = _next(chain, key)
-            message_id = known.ids.get(chain)
-            if message_id is None:
-                message_id = _like(key, message, known.children.get(parent, ()))
-            if message_id is None:
-                message_id = self._new_id()
-                stored = replace(message, id=message_id, timestamp=self._now())
-                model = call.model if message.role == "assistant" else ""
-                entries.append(Entry(stored, parent, model=model))
-            known.ids[chain] = parent = message_id
-            chains.append(chain)
-        return tuple(chains)
+            known = _StoredConversation(session_id, self._new_tree())
+            known.tree.add_stored(transcript.entries if transcript is not None else ())
+            if (shared := known.tree.shared_with(placed)) > most:
+                best, most = known, shared
+        return best
 
     def _transcript(
-        self, known: _StoredConversation, placed: PlacedCall, call: Call, entries: list[Entry]
+        self,
+        session_id: str,
+        placed: PlacedCall,
+        call: Call,
+        added: Sequence[tuple[Message, str | None]],
     ) -> SessionTranscript:
-        call = call.as_it_came
         settings = call.captured.settings if call.captured is not None else None
+        main = placed.conversation.main
+        known = self._known.get(main.number) if main is not None else None
         session = Session(
-            known.session_id,
+            session_id,
             _title(placed),
             model=call.model,
             endpoint=self._endpoint_name(call.protocol, call.exchange.upstream),
             preset="plain",
-            head_id=entries[-1].message.id,
+            head_id=added[-1][0].id,
             settings=settings.without_model if settings is not None else NO_SETTINGS,
             folder=TAG,
             tags=(TAG,),
             client=call.program.name,
-            parent_id=self._parent_id(placed.conversation),
+            parent_id=known.session_id if known is not None else "",
             updated=self._now(),
         )
-        first = entries[0].parent_id
+        entries = [
+            Entry(
+                replace(message, timestamp=self._now()),
+                parent,
+                model=call.model if message.role == "assistant" else "",
+            )
+            for message, parent in added
+        ]
+        first = added[0][1]
         if first is not None:  # an entry that is there already stays as it is
-            entries = [Entry(Message("user", id=first)), *entries]
+            entries.insert(0, Entry(Message("user", id=first)))
         return SessionTranscript(session, tuple(entries))
 
     async def flush(self, stored: StoredCall, message: Message) -> None:
         """Store what has arrived of a reply."""
-        try:
+        with suppress(StoreError, RecordGone):  # `finish` counts it
             await self._store.replies.flush(stored.entry_id, _named(message, stored))
-        except (StoreError, RecordGone):
-            return  # `finish` counts it
 
     async def finish(self, recorded: RecordedCall, stored: StoredCall) -> None:
         """End a reply."""
         message, reply = _named(recorded.message, stored), recorded.reply
         finish = reply.finish.raw if reply.finish is not None else ""
-        if recorded.exchange.outcome == "answered":
-            finish = _BY_HAND
         known = self._known.get(recorded.placed.conversation.number)
         if known is not None:
-            known.children.setdefault(stored.parent_id, []).append(message)
+            known.tree.add_reply(message, stored.parent_id)
         try:
             await self._store.replies.end(
                 stored.entry_id,
@@ -284,7 +231,7 @@ class SessionWriter:
                 status=recorded.status,
                 error=recorded.failure if recorded.status == "failed" else "",
                 usage=reply.usage,
-                finish=finish,
+                finish=_BY_HAND if recorded.exchange.outcome == "answered" else finish,
                 seconds=recorded.seconds,
                 first=recorded.first_token,
                 cost=recorded.cost,
@@ -310,45 +257,3 @@ def _first_words(messages: Sequence[Message]) -> str:
 
 def _named(message: Message, stored: StoredCall) -> Message:
     return replace(message, id=stored.entry_id, timestamp=stored.timestamp)
-
-
-def _next(chain: Chain, key: Key) -> Chain:
-    return blake2b(chain + key, digest_size=16).digest()
-
-
-def _like(key: Key, message: Message, stored: Sequence[Message]) -> str | None:
-    """Return the id of the newest stored message that a message repeats. Of a reply, programs may
-    send only the text and the ids of the calls back.
-    """
-    calls = {call.id for call in message.tool_calls if call.id}
-    for entry in reversed(stored):
-        if entry.role != message.role:
-            continue
-        is_reply = entry.role == "assistant" and calls == {c.id for c in entry.tool_calls if c.id}
-        if is_reply and entry.content.strip() == message.content.strip():
-            return entry.id
-        if message_key(entry) == key:
-            return entry.id
-    return None
-
-
-def _restored(session_id: str, entries: Sequence[Entry]) -> _StoredConversation:
-    """Return a conversation with what an earlier run stored of it."""
-    known = _StoredConversation(session_id)
-    for entry in entries:
-        if entry.message.role == "system" and entry.parent_id == known.root:
-            known.root = entry.message.id
-        known.children.setdefault(entry.parent_id, []).append(entry.message)
-    return known
-
-
-def _shared(known: _StoredConversation, placed: PlacedCall) -> int:
-    """Return how many messages two conversations share; 0 if no reply is among them."""
-    parent, count, has_reply = known.root, 0, False
-    for key, message in zip(placed.keys, placed.messages, strict=True):
-        parent = _like(key, message, known.children.get(parent, ()))
-        if parent is None:
-            break
-        count += 1
-        has_reply |= message.role == "assistant"
-    return count if has_reply else 0

@@ -6,7 +6,7 @@ import asyncio
 import json
 import shlex
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,17 +15,16 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.plugins.tap.conftest import Recording, recording
-from tests.plugins.tap.test_pause import Waiting, texts_by_hand
+from tests.plugins.tap.conftest import Recording
+from tests.plugins.tap.test_pause import PausedTap, pausing, texts_by_hand
 from tests.plugins.tap.ui.test_calls_view import add_call, recorded
 from tests.plugins.tap.wire import PATIENCE
 from tests.support.app import asked, make_app, opened, rows_shown, settle, told, until
 from tests.support.command_line import Run
 from tests.support.pictures import WIDE, Album
-from tests.support.vendors import HttpRequest, serve
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.tap.calls_view import CallsView
-from tui_chat.plugins.tap.held_table import CREATE, decide, share, waiting_requests
+from tui_chat.plugins.tap.held_table import CREATE, decide, waiting_requests
 from tui_chat.store import Store
 from tui_chat.store.database import Transaction
 from tui_chat.ui.app import TuiChat
@@ -46,60 +45,35 @@ path.write_text({texts!r}[count])
 """Keeps what it is given, and writes one text after the other."""
 
 
+@asynccontextmanager
+async def held_call(folder: Path, first_id: int = 1 << 20) -> AsyncIterator[HeldCall]:
+    """Send a request through a tap that holds it, for apps to decide."""
+    async with pausing(folder, "echo", first_id=first_id) as paused:
+        headers = {"user-agent": "my-agent/1", "x-stainless-timeout": "600"}
+        reply = paused.ask("/v1/chat/completions", BODY, headers=headers)
+        await paused.held()
+        try:
+            yield HeldCall(paused, reply)
+        finally:
+            await paused.tap.transport.aclose()
+            await asyncio.wait({reply}, timeout=PATIENCE)
+            await paused.held(0)
+
+
 @dataclass
 class HeldCall:
     """A program that waits for its reply, and the tap that holds its request."""
 
-    tap: Recording
-    waiting: Waiting
-    received: list[HttpRequest]
+    paused: PausedTap
     reply: asyncio.Task[httpx.Response]
 
+    @property
+    def tap(self) -> Recording:
+        return self.paused.tap
+
     async def text(self) -> str:
-        return (await asyncio.wait_for(self.reply, PATIENCE)).json()["choices"][0]["message"][
-            "content"
-        ]
-
-
-@asynccontextmanager
-async def held_call(
-    folder: Path,
-    first_id: int = 1 << 20,
-    before_shared: Callable[[], Awaitable[None]] | None = None,
-) -> AsyncIterator[HeldCall]:
-    """Send a request through a tap that holds it and shares it with apps. `before_shared` runs when
-    its message is stored.
-    """
-    waiting, received = Waiting("echo"), list[HttpRequest]()
-
-    async def on_held(exchange: Any, stored: Any) -> None:
-        held = waiting.pauses.requests[exchange.number]
-        if before_shared is not None:
-            await before_shared()
-        await share(tap.store.replies.database, held, stored.entry_id, stored.session_id)
-
-    async with (
-        serve(on_request=received.append) as server,
-        recording(
-            folder, server.base_url, pauses=waiting.pauses, first_id=first_id, on_held=on_held
-        ) as tap,
-        httpx.AsyncClient(base_url=tap.base_url, timeout=10 * PATIENCE) as client,
-    ):
-        headers = {"user-agent": "my-agent/1", "x-stainless-timeout": "600"}
-        url = "/v1/chat/completions"
-        reply = asyncio.create_task(client.post(url, json=BODY, headers=headers))
-        database = tap.store.replies.database
-        async with asyncio.timeout(PATIENCE):
-            while not await waiting_requests(database):  # noqa: ASYNC110 - a row of a database
-                await asyncio.sleep(0)
-        try:
-            yield HeldCall(tap, waiting, received, reply)
-        finally:
-            waiting.pauses.stop()
-            await asyncio.wait({reply}, timeout=PATIENCE)
-            async with asyncio.timeout(PATIENCE):
-                while await waiting_requests(database):  # noqa: ASYNC110 - a row of a database
-                    await asyncio.sleep(0)
+        reply = (await asyncio.wait_for(self.reply, PATIENCE)).json()
+        return reply["choices"][0]["message"]["content"]
 
 
 async def has_table(store: Store) -> bool:
@@ -153,6 +127,7 @@ async def test_held_requests_are_sent_answered_and_dropped_in_the_app(tmp_path: 
             (call,) = await held.tap.recorded(1)
             assert call.exchange.hold is not None
             assert call.exchange.hold.end == "sent"
+            await held.paused.held(0)
             assert not await has_table(held.tap.store)
         async with held_call(tmp_path, 2 << 20) as held:
             await app.run_action("plugins.held")
@@ -184,12 +159,7 @@ async def test_a_held_request_is_announced_once(tmp_path: Path):
             await workspace.catalog.refresh_if_changed()
             await workspace.plugin_listeners.finish()
 
-        async def look_early() -> None:
-            await look()
-            assert workspace.state.sessions[0].status == "streaming"
-            assert not announcements()
-
-        async with held_call(tmp_path, before_shared=look_early):
+        async with held_call(tmp_path):
             await look()
             [held] = announcements()
             for _ in range(2):
@@ -220,7 +190,7 @@ async def test_a_held_request_is_edited_in_the_app(tmp_path: Path, monkeypatch: 
             assert json.loads((tmp_path / "given-0").read_text()) == BODY
             assert (tmp_path / "given-1").read_text() == texts[0]
             await held.tap.recorded(1)
-            (sent,) = held.received
+            (sent,) = held.paused.received
             (entry,) = [e for e in workspace.state.entries if e.message.role == "assistant"]
             assert await workspace.viewed_requests.view_sent(entry.message.id)
             await until(pilot, lambda: inspector.composed is not None)
@@ -245,11 +215,9 @@ async def test_the_tap_and_the_app_agree_about_a_held_request(tmp_path: Path, ru
             return rows[0]
 
         # The limit begins again while the user edits.
-        (request,) = held.waiting.pauses.requests.values()
-        request.until -= 30
         (row,) = await waiting_requests(database)
         assert await decide(database, row.message_id, "editing")
-        await row_when(lambda now: request.remaining > 40 and now.until >= row.until)
+        await row_when(lambda now: now.until > row.until)
         # A fault of what was edited comes back.
         assert await decide(database, row.message_id, "edited", '{"model": 3}')
         assert "messages" in (await row_when(lambda now: bool(now.fault))).fault
