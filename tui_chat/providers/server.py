@@ -156,7 +156,7 @@ class _Connection:
 
     async def _answer(self, request: httpx.Request) -> None:
         response = await self._transport.handle_async_request(request)
-        is_whole = self._h11.their_state in (h11.DONE, h11.MIGHT_SWITCH_PROTOCOL)
+        is_whole = self._h11.their_state is not h11.SEND_BODY
         await self._send_response(response, close=not is_whole, head=request.method == "HEAD")
 
     async def _wait_for_end(self) -> None:
