@@ -21,10 +21,9 @@ from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, Role
 from tui_chat.models.settings import AuthorNote, LoreRules, LoreTimer
-from tui_chat.plugins.sillytavern.lore.activation import Activation
-from tui_chat.plugins.sillytavern.lore.book_index import book_index
-from tui_chat.plugins.sillytavern.lore.conditions import session_limit
+from tui_chat.plugins.sillytavern.lore.budget import session_limit
 from tui_chat.plugins.sillytavern.lore.rules import search_rules
+from tui_chat.plugins.sillytavern.lore.search import LoreSearch
 from tui_chat.plugins.sillytavern.lore.timers import with_lore_timers
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
 from tui_chat.tokens import Counter
@@ -282,9 +281,8 @@ REQUEST = st.builds(
 
 
 def active(inputs: Inputs, count: Counter = LETTERS) -> Sequence[str]:
-    search = Activation(inputs, count, book_index(inputs), session_limit(inputs))
-    search.run()
-    return [search.index.candidates[rank].keyed.entry.id for rank in search.activated]
+    search = LoreSearch(inputs, count)
+    return [search.index.candidates[rank].entry.id for rank in search.active]
 
 
 @settings(max_examples=250, deadline=None)

@@ -119,7 +119,7 @@ PLUGIN = Plugin(
         ),
         Part("macro", f"{_HERE}.context.macros:MACROS"),
         Part("origin", f"{_HERE}.lore.actions:reveal"),
-        Part("request form", f"{_HERE}.lore.table:lore_json", "lore"),
+        Part("request form", f"{_HERE}.lore.outcomes:lore_json", "lore"),
         Part("preset reader", f"{_HERE}.preset_export:PRESET_FILES"),
         Part("card reader", f"{_HERE}.cards:CARD_FILES"),
         Part("lorebook reader", f"{_HERE}.world_info:LORE_FORM"),

@@ -29,8 +29,8 @@ from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.settings import LoreRules
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.plugins.sillytavern.lore.activation import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
 from tui_chat.plugins.sillytavern.lore.keys import SEARCHED_CHARACTERS
+from tui_chat.plugins.sillytavern.lore.search import MAX_ROUNDS, MAX_SEARCHED_ENTRIES
 
 
 def lore(envelope: ChatEnvelope) -> str:
@@ -248,9 +248,9 @@ def test_macros_in_lore_are_expanded():
     assert turn.text.spans[1].origin.within == turn.origin
 
 
-def test_patterns_search_the_end_of_a_long_text():
+def test_patterns_search_the_beginning_of_a_long_text():
     books = (Lorebook("b", (entry("LORE", "/needle/"),)),)
-    for before, found in ((0, ""), (SEARCHED_CHARACTERS, "LORE")):
+    for before, found in ((0, "LORE"), (SEARCHED_CHARACTERS, "")):
         text = "x" * before + "needle" + "x" * (SEARCHED_CHARACTERS - before)
         assert lore(built(HISTORY, draft=text, lorebooks=books)) == found
 

@@ -20,16 +20,19 @@ from tests.support.app import (
 )
 from tests.support.pictures import WIDE
 from tui_chat.models.endpoint import Protocol
-from tui_chat.plugins.sillytavern.lore.keys import KeyIndex, KeyNumbers
+from tui_chat.plugins.sillytavern.lore.keys import Key, KeySet
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace import requests
 
 
 def rows_of(inspector: Inspector) -> str:
     return "\n".join(rows_shown(inspector.views.current))
+
+
+def flat(inspector: Inspector) -> str:
+    return " ".join(rows_of(inspector).split())
 
 
 async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
@@ -44,17 +47,11 @@ async def test_the_lore_view_follows_the_request(tmp_path: Path) -> None:
         inspector, workspace = app.query_one(Inspector), app.workspace
         await workspace.settings.set_lorebooks(("animals",))
         await say(pilot, "A fox!")
-        await say(pilot, "Who?")
         app.panes.show_area(app.inspector)
         inspector.view_shown = "lore"
-        await until(pilot, lambda: "Fox ●●●" in " ".join(rows_of(inspector).split()))
+        await until(pilot, lambda: "● Fox stays active until" in flat(inspector))
         app.query_one(Composer).text = "An owl"
-        await until(pilot, lambda: "Owl ··●" in " ".join(rows_of(inspector).split()))
-        inspector.focus()
-        await pilot.press("left")
-        await until(pilot, lambda: "Request 2 Who?" in " ".join(rows_of(inspector).split()))
-        await pilot.press("enter")
-        await until(pilot, lambda: app.query_one(Transcript).cursor == 3)
+        await until(pilot, lambda: "● Owl “owl” occurs in the dra" in flat(inspector))
         app.inspector.action_show_in_protocol(Protocol.ANTHROPIC)
         await until(pilot, lambda: inspector.active is Protocol.ANTHROPIC)
         await settle(pilot)
@@ -84,11 +81,7 @@ async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -
         await until(pilot, lambda: isinstance(inspector.views.current, LoreView))
         view = inspector.views.current
         assert isinstance(view, LoreView)
-        await until(pilot, lambda: view.table is not None and view.entry is not None)
-        await settle(pilot)
-        assert view.table is not None
-        assert view.entry is not None
-        assert view.table.name(view.entry) == "Rain"
+        await until(pilot, lambda: view.row_here is not None and "Rain" in view.row_here.text)
         assert app.workspace.state.lorebook_names == ("team",)
         (notice,) = app.notifications.shown
         assert notice.message == f"Lore entry “Rain” of the lorebook “Team facts”: {file}"
@@ -100,16 +93,16 @@ async def test_large_lorebooks_are_searched_in_a_thread(
 ) -> None:
     searched_in_loop: list[str] = []
     gate = threading.Event()
-    search = KeyIndex.found
+    search = KeySet.found
 
-    def found(index: KeyIndex, text: str) -> KeyNumbers:
+    def found(index: KeySet, text: str) -> frozenset[Key]:
         if threading.current_thread() is threading.main_thread():
             searched_in_loop.append(text)
         else:
             assert gate.wait(30)
         return search(index, text)
 
-    monkeypatch.setattr(KeyIndex, "found", found)
+    monkeypatch.setattr(KeySet, "found", found)
     keys = (f"/\\bword{number}\\b/i" for number in range(requests.LONG_SEARCH))
     entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
     book = {"name": "large", "recursive": False, "entries": entries}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built, order, said
-from tests.support.lore_outcomes import OUTCOMES, explained, outcome
+from tests.support.lore_outcomes import OUTCOMES, outcome
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -34,18 +34,6 @@ def test_rules_of_lorebooks_come_from_settings_else_they_are_sillytavern_s():
     assert search_rules(for_chat) == LoreRules(token_budget=5, tiers=(1, 0))
     none = replace(plain, preset=imported, role=None, settings=SessionSettings(lore=LoreRules()))
     assert search_rules(none) == LoreRules(), "what a setting says is not replaced"
-
-
-def test_a_name_before_a_text_is_searched():
-    entry = LorebookEntry("x", "F", ("{{user}}",))
-    [found] = explained(entry, draft="Hi.", policies=policy_values(JOINED))
-    assert "occurs in the speaker's name before the draft." in found.sentence
-
-
-def test_positions_that_the_preset_has_are_the_places():
-    entry = LorebookEntry("x", "F", constant=True, position="before_character")
-    [found] = explained(entry, policies=policy_values(JOINED))
-    assert found.place == "before the character"
 
 
 @each_row(("fields", "active", "sentence"), OUTCOMES)

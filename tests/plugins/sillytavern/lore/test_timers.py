@@ -8,21 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.contexts import ENDPOINT
-from tests.support.tables import each_row
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import LoreTimer
-from tui_chat.plugins.sillytavern.lore.activation import Activation
-from tui_chat.plugins.sillytavern.lore.book_index import book_index
-from tui_chat.plugins.sillytavern.lore.conditions import session_limit
-from tui_chat.plugins.sillytavern.lore.explanation import LoreExplanation, lore_counter
-from tui_chat.plugins.sillytavern.lore.timers import TurnInputs, timers_after, with_lore_timers
-from tui_chat.tokens import Counter, counter_for
+from tui_chat.plugins.sillytavern.lore.outcomes import lore_outcomes
+from tui_chat.plugins.sillytavern.lore.timers import timers_after, with_lore_timers
 
 STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_depth=1)
 
@@ -38,16 +33,10 @@ def inputs(*texts: str, draft: str = "x", book: Lorebook = STICKY) -> Inputs:
     return Inputs(ENDPOINT, Preset("p"), chat(*texts), draft, lorebooks=(book,))
 
 
-def next_timers(request: Inputs, count: Counter) -> tuple[LoreTimer, ...]:
-    search = Activation(request, count, book_index(request), session_limit(request))
-    return timers_after(request, search)
-
-
 def active(request: Inputs) -> str:
     """The active entries of a request with the timers of its history."""
     request = with_lore_timers(request)
-    found = LoreExplanation(request, lore_counter(request))
-    return " ".join(found.outcome(n).entry for n, state in enumerate(found.states) if state == 1)
+    return " ".join(each.entry.id for each in lore_outcomes(request).of(EntryState.ACTIVE))
 
 
 def test_a_sticky_entry_stays_as_long_as_it_says():
@@ -136,17 +125,8 @@ def test_timers_are_those_of_all_requests_one_after_the_other(
         if message.role == "assistant":
             chat_then = replace(request.chat, timers=timers)
             then = replace(request, history=request.history[:at], draft="", chat=chat_then)
-            timers = next_timers(then, lore_counter(then))
+            timers = timers_after(then)
     assert with_lore_timers(request).chat.timers == timers
-
-
-@each_row("timed", [True, False])
-def test_the_inputs_of_each_reply(timed: bool):
-    book = STICKY if timed else Lorebook("b", (LorebookEntry("s", "S", ("fox",)),))
-    turns = TurnInputs(inputs("a fox", "1", "x", "2", "x", "3", book=book))
-    assert [len(each.history) for each in turns] == [1, 3, 5]
-    assert [len(each.chat.timers) for each in turns] == ([0, 1, 1] if timed else [0, 0, 0])
-    assert all(each.draft == "" for each in turns)
 
 
 BOOK = Lorebook(
@@ -166,7 +146,7 @@ def after(said: int, draft: str, *timers: LoreTimer) -> set[tuple[str, str, int,
     request = Inputs(
         ENDPOINT, Preset("p"), history, draft, lorebooks=(BOOK,), chat=ChatSettings(timers=timers)
     )
-    found = next_timers(request, counter_for("gpt-4o"))
+    found = timers_after(request)
     return {(timer.entry, timer.kind, timer.start, timer.end) for timer in found}
 
 

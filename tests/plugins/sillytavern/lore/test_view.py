@@ -1,20 +1,43 @@
-"""The lore view: entries with their reasons, turns by keys and mouse, finding, and what Enter
-leads to.
-"""
+"""The lore view: entries with their reasons, finding, and what Enter leads to."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.plugins.sillytavern.lore.test_table import BOOK, TEXTS, inputs
 from tests.support.app import rows_shown, until
+from tests.support.contexts import ENDPOINT
 from tests.support.inspector_app import InspectorApp
 from tui_chat.compose import compose
-from tui_chat.models.lorebook import Lorebook
+from tui_chat.context import Inputs
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.message import Message
+from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.lore.view import LoreView
-from tui_chat.ui.inspector.lines import Line, Switches
+from tui_chat.ui.inspector.lines import Switches
+
+BOOK = Lorebook(
+    "b",
+    (
+        LorebookEntry("fox", "F", ("fox",), "fox"),
+        LorebookEntry("late", "L", ("fox",), "late", delay=4),
+        LorebookEntry("off", "O", ("fox",), "off", enabled=False),
+        LorebookEntry("paused", "P", ("fox",), "paused", delay=99),
+        LorebookEntry("owl", "S", ("owl",), "owl"),
+    ),
+    scan_depth=1,
+)
+TEXTS = ("a fox", "yes", "an owl", "no", "x", "y")
+
+
+def inputs(*texts: str, draft: str = "", books: tuple[Lorebook, ...] = (BOOK,)) -> Inputs:
+    history = tuple(
+        Message("assistant" if n % 2 else "user", text, str(n)) for n, text in enumerate(texts)
+    )
+    return Inputs(ENDPOINT, Preset("p"), history, draft, lorebooks=books)
 
 
 class LoreApp(InspectorApp):
@@ -40,7 +63,7 @@ async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
     """Show the view, press keys, and return the rows that are not blank."""
     if app.pane.view_shown != "lore":
         app.pane.action_view("lore")
-        await until(pilot, lambda: app.lore.table is not None and not app.lore.table.missing)
+        await until(pilot, lambda: app.lore.outcomes is not None)
     if keys:
         await pilot.press(*keys)
     await pilot.pause()
@@ -53,43 +76,23 @@ async def test_entries_are_listed_by_what_became_of_them() -> None:
     async with app.run_test(size=(80, 30)) as pilot:
         rows = await shown(pilot, app)
         assert [" ".join(row.split()) for row in rows] == [
-            "This request 4 of 4 requests · ← →",
-            "● active ○ held back · no key found - disabled",
-            "Active 2",
-            "● fox ●··● “fox” occurs in the draft. 5 tokens",
-            "● late ○··● “fox” occurs in the draft. 5 tokens",
+            "Active 10 tokens · 2",
+            "● fox “fox” occurs in the draft. 5 tokens",
+            "● late “fox” occurs in the draft. 5 tokens",
+            "Held back 1",
+            "○ paused “fox” occurs in the draft, but a condition, its group o…",
             "No key found 1",
-            "· sticky ·●●· None of its keys occurs in the newest message.",
+            "· owl owl",
             "Disabled 1",
-            "- off ---- It is disabled.",
+            "- off fox",
         ]
 
 
-async def test_left_and_right_choose_the_turn_and_the_cursor_stays_on_its_entry() -> None:
-    app = LoreApp(*TEXTS)
-    async with app.run_test(size=(80, 30)) as pilot:
-        rows = await shown(pilot, app, "down", "left")
-        assert rows[0].startswith("Request 3  x")
-        assert "● sticky" in "\n".join(rows)
-        assert app.lore.row_here is not None
-        assert app.lore.row_here.text.startswith("· late")
-        rows = await shown(pilot, app, "K")
-        assert rows[0].startswith("Request 1  a fox")
-        line = str(app.query_one("#inspector-origin", Line).render())
-        assert "“fox” occurs in message “a fox”, but a condition" in line
-        rows = await shown(pilot, app, "f")
-        assert rows[0].startswith("This request")
-        rows = await shown(pilot, app, *["left"] * 9)
-        assert rows[0].startswith("Request 1"), "there is no request before the first"
-
-
 async def test_enter_leads_to_the_message_with_the_key_and_w_to_the_entry() -> None:
-    app = LoreApp(*TEXTS)
+    app = LoreApp("a fox", "yes", draft="x", books=(replace(BOOK, scan_depth=9),))
     async with app.run_test(size=(80, 30)) as pilot:
-        await shown(pilot, app, "enter", "left", "enter", "left", "left", "enter", "w")
+        await shown(pilot, app, "enter", "w")
         assert [(origin.kind, origin.id) for origin in app.origins] == [
-            (OriginKind.DRAFT, ""),
-            (OriginKind.HISTORY, "5"),
             (OriginKind.HISTORY, "0"),
             (OriginKind.LORE, "b/fox"),
         ]
@@ -101,9 +104,7 @@ async def test_finding_shows_the_entries_that_contain_the_words() -> None:
         await shown(pilot, app, "slash")
         app.query_one(Input).value = "OWL"
         rows = await shown(pilot, app)
-        assert [row for row in rows if row[0] in "●○·-"][1:] == [
-            "· sticky              ·●●· None of its keys occurs in the newest message."
-        ]
+        assert [row.split() for row in rows if row[0] in "●○·-"] == [["·", "owl", "owl"]]
         app.query_one(Input).value = "nothing"
         rows = await shown(pilot, app)
         assert rows[-1] == "No entry has “nothing”."

@@ -103,11 +103,9 @@ _SYSTEM_APART = (Protocol.ANTHROPIC, Protocol.GEMINI)
 def _lore(inputs: Inputs, count: Counter) -> Contribution:
     if not inputs.lorebooks:
         return NOTHING_TO_ADD
-    from tui_chat.plugins.sillytavern.lore.activation import (
-        activate_lorebooks,  # few sessions have books
-    )
+    from tui_chat.plugins.sillytavern.lore.search import search_lorebooks  # few sessions have books
 
-    return activate_lorebooks(inputs, count)
+    return search_lorebooks(inputs, count)
 
 
 def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:

@@ -16,7 +16,7 @@ from tui_chat.library.foreign_files import card_files, first_lore_form, has_card
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.plugins.sillytavern.lore.description import describe_conditions, describe_place
+from tui_chat.plugins.sillytavern.lore.outcomes import describe_conditions, describe_place
 
 
 @dataclass(frozen=True, slots=True)

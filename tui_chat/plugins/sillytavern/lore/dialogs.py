@@ -17,22 +17,15 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui_chat.errors import InputError
-from tui_chat.models.lorebook import EntryState, LorebookEntry
+from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.sillytavern.lore.books import BookPlace, Lorebooks
-from tui_chat.plugins.sillytavern.lore.description import describe_conditions, describe_place
 from tui_chat.plugins.sillytavern.lore.edits import (
     LorebookFile,
     add_entry,
     change_book,
     merge_entry,
     remove_entry,
-)
-from tui_chat.plugins.sillytavern.lore.explanation import (
-    LoreExplanation,
-    LoreOutcome,
-    entry_name,
-    lore_counter,
 )
 from tui_chat.plugins.sillytavern.lore.fields import (
     BOOK_FIELDS,
@@ -41,6 +34,15 @@ from tui_chat.plugins.sillytavern.lore.fields import (
     entry_values,
     typed_book,
     typed_entry,
+)
+from tui_chat.plugins.sillytavern.lore.index import entry_name
+from tui_chat.plugins.sillytavern.lore.outcomes import (
+    MARKS,
+    LoreOutcome,
+    describe_conditions,
+    describe_place,
+    lore_outcomes,
+    searched_words,
 )
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.forms import FieldsForm
@@ -51,13 +53,6 @@ from tui_chat.ui.widgets.typed_app import app_of
 if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Values
     from tui_chat.workspace.workspace import Workspace
-
-_MARKS = {
-    EntryState.ACTIVE: "●",
-    EntryState.HELD_BACK: "○",
-    EntryState.ABSENT: "·",
-    EntryState.DISABLED: "-",
-}
 
 
 class EntriesDialog(Dialog[None]):
@@ -92,8 +87,6 @@ class EntriesDialog(Dialog[None]):
         self._file: LorebookFile | None = None
         self._outcomes: Mapping[str, LoreOutcome] = {}
         """By the ids of entries."""
-        self._used = ""
-        """The used part of its budget, in words."""
         self._listed: list[LorebookEntry] = []
 
     def compose(self) -> ComposeResult:
@@ -131,11 +124,8 @@ class EntriesDialog(Dialog[None]):
         inputs, book = live.inputs, file.book
         others = (other for other in inputs.lorebooks if other.name != book.name)
         inputs = replace(inputs, lorebooks=(*others, book))
-        explanation = await to_thread(LoreExplanation, inputs, lore_counter(inputs))
-        outcomes = map(explanation.outcome, range(len(explanation.entries)))
-        self._outcomes = {other.entry: other for other in outcomes if other.book == book.name}
-        uses = (use for use in explanation.budgets() if use.book == book.name)
-        self._used = "".join(f" · {use.used:,} of {use.limit:,} tokens" for use in uses)
+        found = (await to_thread(lore_outcomes, inputs)).entries
+        self._outcomes = {each.entry.id: each for each in found if each.book.name == book.name}
 
     def _list(self, entry_id: str = "") -> None:
         options, words = self.query_one(OptionList), self.query_one(Input).value.casefold()
@@ -143,7 +133,7 @@ class EntriesDialog(Dialog[None]):
         entry_id = entry_id or (entry.id if entry is not None else "")
         highlighted_before = options.highlighted or 0
         entries = self._file.book.entries if self._file is not None else ()
-        self._listed = [each for each in entries if words in _searched(each)]
+        self._listed = [each for each in entries if words in searched_words(each)]
         options.clear_options()
         width = max(min(app_of(self).size.width * 92 // 100, 116) - 8, 20)
         options.add_options(Option(self._row(each, width)) for each in self._listed)
@@ -155,24 +145,23 @@ class EntriesDialog(Dialog[None]):
         options.highlighted = highlighted if self._listed else None
         count = _counted(len(entries), "entry", "entries")
         name = self._file.book.name if self._file is not None else self._place.name
-        title = f"Lorebook: {one_line(name, 40)} · {count}{self._used}"
+        title = f"Lorebook: {one_line(name, 40)} · {count}"
         set_title(self.query_one(Vertical), title)
         self._describe()
 
     def _row(self, entry: LorebookEntry, width: int) -> Text:
         outcome = self._outcomes.get(entry.id)
-        mark = _MARKS[outcome.state] if outcome is not None else " "
+        mark = MARKS[outcome.state] if outcome is not None else " "
         name = max(width // 4, 12)
         place = max(width // 4, 12) if width >= 70 else 0
         keys = "always" if entry.constant else ", ".join(entry.keys) or "no keys"
-        active = outcome is not None and outcome.active
+        active = outcome is not None and outcome.tokens > 0
         tokens = f"{outcome.tokens:,} tokens" if active and outcome is not None else ""
-        where = outcome.place if active and outcome is not None else describe_place(entry)
         room = width - name - place - 16
         text = Text(f"{mark} ", no_wrap=True)
         text.append(_cell(entry_name(entry), name), style="bold")
         text.append(_cell(keys, room), style="dim" * (not active))
-        text.append(_cell(where, place), style="dim")
+        text.append(_cell(describe_place(entry), place), style="dim")
         text.append(tokens.rjust(13), style="dim")
         return text
 
@@ -315,10 +304,6 @@ def _new_entry(file: LorebookFile) -> LorebookEntry:
 
 def _quoted(entry: LorebookEntry) -> str:
     return f"“{one_line(entry_name(entry), 40) or 'entry'}”"
-
-
-def _searched(entry: LorebookEntry) -> str:
-    return "\n".join((entry.name, *entry.keys, *entry.secondary_keys, entry.content)).casefold()
 
 
 def _counted(count: int, one: str, many: str) -> str:

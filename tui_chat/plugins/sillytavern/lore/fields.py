@@ -17,7 +17,7 @@ from tui_chat.library.typed_fields import (
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.settings import NOTE_DEPTH
-from tui_chat.plugins.sillytavern.lore.description import LOGIC_WORDS, POSITION_WORDS
+from tui_chat.plugins.sillytavern.lore.outcomes import LOGIC_WORDS, POSITION_WORDS
 
 
 def _inherited(name: str, label: str) -> Field:

@@ -4,33 +4,37 @@
    one.
 2. A timer ends with its last message, and goes if messages were removed since it began. Where a
    sticky timer ends, the entry's cooldown begins; it holds also if no message was added.
+3. The timers of a request are those after the replies of its history, one after the other. What is
+   known of a history is taken over for the one that continues it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.context.inputs import EPOCH, Inputs
+from tui_chat.context.parameters import parameters
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.settings import LoreTimer
-from tui_chat.plugins.sillytavern.lore.activation import Activation
-from tui_chat.plugins.sillytavern.lore.book_index import book_index
-from tui_chat.plugins.sillytavern.lore.conditions import session_limit
-from tui_chat.plugins.sillytavern.lore.explanation import lore_counter
-from tui_chat.tokens import NO_CORRECTION
-
-NO_TIMERS: tuple[LoreTimer, ...] = ()
+from tui_chat.plugins.sillytavern.lore.search import LoreSearch
+from tui_chat.tokens import NO_CORRECTION, Counter, counter_for
 
 
-def timers_after(inputs: Inputs, search: Activation) -> tuple[LoreTimer, ...]:
-    """Run the search of a request; return the timers that hold after it."""
-    search.run()
-    length, index = search.length, search.index
+def lore_counter(inputs: Inputs) -> Counter:
+    """Return the counter by which the budgets of lore are charged in a request."""
+    model = parameters(inputs).model.value
+    return counter_for(model).corrected(inputs.correction)
+
+
+def timers_after(inputs: Inputs) -> tuple[LoreTimer, ...]:
+    """Search for a request; return the timers that hold after it."""
+    search = LoreSearch(inputs, lore_counter(inputs))
+    length, candidates = search.length, search.index.candidates
     timers = {
         (timer.kind, timer.book, timer.entry): timer
         for timer in inputs.chat.timers
@@ -41,18 +45,13 @@ def timers_after(inputs: Inputs, search: Activation) -> tuple[LoreTimer, ...]:
         for timer in inputs.chat.timers
         if timer.kind == "sticky" and timer.start < length and timer.end <= length
     }
-    ended = {
-        rank
-        for rank, candidate in enumerate(index.candidates if past else ())
-        if (candidate.book.name, candidate.keyed.entry.id) in past
-    }
-    for rank in sorted(ended | search.activated.keys()):
-        entry, book = index.candidates[rank].keyed.entry, index.candidates[rank].book.name
-        if rank in ended and entry.sticky and entry.cooldown:
+    for rank, candidate in enumerate(candidates):
+        entry, book = candidate.entry, candidate.book.name
+        if candidate.timer_key in past and entry.sticky and entry.cooldown:
             end = length + entry.cooldown
             cooldown = LoreTimer(book, entry.id, "cooldown", length, end, protected=True)
             timers["cooldown", book, entry.id] = cooldown
-        elif rank in search.activated:
+        elif rank in search.active:
             for timer in _begun(book, entry, length):
                 timers.setdefault((timer.kind, book, entry.id), timer)
     return tuple(timers.values())
@@ -70,35 +69,9 @@ def with_lore_timers(inputs: Inputs) -> Inputs:
     """Return the inputs with the timers that hold after the replies of their history."""
     if not any(map(_is_timed, inputs.lorebooks)):
         return inputs
-    history = inputs.history
-    timers = _timeline(history, conversation_setup(inputs)).at(len(history))
+    timers = _timeline(inputs.history, _setup(inputs)).timers
     chat = inputs.chat
     return inputs if timers == chat.timers else replace(inputs, chat=replace(chat, timers=timers))
-
-
-class TurnInputs(Sequence[Inputs]):
-    """The inputs of the replies of a history."""
-
-    def __init__(self, inputs: Inputs) -> None:
-        self._setup = conversation_setup(inputs)
-        self._history = inputs.history
-        self._lengths = reply_places(inputs.history)
-        timed = any(map(_is_timed, inputs.lorebooks))
-        self._timeline = _timeline(self._history, self._setup) if timed else None
-
-    def __len__(self) -> int:
-        return len(self._lengths)
-
-    def __getitem__(self, index: int) -> Inputs:  # type: ignore[override]
-        length = self._lengths[index]
-        timers = NO_TIMERS if self._timeline is None else self._timeline.at(length)
-        return _at(self._setup, self._history[:length], timers)
-
-
-@recent_memo()
-def reply_places(history: tuple[Message, ...]) -> tuple[int, ...]:
-    """Return the indexes of the replies; an opening message of the assistant is none."""
-    return tuple(at for at, message in enumerate(history) if at and message.role == "assistant")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +83,10 @@ class _Timeline:
     changes: tuple[tuple[int, tuple[LoreTimer, ...]], ...]
     """The timers after the message at an index, wherever they changed."""
 
-    def at(self, length: int) -> tuple[LoreTimer, ...]:
-        """Return the timers that hold in a request with so many messages before the draft."""
-        found = (timers for after, timers in reversed(self.changes) if after < length)
-        return next(found, NO_TIMERS)
+    @property
+    def timers(self) -> tuple[LoreTimer, ...]:
+        """The timers after the last message."""
+        return self.changes[-1][1] if self.changes else ()
 
 
 @recent_memo()
@@ -122,26 +95,23 @@ def _timeline(history: tuple[Message, ...], setup: Inputs) -> _Timeline:
     known = [each for each in _timeline.results() if each.setup == setup]
     shared = [common_prefix(history, each.history) for each in known]
     start = max(shared, default=0)
-    changes: list[tuple[int, tuple[LoreTimer, ...]]] = []
-    if start:
-        before = known[shared.index(start)]
-        changes = [change for change in before.changes if change[0] < start]
-    timers = changes[-1][1] if changes else NO_TIMERS
-    index, count, limit = book_index(setup), lore_counter(setup), session_limit(setup)
+    before = known[shared.index(start)].changes if start else ()
+    changes = [change for change in before if change[0] < start]
+    timers = changes[-1][1] if changes else ()
     for at in range(start, len(history)):
         message, after = history[at], timers
         if message.semantics.lore_timers is not None:
             after = message.semantics.lore_timers
-        elif message.role == "assistant" and at:
-            request = _at(setup, history[:at], timers)
-            after = timers_after(request, Activation(request, count, index, limit))
+        elif message.role == "assistant" and at:  # an opening message is no reply
+            chat = replace(setup.chat, timers=timers)
+            after = timers_after(replace(setup, history=history[:at], chat=chat))
         if after != timers:
             timers = after
             changes.append((at, timers))
     return _Timeline(history, setup, tuple(changes))
 
 
-def conversation_setup(inputs: Inputs) -> Inputs:
+def _setup(inputs: Inputs) -> Inputs:
     """Return the inputs without what differs between the requests of a conversation."""
     return replace(
         inputs,
@@ -152,12 +122,8 @@ def conversation_setup(inputs: Inputs) -> Inputs:
         now=EPOCH,
         seed=0,
         correction=NO_CORRECTION,
-        chat=replace(inputs.chat, kind="normal", prompt="", timers=NO_TIMERS),
+        chat=replace(inputs.chat, kind="normal", prompt="", timers=()),
     )
-
-
-def _at(setup: Inputs, history: tuple[Message, ...], timers: tuple[LoreTimer, ...]) -> Inputs:
-    return replace(setup, history=history, chat=replace(setup.chat, timers=timers))
 
 
 @Memo
