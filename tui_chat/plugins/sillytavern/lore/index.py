@@ -77,14 +77,16 @@ class LoreIndex:
 
     def _notes(self) -> Iterator[Note]:
         for candidate in self.candidates:
+            name = f"the lore entry “{entry_name(candidate.entry)}”"
+            origin = entry_origin(candidate.book.name, candidate.entry)
             for key in candidate.keys:
                 if fault := key_fault(key):
-                    sentence = (
-                        f"The key {key.text} of the lore entry “{entry_name(candidate.entry)}” is "
-                        f"not a usable pattern: it {fault}; it is searched for as plain text."
-                    )
-                    origin = entry_origin(candidate.book.name, candidate.entry)
+                    what = f"it {fault}; it is searched for as plain text."
+                    sentence = f"The key {key.text} of {name} is not a usable pattern: {what}"
                     yield Note(Level.WARNING, "lore-key", sentence, origin)
+            if not candidate.entry.constant and not any(key.text for key in candidate.keys):
+                sentence = f"T{name[1:]} has no keys, so it is never active."
+                yield Note(Level.INFO, "lore-idle", sentence, origin)
 
 
 @recent_memo()
