@@ -53,7 +53,7 @@ def test_a_reply_is_not_that_of_another_model_whose_request_has_the_same_bytes()
         for model in ("gemini-2.5-pro", "gemini-2.5-flash")
     )
     suite = make_suite(make_case("Hello"))
-    planned = plan(suite, [pro, flash])
+    planned = plan(suite, [flash, pro])
     one, two = planned.cells
     assert one.body_sha == two.body_sha, "the model is in the URL"
     results, cases = CaseResults(), graded_cases(suite)

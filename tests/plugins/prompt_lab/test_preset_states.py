@@ -1,4 +1,4 @@
-"""Saved states of presets: kept once, found by the replies that they made, restored."""
+"""Saved states of presets: kept once, listed, restored."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from tests.support.workspace import (
     preset_with,
     put,
     rewrite,
-    say,
     words,
 )
 from tui_chat.cli.app import new_id
 from tui_chat.library.presets import load_preset
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.plugins.prompt_lab.case_columns import suite_columns
-from tui_chat.plugins.prompt_lab.preset_states import PresetStates, changes, reply_words
-from tui_chat.plugins.prompt_lab.values import Suite, VariantChoice
+from tui_chat.plugins.prompt_lab.preset_states import PresetStates, changes
 from tui_chat.store import Store
 from tui_chat.workspace.workspace import Workspace
 
@@ -70,25 +67,6 @@ async def test_states_follow_a_rename(workspace: Workspace):
     await workspace.presets.rename("ours")
     assert await listed(workspace, "ours") == ["first", "second"]
     assert await listed(workspace) == []
-
-
-async def test_a_reply_names_the_state_that_made_it(make_workspace, tmp_path: Path):
-    put(tmp_path / "presets", "mine", preset_with("first"))
-    workspace, heard = await make_workspace()
-    await workspace.presets.choose("mine")
-    await save(workspace, "second")
-    for draft in ("hi", "again"):
-        await say(workspace, heard, draft)
-    await save(workspace, "third")
-    await workspace.plugin_listeners.finish()
-    states = await PresetStates.open(workspace.store)
-    replies = await states.replies()
-    made = {
-        (await states.read(state)).messages[0].content: reply_words(replies, state)
-        for state in await states.of_preset("mine")
-    }
-    assert made["first"] == made["third"] == ""
-    assert made["second"].startswith("2 replies, last ")
 
 
 async def test_restoring_is_an_edit_that_can_be_undone(workspace: Workspace):
@@ -178,14 +156,3 @@ def test_a_suite_names_a_state(run: Run, tmp_path: Path, kept_states: None):
     done = run(*folders, "eval", "run", path, "--preset", "mine@9")
     assert (done.code, "has no state 9" in done.err) == (2, True)
     assert run(*folders, "eval", "run", path, "--preset", "mine@first").code == 2
-
-
-async def test_a_state_is_a_column_of_the_cases(workspace: Workspace):
-    await save(workspace, "second", "third")
-    await workspace.plugin_listeners.finish()
-    suite = Suite("mine", variants=(VariantChoice("mine@1"), VariantChoice("mine@saved")))
-    columns = await suite_columns(suite, workspace)
-    assert [(each.name, each.preset.messages[0].content) for each in columns] == [
-        ("mine@1", "first"),
-        ("mine@saved", "third"),
-    ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -110,18 +109,6 @@ async def test_a_run_is_sent_by_one_program(lab: LabStore, store: Store):
             await other.running(run).__aenter__()
 
 
-async def test_a_run_that_is_graded_is_not_sent_meanwhile(lab: LabStore, store: Store):
-    run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
-    other = await LabStore.open(store)
-    async with lab.held(run):
-        for held in (other.running(run), other.held(run)):
-            with pytest.raises(InputError, match="another program"):
-                await held.__aenter__()
-        assert (await lab.run()).status == "interrupted", "as before"
-    async with other.running(run):
-        assert (await lab.run()).status == "running"
-
-
 async def test_old_runs_go_and_accepted_ones_stay(lab: LabStore):
     planned = plan(SUITE, VARIANTS)
     for number in range(KEPT_RUNS + 3):
@@ -149,30 +136,6 @@ async def test_a_run_is_found_by_number_or_id(lab: LabStore):
         await lab.run("ab")
     with pytest.raises(InputError, match="no run"):
         await lab.run("9")
-
-
-async def test_grades_are_stored_with_their_cases_or_not_at_all(lab: LabStore):
-    suite = make_suite(make_case("Hi", ReplyCheck("contains", "Bo")), make_case("Bye"))
-    run = await lab.add(plan(suite, VARIANTS), "id-1", 1.0)
-    await lab.finish(run, replace(await cell_at(lab, run, 0), status="failed", reply=REPLY))
-    before = await lab.plan(run)
-    cell = replace(await cell_at(lab, run, 0), status="passed", score=1.0)
-    cases = {
-        case.key: replace(case, checks=(ReplyCheck("contains", "Ada"),)) for case in suite.cases
-    }
-
-    def killed() -> Iterator[Cell]:
-        yield cell
-        raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        await lab.regrade(run, killed(), cases)
-    assert await lab.plan(run) == before
-    await lab.regrade(run, [cell], cases)
-    after = await cell_at(lab, run, 0)
-    assert (after.status, after.score, after.reply) == ("passed", 1.0, REPLY)
-    stored = {case.key: case for case in (await lab.suite(run)).cases}
-    assert stored == cases, "those of cells that are still to be sent, too"
 
 
 async def test_a_preference_replaces_an_earlier_one(lab: LabStore):

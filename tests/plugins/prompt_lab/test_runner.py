@@ -96,7 +96,6 @@ async def test_equal_beginnings_follow_each_other():
     cells = plan(make_suite(*cases), variants).cells
     names = [cell.variant for cell in cells]
     assert names in (["a"] * 4 + ["b"] * 4, ["b"] * 4 + ["a"] * 4)
-    assert [cell.shared_tokens > 100 for cell in cells] == [False, True, True, True] * 2
 
 
 async def test_a_refusal_for_rate_limits_slows_the_endpoint(lab: LabStore, client: HttpClient):

@@ -89,14 +89,6 @@ PLUGIN = Plugin(
             argument="WHAT IS WRONG",
             writes=True,
         ),
-        Action(
-            "preset-state",
-            "tui_chat.plugins.prompt_lab.states_actions:show_state_of_reply",
-            "State",
-            "Show the preset state that made this reply…",
-            aliases=("which preset", "version of the preset"),
-            writes=True,
-        ),
     ),
     views=(
         View(

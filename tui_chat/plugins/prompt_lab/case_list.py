@@ -115,7 +115,7 @@ class CaseList:
         self.plan = Plan(self.suite, (), ())
         self._rows: tuple[CaseRow, ...] | None = ()
         """None if they are to be looked up."""
-        self.estimate = Estimate(0, 0, 0)
+        self.estimate = Estimate(0, 0)
         """Of what is sent next."""
         self.run: Run | None = None
         """The last run."""

@@ -188,7 +188,7 @@ class CasesView(RowsView):
         elif cases.to_send:
             again = "" if cases.missing else "again what had an error: "
             words = f"Enter here sends {again}{_plan_words(cases.estimate)}"
-            hint = "From nothing but cached input to nothing cached and the longest replies."
+            hint = "From empty replies to the longest ones."
             yield text_rows(words, width, "", "link", action=SEND, hint=hint)
         else:
             words = f"All replies are here. {_acceptance(cases)}"

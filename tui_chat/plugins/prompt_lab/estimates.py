@@ -28,12 +28,10 @@ class Estimate:
     cells: int
     input_tokens: int
     """Of the cells, without judges."""
-    shared_tokens: int
-    """Input that prompt caches may serve."""
     low: Decimal = Decimal(0)
-    """US dollars with all of that from caches, and empty replies."""
+    """US dollars with empty replies."""
     high: Decimal = Decimal(0)
-    """US dollars with nothing from caches, and the longest replies."""
+    """US dollars with the longest replies."""
     unknown: tuple[str, ...] = ()
     """`ENDPOINT/MODEL` of each model whose price is unknown; it is not in the range."""
     unlimited: int = 0
@@ -54,7 +52,6 @@ class _Asked:
     model: str
     tokens: int
     """Of the input, as far as it is known."""
-    shared: int
     output_limit: int | None
     reply: int = 0
     """The most tokens of the reply that a judge reads, which is not there yet."""
@@ -72,15 +69,14 @@ def estimate(
     def judge(check: ReplyCheck) -> _Asked:
         endpoint, model = endpoint_and_model(check.judge or plan.suite.judge, config)
         composed = judge_request(check, "", endpoint, model)
-        return _Asked(endpoint, model, input_tokens(composed), 0, output_limit(composed))
+        return _Asked(endpoint, model, input_tokens(composed), output_limit(composed))
 
     cells = tuple(cells)
     requests: list[_Asked] = []
     for cell in cells:
         variant, limit = variants[cell.variant], cell.output_limit
         endpoint = endpoints.get(variant.endpoint.name, variant.endpoint)
-        sizes = (cell.input_tokens, cell.shared_tokens, limit)
-        requests.append(_Asked(endpoint, variant.model_name, *sizes))
+        requests.append(_Asked(endpoint, variant.model_name, cell.input_tokens, limit))
         reply = USUAL_OUTPUT if limit is None else limit
         requests += (
             replace(judge(check), reply=reply)
@@ -95,7 +91,7 @@ def estimate(
         if prices is None and is_local(asked.endpoint):
             prices = FREE
         most = prices and reserve_of(asked.tokens + asked.reply, asked.output_limit, prices)
-        least = cost_of(Usage(asked.tokens, 0, cached=asked.shared), prices)
+        least = cost_of(Usage(asked.tokens, 0), prices)
         if most is None or least is None:
             unknown[f"{asked.endpoint.name}/{asked.model}"] = None
             continue
@@ -106,7 +102,6 @@ def estimate(
     return Estimate(
         len(cells),
         sum(cell.input_tokens for cell in cells),
-        sum(cell.shared_tokens for cell in cells),
         *(low, high, tuple(unknown), unlimited),
         judgements=len(requests) - len(cells),
         leaves=not all(map(is_local, used)),

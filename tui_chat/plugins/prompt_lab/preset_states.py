@@ -3,15 +3,14 @@
 1. A state is kept when a preset is saved, with what the file had before, so that the first one is
    not lost. That happens after the event; nothing is read at the start.
 2. Its content is a revision of the core, as recipes have: stored once, whatever names it, and never
-   dropped. The request of a reply names its preset by the hash of the same text, so a reply's state
-   is found by comparing hashes.
+   dropped.
 3. A preset that is renamed takes its states along; those of a deleted one stay.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from tui_chat.errors import InputError
@@ -47,15 +46,6 @@ class PresetState:
     def time(self) -> str:
         """The local time of saving, in words."""
         return f"{datetime.fromtimestamp(self.saved).astimezone():%Y-%m-%d %H:%M}"
-
-
-@dataclass(frozen=True, slots=True)
-class StateReplies:
-    """The replies to requests with a state."""
-
-    count: int
-    last: float
-    """The time of the last one."""
 
 
 async def keep_saved(workspace: Workspace, event: PresetSaved) -> None:
@@ -148,14 +138,6 @@ class PresetStates:
             raise InputError(f"The state of {state.time} is not kept any more.")
         return unpack(Preset, text)
 
-    async def replies(self) -> Mapping[str, StateReplies]:
-        """Return the replies to the requests with each preset, by the hash in recipes."""
-        rows = await self._database.rows(
-            "SELECT json_extract(recipe, '$.preset') AS preset, count(*), max(created) "
-            "FROM requests GROUP BY preset HAVING preset IS NOT NULL"
-        )
-        return {str(name): StateReplies(count, last) for name, count, last in rows}
-
 
 def changes(before: Preset | None, now: Preset) -> str:
     """Return what differs between two states, in a few words."""
@@ -173,15 +155,6 @@ def changes(before: Preset | None, now: Preset) -> str:
     words = [f"{count} {word}" for word, count in counts.items() if count and word != "moved"]
     words += ["moved"] if counts["moved"] else []
     return ", ".join(words) or ("settings" if before != now else "the same")
-
-
-def reply_words(replies: Mapping[str, StateReplies], state: PresetState) -> str:
-    """Return how many replies a state made, in words; empty for none."""
-    made = replies.get(state.sent)
-    if made is None:
-        return ""
-    last = f"{datetime.fromtimestamp(made.last).astimezone():%Y-%m-%d %H:%M}"
-    return f"{made.count:,} {'reply' if made.count == 1 else 'replies'}, last {last}"
 
 
 async def with_changes(

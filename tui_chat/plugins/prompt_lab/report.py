@@ -1,11 +1,9 @@
-"""Reports of runs: a table, JSON, JSON lines, JUnit and CSV."""
+"""Reports of runs: a table, JSON, JSON lines and JUnit."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from tui_chat.cli.output import counted, table
@@ -94,7 +92,6 @@ def cell_json(run: Run, cell: Cell) -> dict[str, Any]:
         "score": cell.score,
         "body_sha256": cell.body_sha,
         "input_tokens": cell.input_tokens,
-        "shared_tokens": cell.shared_tokens,
         **facts,
         "checks": [
             {
@@ -142,29 +139,6 @@ async def json_pieces(runs: Sequence[tuple[Run, AsyncIterator[Cell]]]) -> AsyncI
             comma = ",\n"
         yield "\n]}"
     yield "]\n" if len(runs) > 1 else "\n"
-
-
-_COLUMNS = (
-    *("case", "variant", "attempt", "status", "unchecked", "score", "cost", "latency_ms"),
-    *("error", "reply"),
-)
-
-
-async def csv_pieces(runs: Sequence[tuple[Run, AsyncIterator[Cell]]]) -> AsyncIterator[str]:
-    """Yield the text of runs as CSV, a line for each cell."""
-    yield _csv_line(_COLUMNS)
-    for run, cells in runs:
-        async for cell in cells:
-            values = cell_json(run, cell)
-            yield _csv_line(values.get(name) for name in _COLUMNS)
-
-
-def _csv_line(values: Iterable[Any]) -> str:
-    file = io.StringIO()
-    texts = ("" if value is None else sanitize(str(value)) for value in values)
-    # A cell that begins like a formula is one to spreadsheets.
-    csv.writer(file).writerow("'" + text if text[:1] in tuple("=+-@") else text for text in texts)
-    return file.getvalue()
 
 
 _PROBLEMS: Mapping[str, Problem] = {"passed": "", "failed": "failure"}

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from hashlib import sha256
@@ -49,7 +49,7 @@ _RUN = (
     "accepted_variant"
 )
 _CELL = (
-    "position, case_key, variant, attempt, body_sha, input_tokens, shared_tokens, output_limit, "
+    "position, case_key, variant, attempt, body_sha, input_tokens, output_limit, "
     "notes, status, reply, verdicts, score"
 )
 _UNCHECKED = "sum(status = 'passed' AND verdicts = '[]')"
@@ -116,9 +116,9 @@ class LabStore:
             )
             assert row is not None
             await tx.insert(
-                f"INSERT INTO lab_cells (run, case_id, variant_id, {_CELL})",
+                f"INSERT INTO lab_cells (run, shared_tokens, case_id, variant_id, {_CELL})",
                 (
-                    (row[0], case_ids[cell.case], variant_ids[cell.variant], *_cell_values(cell))
+                    (row[0], 0, case_ids[cell.case], variant_ids[cell.variant], *_cell_values(cell))
                     for cell in plan.cells
                 ),
             )
@@ -194,36 +194,27 @@ class LabStore:
             await self.delete(*stale)
 
     @asynccontextmanager
-    async def held(self, run: Run) -> AsyncGenerator[None]:
-        """Keep other programs from changing the cells of a run. Raises InputError if one sends or
-        grades them.
+    async def running(self, run: Run) -> AsyncGenerator[None]:
+        """Hold a run while its cells are sent; afterwards it is interrupted, unless `end` said how
+        it ended. Raises InputError if another program holds it.
         """
         path = None if self._database.is_in_memory else self._store.path
         lock = ProcessLock(path, run.run_id)
 
         async def claim(tx: Transaction) -> None:
-            del tx
             if self._is_held_elsewhere(run.run_id):
-                raise InputError(f"Run {run.seq} is being sent or graded by another program.")
+                raise InputError(f"Run {run.seq} is being sent by another program.")
             lock.claim()
+            await tx.run("UPDATE lab_runs SET status = 'running' WHERE seq = ?", run.seq)
 
         try:
             await self._database.write(claim)
-            yield
-        finally:
-            lock.release()
-
-    @asynccontextmanager
-    async def running(self, run: Run) -> AsyncGenerator[None]:
-        """Hold a run while its cells are sent; afterwards it is interrupted, unless `end` said how
-        it ended. Raises InputError if another program holds it.
-        """
-        async with self.held(run):
-            await self._write("UPDATE lab_runs SET status = 'running' WHERE seq = ?", run.seq)
             try:
                 yield
             finally:
                 await self._database.write(lambda tx: _interrupt(tx, run.seq))
+        finally:
+            lock.release()
 
     async def end(self, run: Run, status: RunStatus, now: float) -> None:
         """Store how a run ended."""
@@ -301,28 +292,6 @@ class LabStore:
             *(*_result_values(cell), cell.cost if is_paid else None, run.seq, cell.position),
         )
 
-    async def regrade(self, run: Run, cells: Iterable[Cell], cases: Mapping[str, Case]) -> None:
-        """Store new grades of cells, and the cases of the run with the checks that gave them, at
-        once. The cost stays what was paid. The run is `held` since the cells were read.
-        """
-
-        async def write(tx: Transaction) -> None:
-            case_ids = await _value_ids(tx, cases)
-            await tx.run_many(
-                "UPDATE lab_cells SET case_id = ? WHERE run = ? AND case_key = ?",
-                ((case_id, run.seq, key) for key, case_id in case_ids.items()),
-            )
-            await tx.run_many(
-                "UPDATE lab_cells SET status = ?, verdicts = ?, score = ? "
-                "WHERE run = ? AND position = ?",
-                (
-                    (cell.status, pack(cell.verdicts), cell.score, run.seq, cell.position)
-                    for cell in cells
-                ),
-            )
-
-        await self._database.write(write)
-
     # --- preferences -----------------------------------------------------------------------
 
     async def prefer(self, run: Run, preference: Preference) -> None:
@@ -393,7 +362,7 @@ async def _value_ids(tx: Transaction, values: Mapping[str, object]) -> dict[str,
 def _cell_values(cell: Cell) -> tuple[Any, ...]:
     return (
         *(cell.position, cell.case, cell.variant, cell.attempt, cell.body_sha),
-        *(cell.input_tokens, cell.shared_tokens, cell.output_limit),
+        *(cell.input_tokens, cell.output_limit),
         *(json.dumps(plain(cell.notes), ensure_ascii=False), *_result_values(cell)),
     )
 

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -26,12 +25,10 @@ from tui_chat.files import open_private, write_text
 from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.budget import RunBudget
-from tui_chat.plugins.prompt_lab.case_results import graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
 from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
 from tui_chat.plugins.prompt_lab.report import (
     count_words,
-    csv_pieces,
     json_line,
     json_pieces,
     junit_tests,
@@ -46,8 +43,7 @@ from tui_chat.plugins.prompt_lab.run_plans import (
     require_consent,
 )
 from tui_chat.plugins.prompt_lab.runner import Runner
-from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Run, Suite
-from tui_chat.plugins.prompt_lab.verdicts import regrade, with_checks
+from tui_chat.plugins.prompt_lab.values import Cell, Run, Suite
 
 Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
 """What became worse: by run, the accepted run by case, variant and attempt."""
@@ -86,20 +82,12 @@ Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
     help="Send what is left of a run; default: the newest.",
 )
 @click.option("--retry-errors", is_flag=True, help="With --resume: also cells with errors.")
-@click.option(
-    "--regrade",
-    is_flag=False,
-    flag_value="",
-    metavar="[RUN]",
-    help="Check the stored replies of a run again; send nothing.",
-)
 @click.option("--reuse", is_flag=True, help="Take over what the last run got for the same bytes.")
 @click.option("--yes", is_flag=True, help="Do not ask before requests leave this machine.")
 @click.option("--baseline", is_flag=True, help="Exit with 5 if it is worse than the accepted run.")
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results as JSON.")
 @click.option("--jsonl", "jsonl_file", type=FILE, metavar="FILE", help="… a line as each ends.")
 @click.option("--junit", "junit_file", type=FILE, metavar="FILE", help="… as JUnit, for CI.")
-@click.option("--csv", "csv_file", type=FILE, metavar="FILE", help="… as a table.")
 @click.pass_obj
 def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -> None:
     """Run suites: send the cases with each variant, and check the replies.
@@ -123,7 +111,7 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
     chosen = RunOptions(**options)
     if chosen.dry_run:
         print_estimates(common, paths, chosen)
-    elif chosen.resume is None and not paths and chosen.regrade is None:
+    elif chosen.resume is None and not paths:
         raise InputError("Name a suite, or --resume.", advice="See `tui-chat eval run --help`.")
     else:
         code = _run(common, paths, chosen)
@@ -133,7 +121,7 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
 
 @synchronous
 async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
-    for path in (options.json_file, options.jsonl_file, options.junit_file, options.csv_file):
+    for path in (options.json_file, options.jsonl_file, options.junit_file):
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"{path} cannot be written: {path.parent} is no folder.")
     try:
@@ -149,12 +137,10 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
 async def _run_suites(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
     config = common.config()
     suites: list[Suite] = []
-    if options.resume is None and options.regrade is None:
+    if options.resume is None:
         suites = read_suites(config, paths, options)
     states = await kept_states(common, suites, options)
     async with open_lab(common) as lab:
-        if options.regrade is not None:
-            return await _regrade(config, lab, paths, options)
         statuses = ["waiting", "interrupted", "streaming"]
         if options.retry_errors:
             statuses.append("error")
@@ -253,7 +239,6 @@ async def _report(lab: LabStore, run: Run, options: RunOptions, lost: Lost) -> i
 async def _write_files(lab: LabStore, runs: Sequence[Run], lost: Lost, options: RunOptions) -> None:
     """Write the results of all runs. Raises InputError."""
     await _write(options.json_file, json_pieces([(run, lab.cells(run)) for run in runs]))
-    await _write(options.csv_file, csv_pieces([(run, lab.cells(run)) for run in runs]))
     if options.junit_file is not None:
         suites: dict[str, list[TestResult]] = {}
         for run in runs:
@@ -291,31 +276,6 @@ async def _compare_with_baseline(lab: LabStore, run: Run, lost: Lost) -> int:
         return 2
     lost[run.seq] = dict.fromkeys(worse, accepted.seq)
     return 5 if compared.worse else 0
-
-
-async def _regrade(config: Config, lab: LabStore, paths: Sequence[str], options: RunOptions) -> int:
-    """Check the stored replies of a run again, by the cases of suites if some are named."""
-    run = await lab.run(options.regrade or "")
-    changed = {
-        case.key: case for suite in read_suites(config, paths, options) for case in suite.cases
-    }
-    async with lab.held(run):
-        planned = await lab.suite(run)
-        cases = tuple(with_checks(case, changed.get(case.key, case)) for case in planned.cases)
-        earlier, now = graded_cases(planned), graded_cases(replace(planned, cases=cases))
-        variants = {variant.name: variant for variant in await lab.variants(run)}
-        graded: list[Cell] = []
-        async for cell in lab.cells(run, *ENDED):
-            if cell.reply is not None:
-                variant = variants[cell.variant]
-                cell = regrade(now[cell.case], cell, earlier[cell.case], variant)
-                graded.append(replace(cell, reply=None))
-        await lab.regrade(run, graded, {case.key: case for case in cases})
-    run = await lab.run(str(run.seq))
-    lost: Lost = {}
-    code = await _report(lab, run, options, lost)
-    await _write_files(lab, [run], lost, options)
-    return code
 
 
 @contextmanager

@@ -49,8 +49,6 @@ class RunOptions:
     concurrency: int | None
     resume: str | None
     """The run; empty for the newest."""
-    regrade: str | None
-    """The same."""
     retry_errors: bool
     reuse: bool
     yes: bool
@@ -58,7 +56,6 @@ class RunOptions:
     json_file: Path | None
     jsonl_file: Path | None
     junit_file: Path | None
-    csv_file: Path | None
 
 
 def read_suites(config: Config, paths: Sequence[str], options: RunOptions) -> list[Suite]:
@@ -173,8 +170,6 @@ def _plan_words(planned: Plan, estimated: Estimate) -> str:
     words += (
         f"{counted(len(planned.variants), 'variant')}), {estimated.input_tokens:,} tokens of input"
     )
-    if estimated.shared_tokens:
-        words += f", {estimated.shared_tokens:,} of them perhaps from caches"
     words += f". ${estimated.low:.4f} to ${estimated.high:.4f}."
     if estimated.judgements:
         words = f"{words[:-1]}, with {counted(estimated.judgements, 'request')} to judges."

@@ -15,7 +15,7 @@ from tui_chat.cli.output import table, write_json, write_line, write_text
 from tui_chat.errors import InputError
 from tui_chat.library.presets import dump_preset
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.plugins.prompt_lab.preset_states import PresetStates, reply_words, with_changes
+from tui_chat.plugins.prompt_lab.preset_states import PresetStates, with_changes
 
 
 @click.command("states")
@@ -33,7 +33,7 @@ async def list_states(
     """List the saved states of a preset, the newest first.
 
     A state is kept whenever the app saves a preset, with what the file had before. The list has
-    what each one changed, and the replies that it made. Restoring keeps the state that it replaces.
+    what each one changed. Restoring keeps the state that it replaces.
 
     \b
     Examples:
@@ -63,7 +63,7 @@ async def list_states(
                 f"No state of “{one_line(name, 60)}” is kept.",
                 advice="The next time that it is saved in the app, one is.",
             )
-        rows, replies = await with_changes(states, listed), await states.replies()
+        rows = await with_changes(states, listed)
     if as_json:
         body = [
             {
@@ -72,18 +72,14 @@ async def list_states(
                 "sha256": state.sha256,
                 "messages": len(preset.messages),
                 "change": change,
-                "replies": made.count if (made := replies.get(state.sent)) else 0,
             }
             for state, preset, change in rows
         ]
         write_json(body)
         return
-    head = ("STATE", "SAVED", "MESSAGES", "CHANGE", "MADE")
+    head = ("STATE", "SAVED", "MESSAGES", "CHANGE")
     lines = [
-        (
-            *(str(state.number), state.time, str(len(preset.messages))),
-            *(change, reply_words(replies, state)),
-        )
+        (str(state.number), state.time, str(len(preset.messages)), change)
         for state, preset, change in rows
     ]
     write_line(table([head, *lines]))

@@ -208,8 +208,6 @@ class Cell:
     body_sha: str
     """The SHA-256 of the exact body."""
     input_tokens: int
-    shared_tokens: int = 0
-    """Input at the beginning that the cell before it has, too: a prompt cache may serve it."""
     output_limit: int | None = None
     """The most tokens of output that it allows; None for no limit."""
     notes: tuple[tuple[str, str], ...] = ()

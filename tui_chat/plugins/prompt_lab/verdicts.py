@@ -37,17 +37,6 @@ def with_judge(case: Case, judge: str) -> Case:
     return replace(case, checks=checks)
 
 
-def with_checks(case: Case, other: Case) -> Case:
-    """Return a case, and so its request, with what another one expects."""
-    return replace(
-        case,
-        checks=other.checks,
-        expected=other.expected,
-        threshold=other.threshold,
-        pass_rate=other.pass_rate,
-    )
-
-
 def questions(case: Case) -> list[ReplyCheck]:
     """Return what judges are asked of a reply: its rubrics, whatever they weigh."""
     return [replace(check, weight=1.0) for check in judged_checks(case)]
