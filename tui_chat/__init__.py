@@ -24,7 +24,7 @@ not know each other.
     errors          all errors, by whose fault they are; lazy_dataclass: the `dataclass` of values;
                     api: what a plugin declares; hooks: which there are, and guarded calls
 
-A keystroke goes: ui -> workspace.live_request -> compose -> build_context -> encode -> render ->
+A keystroke goes: ui -> workspace.requests -> compose -> build_context -> encode -> render ->
 ui. Sending takes the very object that the last keystroke composed: workspace -> send -> providers.
 """
 

@@ -165,12 +165,12 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(tmp_path: Pa
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one(Composer).text == "")
         await app.chat.drafts.save()
-        assert await workspace.drafts.text() == "on its way", "until it is stored as said"
+        assert await workspace.sessions.draft() == "on its way", "until it is stored as said"
         goes_on.set()
         await replied(pilot)
         await app.workers.wait_for_complete()
         await until(pilot, lambda: app.key_queue.is_idle)
-        assert await workspace.drafts.text() == ""
+        assert await workspace.sessions.draft() == ""
         app.query_one(Composer).text = "unfinished"
         await pilot.press("ctrl+n")
         await until(

@@ -46,7 +46,7 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
         workspace = workspace_of(app)
         assert [part.name for part in workspace.state.entries[0].message.parts] == ["photo.png"]
         assert app.query_one(AttachmentLine).count == 0
-        assert await workspace.drafts.files() == ()
+        assert await workspace.sessions.draft_files() == ()
 
 
 async def test_a_cleared_draft_keeps_no_attachment_and_undo_brings_both_back(tmp_path: Path):

@@ -65,7 +65,7 @@ async def begun(pilot: Pilot[None]) -> tuple[TuiChat, Inspector]:
     composed = compose(inputs)
     turn = TurnFile("", inputs, TurnRequest(Protocol.OPENAI_CHAT, "POST", "", "", ""))
     viewed = ViewedRequest(composed, "", source=turn)
-    await app.workspace.viewed_requests.save("Walk", viewed)
+    await app.workspace.sent.save("Walk", viewed)
     await app.workspace.presets.choose("mine")
     await settle(pilot)
     await say(pilot, "One?")

@@ -24,8 +24,8 @@ from tui_chat.ui.sessions.pane import SessionsPane
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """The app looks around without waiting for a second to pass."""
     monkeypatch.setattr("tui_chat.ui.lifecycle.CHECK_AFTER", 0.1)
-    monkeypatch.setattr("tui_chat.workspace.external_changes.CHECK_INTERVAL", 0.1)
-    monkeypatch.setattr("tui_chat.workspace.external_changes.FOLLOW_INTERVAL", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.windows.CHECK_INTERVAL", 0.1)
+    monkeypatch.setattr("tui_chat.workspace.windows.FOLLOW_INTERVAL", 0.1)
 
 
 async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path, eager: None):

@@ -13,7 +13,7 @@ from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
-from tui_chat.workspace.mutes import muted_messages
+from tui_chat.workspace.branches import muted_messages
 
 PICTURE = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
 THOUGHTS = MessageSemantics((ReasoningBlock(Protocol.OPENAI_CHAT, "Hm, well.", kind="reasoning"),))
@@ -33,7 +33,7 @@ async def with_tools(pilot: Pilot[None]) -> TuiChat:
     ):
         store, session_id = workspace.active_store, workspace.state.session_id
         parent = (await store.messages.add(session_id, message, parent)).message.id
-    await workspace.active.reload_branch()
+    await workspace.sessions.reload_branch()
     app.chat.pane.transcript.focus()
     await settle(pilot)
     return app

@@ -63,7 +63,7 @@ async def test_no_file_has_a_word_that_was_typed_sent_or_received(tmp_path: Path
         app.chat.pane.composer.text = f"Typed: {PLANTED}"
         await settle(pilot)
         await app.chat.drafts.save()
-        assert await app.workspace.drafts.text() == f"Typed: {PLANTED}"
+        assert await app.workspace.sessions.draft() == f"Typed: {PLANTED}"
         await press(pilot, "ctrl+g")
         assert app.chat.pane.composer.text == f"Typed: {PLANTED}", "no editor was opened"
         assert files_with(tmp_path, PLANTED) == []

@@ -319,7 +319,7 @@ def test_the_defaults_and_the_draft_of_the_app_stay(ask: Ask, tmp_path: Path):
         workspace = await open_workspace(CommonOptions(tmp_path, tmp_path).config())
         try:
             await workspace.start()
-            await workspace.drafts.save(None, "half a thought")
+            await workspace.sessions.save_draft(None, "half a thought")
             return await remembered(workspace)
         finally:
             await workspace.close()
@@ -347,12 +347,12 @@ def test_nothing_of_a_temporary_session_is_on_disk(ask: Ask, tmp_path: Path):
 @pytest.mark.slow
 async def test_the_running_app_shows_the_session(make_workspace, tmp_path: Path):
     workspace, heard = await make_workspace()
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     words = command(tmp_path, "From the shell", "--model", "echo")
     done = await asyncio.to_thread(run_program, *words)
     assert done.stdout == "From the shell\n"
     heard.changes.clear()
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     assert heard.of(SessionsChanged)
     assert [each.title for each in workspace.state.sessions] == ["From the shell"]
 

@@ -119,7 +119,7 @@ async def use_app(home: Path, chance: random.Random) -> Expected:
             await store_messages(workspace, chance)
             draft = words_of(chance, 1)
             if chance.random() < 0.5:
-                await workspace.drafts.save(workspace.state.session, draft)
+                await workspace.sessions.save_draft(workspace.state.session, draft)
                 words: tuple[str, ...] = ("--session", workspace.state.session_id)
             else:
                 words = ("--session", workspace.state.session_id, "--draft", draft)
@@ -147,11 +147,11 @@ async def choose_settings(workspace: Workspace, chance: random.Random) -> None:
 
 
 async def store_messages(workspace: Workspace, chance: random.Random) -> None:
-    new = workspace.active.new_session("", title="A title")
+    new = workspace.sessions.new_session("", title="A title")
     session = await workspace.store.messages.begin_session(new)
-    for name, value in workspace.active.settings_when_begun().items():
+    for name, value in workspace.sessions.settings_when_begun().items():
         await workspace.store.settings.set(name, value)
-    workspace.update(**workspace.active.changes_when_begun(session))
+    workspace.update(**workspace.sessions.changes_when_begun(session))
     parent = None
     for number in range(chance.randint(1, 6)):
         message = Message(("user", "assistant")[number % 2], f"{words_of(chance)} {number}")
@@ -207,7 +207,7 @@ def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build
             if fill:
                 await store_messages(workspace, random.Random(1))
                 await workspace.sessions.new()
-                await workspace.drafts.save(None, "half a thought")
+                await workspace.sessions.save_draft(None, "half a thought")
             kept = ("session", "draft", "model", "profile", "roles_used")
             return [await workspace.store.settings.get(name) for name in kept]
         finally:

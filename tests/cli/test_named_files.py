@@ -20,7 +20,7 @@ from tui_chat import files
 from tui_chat.errors import InputError
 from tui_chat.ui.themes import load_theme
 from tui_chat.workspace.attachments import read_attachment
-from tui_chat.workspace.viewed_requests import text_or_file
+from tui_chat.workspace.sent import text_or_file
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has no pipes with names")
 

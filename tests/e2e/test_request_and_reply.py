@@ -61,13 +61,13 @@ async def test_opening_and_typing_send_nothing(make_workspace):
 
 async def test_a_restart_restores_everything(make_workspace):
     workspace, _ = await make_workspace(model="mirror", sent=["What do you see?"])
-    await workspace.drafts.save(workspace.state.session, "half a tho")
+    await workspace.sessions.save_draft(workspace.state.session, "half a tho")
     before = workspace.state.entries
     await workspace.close()
 
     workspace, _ = await make_workspace(model="mirror")
     assert workspace.state.entries == before
-    assert await workspace.drafts.text() == "half a tho"
+    assert await workspace.sessions.draft() == "half a tho"
     assert workspace.state.session.title == "What do you see?"
     assert workspace.state.sessions[0].message_count == 2
     assert "What do you see?" in workspace.state.entries[1].message.content

@@ -199,8 +199,8 @@ async def test_the_workspace_resends_the_same_bytes(
             await workspace.settings.set_model(endpoint.name, "flaky-500")
             await last_body(await workspace.replies.submit("unanswered"))
             await workspace.settings.set_model(endpoint.name, "echo")
-        workspace.live_request.set_draft(draft, parts)
-        workspace.live_request.compose()
+        workspace.requests.set_draft(draft, parts)
+        workspace.requests.compose_shown()
         if number == 1:
             assert await workspace.request_edits.add_value(("user",), "Ada", kept=True)
         if number in (2, 3):
@@ -216,10 +216,10 @@ async def test_the_workspace_resends_the_same_bytes(
         await workspace.branches.show(reply)
         assert await last_body(await workspace.replies.replay(reply, endpoint.name, "echo")) == sent
         for entry_id in (reply, workspace.state.entries[-1].message.id):
-            again = await workspace.request_history.sent_request(entry_id)
+            again = await workspace.sent.sent_request(entry_id)
             assert again is not None
             assert again.is_exact
-            text = await workspace.request_history.export_turn(entry_id)
+            text = await workspace.sent.export_turn(entry_id)
             assert text is not None
             assert compose(read_turn(text, "turn").inputs).payload.body == sent
         assert shown.inputs is not None

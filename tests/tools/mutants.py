@@ -53,8 +53,7 @@ TESTS = {
     "tui_chat/store/": (
         "tests/unit/store",
         "tests/unit/workspace/test_branches.py",
-        "tests/unit/workspace/test_cache_losses.py",
-        "tests/unit/workspace/test_external_changes.py",
+        "tests/unit/workspace/test_windows.py",
         "tests/unit/workspace/test_temporary.py",
         "tests/unit/workspace/test_titles.py",
         "tests/unit/workspace/test_unsaved_writes.py",

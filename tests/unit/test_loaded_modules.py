@@ -48,7 +48,7 @@ load_config(Path("/nowhere"), Path("/nowhere"), {}, {})
         ),
         (
             "import tui_chat.ui.app, tui_chat.workspace.workspace, tui_chat.store",
-            ["tui_chat.workspace.target"],
+            ["tui_chat.workspace.exchange"],
             ["pydantic"],
         ),
         ("import tui_chat.store", ["tui_chat.store"], ["sqlite3", "aiosqlite"]),

@@ -352,7 +352,7 @@ class _Asked:
         question, workspace = self._question, self._workspace
         composed = workspace.requests.compose_kind(kind.name, prompt)
         check_request(composed, question)
-        text = await workspace.side_requests.generate(
+        text = await workspace.aside.generate(
             kind.name, composed, lambda text: None, for_user=kind.writes_for_user
         )
         self._failures.raise_first()

@@ -204,9 +204,9 @@ async def _compose(
         elif not takes_draft:
             leave_pending_edits(workspace)
         if takes_draft:
-            files = await workspace.drafts.files()
+            files = await workspace.sessions.draft_files()
             parts = tuple(stored_attachment(file).part for file in files)
-            text = clean(await workspace.drafts.text())
+            text = clean(await workspace.sessions.draft())
         if not question.bare:
             await _load_tools(workspace, question)
         failures.warn()

@@ -19,7 +19,7 @@ from tui_chat.cli.output import counted, write_export, write_line
 from tui_chat.errors import InputError
 from tui_chat.files import make_private_folder
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.exporter import (
+from tui_chat.workspace.exports import (
     MULTI_SESSION_FORMATS,
     export_formats,
     exported_texts,

@@ -26,8 +26,8 @@ from tui_chat.cli.output import write_document, write_line, write_list, write_ma
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.workspace.exporter import exported_texts
-from tui_chat.workspace.mutes import muted_messages
+from tui_chat.workspace.branches import muted_messages
+from tui_chat.workspace.exports import exported_texts
 
 if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
@@ -58,7 +58,7 @@ _SESSIONS = click.argument(
 async def _workspace(common: CommonOptions) -> AsyncGenerator[tuple[Workspace, Failures]]:
     """Open a workspace whose list of sessions is complete."""
     async with command_workspace(common.config(), create=False) as (workspace, failures):
-        await workspace.catalog.refresh_if_changed()
+        await workspace.session_list.refresh()
         yield workspace, failures
 
 
@@ -229,7 +229,7 @@ async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
     """
     async with _workspace(common) as (workspace, _):
         summary = await named_session(workspace.store, name)
-        causes = await workspace.cache_losses.causes(summary.session_id)
+        causes = await workspace.cache.causes(summary.session_id)
     if as_json:
         from tui_chat.cli.documents import CacheDocument, document
 
@@ -260,7 +260,7 @@ async def rename(common: CommonOptions, name: str, title: str) -> None:
         raise InputError("The title is empty.")
     async with _workspace(common) as (workspace, failures):
         session = await named_session(workspace.store, name)
-        await workspace.organization.rename(session.session_id, title)
+        await workspace.session_list.rename(session.session_id, title)
         failures.raise_first()
         renamed = await workspace.store.sessions.get(session.session_id)
         assert renamed is not None
@@ -286,7 +286,7 @@ async def tag(
     """
     async with _workspace(common) as (workspace, failures):
         tagged = await _named(workspace.store, names)
-        await workspace.organization.retag(tuple(tagged), add=add, drop=drop)
+        await workspace.session_list.retag(tuple(tagged), add=add, drop=drop)
         failures.raise_first()
         for session in await workspace.store.sessions.list():
             if session.session_id in tagged:
@@ -309,7 +309,7 @@ async def archive(common: CommonOptions, names: tuple[str, ...], undo: bool) -> 
     """
     async with _workspace(common) as (workspace, failures):
         archived = await _named(workspace.store, names)
-        await workspace.organization.organize(tuple(archived), archived=not undo)
+        await workspace.session_list.organize(tuple(archived), archived=not undo)
         failures.raise_first()
         verb = "Taken out of the archive" if undo else "Archived"
         write_line(f"{verb}: {_titles(*archived.values())}.")
@@ -336,7 +336,7 @@ async def delete(common: CommonOptions, names: tuple[str, ...], undo: bool) -> N
             write_line(f"Restored {_titles(*restored)}.")
             return
         deleted = await _named(workspace.store, names)
-        await workspace.organization.delete(tuple(deleted))
+        await workspace.sessions.delete(tuple(deleted))
         failures.raise_first()
         write_line(
             f"Moved {_titles(*deleted.values())} to the trash. To restore within 30 days: "
@@ -403,11 +403,11 @@ async def mute(
     async with _workspace(common) as (workspace, failures):
         branch = await _activate(workspace, name)
         ids = [_message_id(branch, message) for message in messages]
-        ids += [] if turns is None else workspace.mutes.tool_results_before(turns)
+        ids += [] if turns is None else workspace.branches.tool_results_before(turns)
         if undo:
-            await workspace.mutes.unmute(ids or None)
+            await workspace.branches.unmute(ids or None)
         else:
-            await workspace.mutes.mute(ids)
+            await workspace.branches.mute(ids)
         failures.raise_first()
         budget = workspace.requests.compose("").envelope.budget
         count = len(muted_messages(workspace.state.entries).ids)

@@ -189,7 +189,7 @@ async def choose_role(workspace: Workspace, role: Role | None) -> None:
         sentence = f"The role “{role.name}” is disabled."
         raise InputError(sentence, advice="Enable it in the app (/roles), or choose another role.")
     await workspace.settings.apply_new_chat(role)
-    workspace.active.show_opening()
+    workspace.sessions.show_opening()
 
 
 def _send_only_conversation(workspace: Workspace) -> None:

@@ -62,7 +62,6 @@ from tui_chat.store.stream_journal import (
     changes_to,
     drop_changes,
     is_streaming,
-    read_journal,
     read_streamed_fields,
 )
 
@@ -89,7 +88,6 @@ class ReplyStore:
     def __init__(self, path: Path, context: StoreContext) -> None:
         self._path = path
         self.database, self._now, self._new_id = context
-        self.read_journal = self.database.reader(read_journal)
         self._owner = ProcessLock(None if self.database.is_in_memory else path, self._new_id())
         self._persisted: dict[str, PersistedFields] = {}
         """The stored fields of each reply that this program receives, by entry id."""

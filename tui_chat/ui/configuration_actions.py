@@ -71,8 +71,8 @@ class ConfigurationActions(DOMNode):
         from tui_chat.ui.terminal.external_programs import editor_command, run_in_terminal
 
         workspace = await self._opened_workspace()
-        path = workspace.configuration.path
+        path = workspace.settings.config_path
         create_config_file(path)
         await run_in_terminal(self._app, (*editor_command(os.environ), str(path)))
-        if await workspace.configuration.reload() and not screen_errors(workspace.state.config):
+        if await workspace.settings.reload_config() and not screen_errors(workspace.state.config):
             self._app.notify("config.toml is valid and in use.", markup=False)

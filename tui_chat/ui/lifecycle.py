@@ -233,7 +233,7 @@ class Lifecycle:
         """Make the backup of the day. A fault is not shown: the next start tries again, and
         `db status` says how old the newest backup is.
         """
-        from tui_chat.store.daily_backup import back_up_daily
+        from tui_chat.store.backup import back_up_daily
 
         path = database_file(self._config.data_dir)
         with suppress(TuiChatError):
@@ -245,8 +245,8 @@ class Lifecycle:
             if not self._is_start_confirmed:
                 self._is_start_confirmed = True
                 await workspace.sessions.confirm_start()
-            await workspace.configuration.check()
-            seconds = await workspace.external_changes.check()
+            await workspace.settings.check_config()
+            seconds = await workspace.windows.check()
             self._app.set_timer(seconds, self._check_soon)
 
     @property

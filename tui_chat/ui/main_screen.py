@@ -152,4 +152,4 @@ async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:
         ("drop", "Discard it", f"{messages}, which cannot be restored"),
     ]
     chosen = await ask(app, "Leave temporary session?", choices, "stay")
-    return chosen == "drop" or (chosen == "keep" and await workspace.temporary.keep())
+    return chosen == "drop" or (chosen == "keep" and await workspace.sessions.keep())

@@ -187,7 +187,7 @@ class Notifications:
         app = self._app
         match event:
             case events.ReplySettled(title=title, entry=entry) if title and entry is not None:
-                from tui_chat.workspace.active_session import quoted_title
+                from tui_chat.workspace.session_list import quoted_title
 
                 failed = entry.status == "failed"
                 what = f"the reply failed: {entry.error}" if failed else "the reply has arrived."

@@ -1,30 +1,35 @@
-"""Branches: versions of messages, edits, forks, deletions and pins in the active session.
+"""Branches: versions of messages, edits, forks, deletions, pins and mutes in the active session.
 
-Nothing is overwritten: an edit adds a version, and what is deleted can be restored.
+1. Nothing is overwritten: an edit adds a version, and what is deleted can be restored.
+2. A mute leaves a message out of requests; it stays in the transcript. Like a pin it belongs to the
+   message: every branch through it obeys it, and a fork gets a copy of its own.
+3. What is not sent can be more than what is muted: a call goes with its result. `muted_messages`
+   says what goes, and unmuting one message of such an exchange unmutes all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from tui_chat.compose import Composed
 from tui_chat.context.generation import continued_text
-from tui_chat.context.inputs import sendable_messages
+from tui_chat.context.history import summary_of
+from tui_chat.context.muted_history import answered_calls, without_muted
 from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.message import Message
+from tui_chat.models.memo import recent_memo
+from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.session import Entry, Node, PlaceName
 from tui_chat.models.text import clean
-from tui_chat.workspace.active_session import ActiveSession, default_title
+from tui_chat.workspace.aside import Aside
 from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.replies import Replies
-from tui_chat.workspace.request_history import with_known_messages
+from tui_chat.workspace.session_list import default_title
 from tui_chat.workspace.sessions import Sessions
-from tui_chat.workspace.side_requests import SideRequests
 
 EXCERPT_LENGTH = 40
 """Characters of a message that are enough to recognize it."""
@@ -35,10 +40,9 @@ class Branches:
     """Changes the tree of the active session."""
 
     core: WorkspaceCore
-    _active: ActiveSession
     _sessions: Sessions
     _replies: Replies
-    _side_requests: SideRequests
+    _side_requests: Aside
     _compaction: Compaction
 
     @reported(())
@@ -59,18 +63,13 @@ class Branches:
         """Return the messages that lead to one, itself included, on whatever branch."""
         return await self.core.active_store.branches.path_to(message_id)
 
-    async def messages_to(self, message_id: str) -> tuple[Message, ...]:
-        """Return the messages that a model is sent of the branch that ends with a message."""
-        entries = await self.path_to(message_id)
-        return sendable_messages(with_known_messages(entries, self.core.state.entries))
-
     @reported(None)
     async def show(self, message_id: str) -> None:
         """Switch to the branch that a message of the active session is on."""
         core = self.core
         if core.state.session is not None:
             await core.active_store.branches.activate(core.state.session_id, message_id)
-            await self._active.reload_branch()
+            await self._sessions.reload_branch()
 
     async def show_version(self, entry_id: str, step: int) -> None:
         """Switch to the version of a message that is `step` after it (before it if negative) and
@@ -78,11 +77,11 @@ class Branches:
         """
         core = self.core
         if core.state.session is None:
-            self._active.show_greeting(step)
+            self._sessions.show_greeting(step)
             return
         with core.reporting():
             await core.active_store.branches.activate_sibling(entry_id, step)
-            await self._active.reload_branch()
+            await self._sessions.reload_branch()
 
     @reported(False)
     async def add_system_message(self, text: str, title: str = "") -> bool:
@@ -90,7 +89,7 @@ class Branches:
         by the beginning of `title`. Return False, reported, if it fails.
         """
         core = self.core
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         message = Message("system", clean(text), timestamp=core.now().timestamp())
         return await self.append(message, core.state.session_id, title=title)
 
@@ -110,22 +109,22 @@ class Branches:
         back.
         """
         core = self.core
-        await self._active.branch_loaded()
-        async with self._active.lock:
+        await self._sessions.branch_loaded()
+        async with self._sessions.lock:
             state = core.state
             is_there = state.is_branch_loaded and state.session_id == session_id
             if not is_there or not self._replies.may_send():
                 return False
             new = None
             if state.session is None:
-                new = self._active.new_session(title or message.content)
+                new = self._sessions.new_session(title or message.content)
             parent = state.entries[-1].message.id if state.entries else None
             messages = core.active_store.messages
-            settings = self._active.settings_when_begun() if new is not None else None
+            settings = self._sessions.settings_when_begun() if new is not None else None
             entry = await messages.add(session_id, message, parent, model, new, settings)
             if new is not None:
                 session = await core.store.sessions.get(session_id) or new.session
-                core.update(**self._active.changes_when_begun(session))
+                core.update(**self._sessions.changes_when_begun(session))
         await self._sessions.refresh(session_id)
         if done:
             self._push_removal(entry, done)
@@ -151,7 +150,7 @@ class Branches:
         reply to it. Return False if that is not possible, which is reported.
         """
         core = self.core
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         entry = self._entry(entry_id)
         message = entry.message
         text = clean(text)
@@ -180,7 +179,7 @@ class Branches:
                 core.publish(Done(sentence))
                 return True
             entry = await core.active_store.messages.edit(entry_id, edited)
-            await self._active.reload_branch()
+            await self._sessions.reload_branch()
         return await self._replies.reply_to(entry.message.id) if send else True
 
     async def continue_message(
@@ -202,7 +201,7 @@ class Branches:
     async def fork(self, entry_id: str, title: str = "") -> bool:
         """Copy the branch up to a message to a new session and open it; the title may stay."""
         core = self.core
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         self._entry(entry_id)
         if core.state.is_temporary:
             advice = "Keep this session first (/keep)."
@@ -210,8 +209,7 @@ class Branches:
         session = await core.active_store.branches.fork(entry_id, default_title(title))
         await self._sessions.open_added(session.session_id)
         count = len(core.state.entries)
-        messages = f"{count:,} message{'s' * (count != 1)}"
-        core.publish(Done(f"Forked: this is a new session, with {messages}."))
+        core.publish(Done(f"Forked: this is a new session, with {_counted(count)}."))
         return True
 
     @reported(False)
@@ -235,7 +233,7 @@ class Branches:
     async def delete(self, entry_id: str) -> None:
         """Delete a message, on any branch, and what follows it. `Workspace.undo` restores them."""
         core = self.core
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         session_id, store = core.state.session_id, core.active_store
         entry = await store.messages.get(entry_id)
         if entry is None:
@@ -259,29 +257,103 @@ class Branches:
 
     @reported(None)
     async def pin(self, entry_id: str, pinned: bool) -> None:
-        """Pin or unpin a message. A pinned message is never truncated, and not muted.
-        `Workspace.undo` takes it back.
+        """Pin or unpin a message. A pinned message is never truncated, and not muted."""
+        entry = self._entry(entry_id)
+        await self.core.active_store.messages.pin(entry_id, pinned)
+        await self._sessions.reload_branch()
+        done = "Pinned" if pinned else "Unpinned"
+        effect = ", which is no longer muted" if pinned and entry.message.muted.whole else ""
+        self.core.publish(Done(f"{done} {describe_message(entry)}{effect}."))
+
+    # --- mutes -------------------------------------------------------------------------------
+
+    @reported(None)
+    async def toggle_mute(self, entry_id: str) -> None:
+        """Mute a message, or unmute it with all that goes with it; switch a summary."""
+        entries, entry = self.core.state.entries, self._entry(entry_id)
+        message, what = entry.message, describe_message(entry)
+        if (summary := summary_of(message)) is not None:
+            await self._compaction.switch(entry_id, not summary.enabled)
+        elif entry_id not in muted_messages(entries).ids:
+            if entry.status == "streaming":
+                raise NotYet("This reply is still arriving.", advice="Esc stops it.")
+            await self._mute({entry_id: replace(message.muted, whole=True)}, "Muted", what)
+        else:
+            changes = {
+                each.id: replace(each.muted, whole=False)
+                for each in _exchange(entries, entries.index(entry))
+                if each.muted.whole
+            }
+            if not message.muted.whole and message.muted.parts:  # nothing was left of it
+                changes[entry_id] = replace(message.muted, parts=())
+            await self._mute(changes, "Unmuted", what)
+
+    @reported(None)
+    async def set_mute(self, entry_id: str, muted: Muted) -> None:
+        """Set what of a message is muted."""
+        entry = self._entry(entry_id)
+        if muted != entry.message.muted:
+            done = "Muted parts of" if muted else "Unmuted"
+            await self._mute({entry_id: muted}, done, describe_message(entry))
+
+    @reported(False)
+    async def mute(self, entry_ids: Iterable[str]) -> bool:
+        """Mute several messages. Return False, which is reported, if there is nothing to mute."""
+        wanted = set(entry_ids)
+        changes = {
+            entry.message.id: replace(entry.message.muted, whole=True)
+            for entry in self.core.state.entries
+            if entry.message.id in wanted
+            and summary_of(entry.message) is None
+            and entry.status != "streaming"
+            and not entry.message.muted.whole
+        }
+        if not changes:
+            raise InputError("There is nothing to mute, or it is muted already.")
+        await self._mute(changes, "Muted", _counted(len(changes)))
+        return True
+
+    @reported(False)
+    async def unmute(self, entry_ids: Iterable[str] | None = None) -> bool:
+        """Unmute messages with their reasoning and parts, by default all of the active branch.
+        Return False, which is reported, if none of them is muted.
         """
-        core, store = self.core, self.core.active_store
-        session_id, entry = core.state.session_id, self._entry(entry_id)
-        muted = entry.message.muted
-        await store.messages.pin(entry_id, pinned)
-        await self._active.reload_branch()
+        wanted = None if entry_ids is None else set(entry_ids)
+        changes = {
+            entry.message.id: NOT_MUTED
+            for entry in self.core.state.entries
+            if entry.message.muted and (wanted is None or entry.message.id in wanted)
+        }
+        if not changes:
+            raise InputError("Nothing is muted on this branch.")
+        await self._mute(changes, "Unmuted", _counted(len(changes)))
+        return True
+
+    def tool_results_before(self, turns: int) -> tuple[str, ...]:
+        """Return the ids of the tool results older than the user's last `turns` messages."""
+        entries = self.core.state.entries
+        users = [i for i, entry in enumerate(entries) if entry.message.role == "user"]
+        if turns > len(users):
+            return ()
+        end = users[-turns] if turns else len(entries)
+        return tuple(e.message.id for e in entries[:end] if e.message.role == "tool")
+
+    async def _mute(self, changes: Mapping[str, Muted], done: str, what: str) -> None:
+        """Store mutes. `Workspace.undo` takes them back."""
+        core, store, session_id = self.core, self.core.active_store, self.core.state.session_id
+        old = [entry.message for entry in core.state.entries if entry.message.id in changes]
+        await store.messages.mute(changes)
+        await self._sessions.refresh(session_id)
 
         async def restore() -> None:
-            await store.messages.pin(entry_id, entry.message.pinned)
-            await store.messages.mute({entry_id: muted})
+            await store.messages.mute({message.id: message.muted for message in old})
+            for message in old:
+                if message.pinned:
+                    await store.messages.pin(message.id, True)
             await self._sessions.refresh(session_id)
 
-        unmutes = pinned and muted.whole
-        core.push_undo(
-            describe_message(entry),
-            restore,
-            done="Pinned" if pinned else "Unpinned",
-            undone="Unpinned and muted" if unmutes else "Unpinned" if pinned else "Pinned",
-            effect=", which is no longer muted" if unmutes else "",
-            store=store,
-        )
+        undone = f"Undone: {done[:1].lower()}{done[1:]}"
+        core.push_undo(what, restore, done=done, undone=undone, store=store)
 
     def _entry(self, entry_id: str) -> Entry:
         for entry in self.core.state.entries:
@@ -304,3 +376,48 @@ def describe_message(entry: Entry) -> str:
     excerpt = text if len(text) <= EXCERPT_LENGTH else f"{text[:EXCERPT_LENGTH]}…"
     noun = _NOUNS[entry.message.role]
     return f"{noun} “{excerpt}”" if excerpt else noun
+
+
+def _counted(messages: int) -> str:
+    return f"{messages:,} message{'s' * (messages != 1)}"
+
+
+def _exchange(entries: Sequence[Entry], index: int) -> list[Message]:
+    """Return a message with its calls' results, or with the message that has its call."""
+    history = tuple(entry.message for entry in entries)
+    related = {index}
+    for at, _, result in answered_calls(history):
+        if index in (at, result):
+            related |= {at, result}
+    return [history[each] for each in sorted(related)]
+
+
+@dataclass(frozen=True, slots=True)
+class MutedMessages:
+    """What of a branch is not sent because it is muted, or goes with what is."""
+
+    ids: frozenset[str] = frozenset()
+    """Of messages."""
+    calls: frozenset[tuple[str, str]] = frozenset()
+    """Calls of messages that are sent: ids of message and call."""
+
+
+NOTHING_MUTED = MutedMessages()
+
+
+@recent_memo()
+def muted_messages(entries: tuple[Entry, ...]) -> MutedMessages:
+    """Return what of a branch is not sent, whatever is typed."""
+    history = tuple(entry.message for entry in entries)
+    muted = without_muted(history, True, False)
+    if not muted.left_out and not muted.reduced:
+        return NOTHING_MUTED
+    return MutedMessages(
+        frozenset(message.id for message in muted.left_out),
+        frozenset(
+            (stored.id, call.id)
+            for stored, sent in muted.reduced
+            for call in stored.tool_calls
+            if call not in sent.tool_calls
+        ),
+    )

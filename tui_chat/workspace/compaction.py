@@ -32,12 +32,11 @@ from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.models.usage import Usage, cost_of
 from tui_chat.tokens import counter_for
-from tui_chat.workspace.active_session import ActiveSession
-from tui_chat.workspace.calibration import TokenCalibration
+from tui_chat.workspace.aside import Aside
 from tui_chat.workspace.core import WorkspaceCore, reported
+from tui_chat.workspace.events import Done
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.sessions import Sessions
-from tui_chat.workspace.side_requests import SideRequests
 from tui_chat.workspace.usage import UsageReports
 
 PRESET = "compact"
@@ -88,16 +87,14 @@ class Compaction:
 
     core: WorkspaceCore
     _requests: Requests
-    _calibration: TokenCalibration
-    _active: ActiveSession
     _sessions: Sessions
-    _side_requests: SideRequests
+    _side_requests: Aside
     _usage: UsageReports
 
     @reported(None)
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         state = self.core.state
         part = self._older_part()
         composed = part.composed
@@ -130,7 +127,7 @@ class Compaction:
             raise NotYet("There is no message in this session yet.")
         live = self._requests.compose("")
         sent = without_muted(summarize(history).history, True, False).history
-        correction = self._calibration.correction(state.endpoint.name, live.model)
+        correction = self._usage.correction(state.endpoint.name, live.model)
         costs = history_costs(sent, counter_for(live.model).corrected(correction))
         sums = (0, *accumulate(costs.costs))
         room = sums[-1]
@@ -204,7 +201,7 @@ class Compaction:
         is reported. `Workspace.undo` brings the messages back.
         """
         core, store = self.core, self.core.store_of(plan.session_id)
-        async with self._active.lock:
+        async with self._sessions.lock:
             entries = await store.branches.load(plan.session_id)
             if plan.head_id not in (entry.message.id for entry in entries):
                 raise InputError("The messages of this summary are not on the shown branch.")
@@ -247,26 +244,16 @@ class Compaction:
         assert summary is not None
         ids = [message.id for message in history]
         end = ids.index(entry.message.id) - summary.kept
-        async with self._active.lock:
+        async with self._sessions.lock:
             await self._add(state.session_id, state.entries, max(end, 0), summary.messages, text)
-        await self._active.reload_branch()
+        await self._sessions.reload_branch()
 
     @reported(None)
     async def switch(self, entry_id: str, enabled: bool) -> None:
-        """Switch a summary on, or off: then the messages that it stands for are sent again.
-        `Workspace.undo` takes it back.
-        """
-        core = self.core
+        """Switch a summary on, or off: then the messages that it stands for are sent again."""
         await self._switch(entry_id, enabled=enabled)
-        await self._active.reload_branch()
-
-        async def restore() -> None:
-            await self._switch(entry_id, enabled=not enabled)
-            await self._active.reload_branch()
-
-        on, off = "Switched on", "Switched off"
-        done, undone = (on, off) if enabled else (off, on)
-        core.push_undo("the summary", restore, done=done, undone=undone, store=core.active_store)
+        await self._sessions.reload_branch()
+        self.core.publish(Done(f"Switched {'on' if enabled else 'off'} the summary."))
 
     async def _switch(self, entry_id: str, *, enabled: bool) -> None:
         store = self.core.active_store

@@ -79,7 +79,7 @@ class PresetRenamed(WorkspaceEvent):
 @dataclass(frozen=True, slots=True)
 class RequestOutdated(WorkspaceEvent):
     """The inputs of the live request, or the request shown in its place, changed for another reason
-    than the branch or the preset: compose it again; see `LiveRequest.compose`.
+    than the branch or the preset: compose it again; see `Requests.compose_shown`.
     """
 
 

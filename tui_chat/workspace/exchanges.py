@@ -30,8 +30,6 @@ from tui_chat.models.session import Entry, NewSession
 from tui_chat.models.usage import Timing, Usage, cost_of, source_of_cost
 from tui_chat.providers.retry import RetryPause
 from tui_chat.send import FinishedReply, PartialReply, SendProgress, send
-from tui_chat.workspace.active_session import ActiveSession
-from tui_chat.workspace.calibration import TokenCalibration
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import (
     BranchChanged,
@@ -54,12 +52,13 @@ from tui_chat.workspace.exchange import (
     with_status,
     with_summary,
 )
-from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import (
     Requests,
     require_usable_role,
 )
-from tui_chat.workspace.session_catalog import SessionCatalog
+from tui_chat.workspace.sent import Sent
+from tui_chat.workspace.session_list import SessionList
+from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.state import LastSent
 from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.usage import UsageReports
@@ -72,16 +71,15 @@ class Exchanges:
         self,
         core: WorkspaceCore,
         requests: Requests,
-        history: RequestHistory,
-        calibration: TokenCalibration,
-        active: ActiveSession,
-        catalog: SessionCatalog,
+        sent: Sent,
+        sessions: Sessions,
+        listed: SessionList,
         usage: UsageReports,
         sources: ToolSources,
     ) -> None:
         self.core = core
-        self._requests, self._history, self._calibration = requests, history, calibration
-        self._active, self._catalog, self._usage, self._sources = active, catalog, usage, sources
+        self._requests, self._sent, self._usage = requests, sent, usage
+        self._sessions, self._list, self._sources = sessions, listed, sources
         self.followers: tuple[Callable[[ReplySettled], object], ...] = ()
         """Called with the end of each reply, one after the other: what follows it by itself."""
         self._tasks: dict[asyncio.Task[Entry], Exchange] = {}
@@ -206,13 +204,13 @@ class Exchanges:
         state, user = self.core.state, requests[0].user
         new: NewSession | None = None
         if state.session is None:
-            new = self._active.new_session(draft, user.parts if user is not None else ())
+            new = self._sessions.new_session(draft, user.parts if user is not None else ())
         is_first = new is not None or requests[0].parent_id is None
         edits = edits_after_all(state.edits, requests)
         revisions = {
             name: revision
             for request in requests
-            for name, revision in self._history.new_revisions(request.inputs).items()
+            for name, revision in self._sent.new_revisions(request.inputs).items()
         }
         return Beginning(
             state.session_id,
@@ -221,7 +219,7 @@ class Exchanges:
             edits=None if edits == state.edits else edits,
             is_at_head=is_at_head,
             revisions=revisions,
-            settings=self._active.settings_when_begun() if is_first else {},
+            settings=self._sessions.settings_when_begun() if is_first else {},
         )
 
     async def _store(
@@ -239,10 +237,10 @@ class Exchanges:
         except TuiChatError as error:
             if isinstance(error, BranchMoved):
                 with self.core.reporting():
-                    await self._active.reload_branch()
+                    await self._sessions.reload_branch()
             self.core.publish(Failed(error))
             raise
-        self._history.note_stored(store, beginning.revisions)
+        self._sent.note_stored(store, beginning.revisions)
         self._show_begun(begun, requests, exchanges, draft)
         if stored is not None:
             stored()
@@ -268,7 +266,7 @@ class Exchanges:
             changes |= changes_when_begun(core.state, begun, requests, draft)
             events.append(BranchChanged())
         if begun.session is not None and self._is_listed(session_id):
-            changes |= self._active.changes_when_begun(begun.session)
+            changes |= self._sessions.changes_when_begun(begun.session)
         if begun.summary is not None and self._is_listed(session_id):
             changes["sessions"] = with_summary(core.state.sessions, begun.summary)
             events.append(SessionsChanged())
@@ -305,7 +303,7 @@ class Exchanges:
 
     def _changes_at_end(self, exchange: Exchange, usage: Usage) -> EndChanges:
         """Return what is stored with the end of a reply."""
-        learned = self._calibration.learn(exchange.composed, usage.input)
+        learned = self._usage.learn(exchange.composed, usage.input)
         session_id = exchange.session_id
         is_away = not self.core.state.is_active(session_id)
         return EndChanges(learned if self._is_listed(session_id) else {}, unread=is_away)
@@ -349,7 +347,8 @@ class Exchanges:
         if is_accepted and (last is None or last.entry_id != exchange.reply_id):
             exchange.before = last
             if exchange.target is None:
-                sent = LastSent(exchange.reply_id, exchange.composed)
+                before = last.composed if last is not None else None
+                sent = LastSent(exchange.reply_id, exchange.composed, before)
                 self.core.update(RequestOutdated(), last_sent={**last_sent, name: sent})
 
     # --- the end of a reply ------------------------------------------------------------------
@@ -468,12 +467,12 @@ class Exchanges:
 
     @reported(None)
     async def _mark_read(self, session_id: str) -> None:
-        await self._catalog.mark_read(session_id)
+        await self._list.mark_read(session_id)
 
     @reported(None)
     async def _reload(self, session_id: str) -> None:
         if self.core.state.is_active(session_id):
-            await self._active.reload_branch()
+            await self._sessions.reload_branch()
 
 
 async def _reply_of(storing: asyncio.Task[Begun], number: int) -> Entry:

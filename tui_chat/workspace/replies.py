@@ -5,7 +5,7 @@
    and a message to a branch waits for the reply at its end.
 2. A request that is composed now waits for the tools of servers (`ToolSources.ready`). If the user
    stops that, nothing is sent.
-3. Whatever stores a message or a reply holds `ActiveSession.lock`.
+3. Whatever stores a message or a reply holds `Sessions.lock`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tui_chat.workspace.exchange import (
     Slot,
 )
 from tui_chat.workspace.exchanges import Exchanges
-from tui_chat.workspace.request_history import with_target
 from tui_chat.workspace.requests import (
     last_reply_index,
     require_answered_calls,
 )
+from tui_chat.workspace.sent import with_target
 
 
 class Replies(Exchanges):
@@ -62,7 +62,7 @@ class Replies(Exchanges):
         session_id = session_id or self.core.state.session_id
         if not await self._sources.ready():
             return False
-        async with self._active.locked():
+        async with self._sessions.locked():
             if session_id != self.core.state.session_id or not self.may_send():
                 return False
             draft = clean(draft)
@@ -96,7 +96,7 @@ class Replies(Exchanges):
         session_id = core.state.session_id
         if not await self._sources.ready():
             return ()
-        async with self._active.locked():
+        async with self._sessions.locked():
             with core.reporting():
                 if session_id == core.state.session_id:
                     requests = self._requests_to(slots, draft, parts)
@@ -137,7 +137,7 @@ class Replies(Exchanges):
         """
         if not await self._sources.ready():
             return False
-        async with self._active.locked():
+        async with self._sessions.locked():
             if not self.may_send():
                 return False
             entries = self.core.state.entries
@@ -157,12 +157,12 @@ class Replies(Exchanges):
         version of it. The session's settings stay as they are.
         """
         core = self.core
-        async with self._active.locked():
+        async with self._sessions.locked():
             index = _index_of(entry_id, core.state.entries)
             if index is None or not self.may_send():
                 return False
             entry = core.state.entries[index]
-            sent = await self._history.request(entry_id)
+            sent = await self._sent.request(entry_id)
             target = core.state.config.endpoint_named(endpoint)
             if sent.captured is not None:
                 inputs = sent.captured.inputs(target, model, core.now())
@@ -187,7 +187,7 @@ class Replies(Exchanges):
         """
         if not await self._sources.ready():
             return False
-        async with self._active.locked():
+        async with self._sessions.locked():
             entries = self.core.state.entries
             index = last_reply_index(entries)
             if entry_id not in (e.message.id for e in entries[-1 if index is None else index :]):
@@ -214,7 +214,7 @@ class Replies(Exchanges):
         """Request the reply to a message; False if it is not on the active branch."""
         if not await self._sources.ready():
             return False
-        async with self._active.locked():
+        async with self._sessions.locked():
             return await self._reply_to(entry_id)
 
     @reported(False)

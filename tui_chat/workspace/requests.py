@@ -1,11 +1,16 @@
-"""Requests: composed from the workspace's state, and what they would be if something changed.
+"""Requests: composed from the workspace's state, what they would be if something changed, and the
+one that the inspector shows.
 
 1. Composing is pure, and remembered until the state changes: the same state and draft give the same
    object. The one that the inspector shows is the one that is sent.
 2. A request may be composed in a thread. It reads the state once, and is not remembered if the
-   state changed meanwhile.
-3. What lorebooks find in a message is remembered, too, but the first search of a long conversation
-   may take seconds; see `is_lore_searched`.
+   state changed meanwhile. Composing after a keystroke takes a few milliseconds; `takes_long` says
+   when it may take longer than a frame.
+3. Whatever changes the request publishes an event, and whoever shows it calls `compose_shown`, at
+   most once a frame. `WorkspaceState.request` then has the result, and `RequestComposed` follows.
+4. Generating something else than a reply to the draft (continue, impersonate, ...) is a kind of
+   request. It is shown while its command is typed, or when it is chosen; sending it sends the same
+   object. Looking at another request changes nothing in the session.
 """
 
 from __future__ import annotations
@@ -13,6 +18,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,46 +30,50 @@ from tui_chat.context.builders import prepared
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, NotYet
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.generation import GenerationKind
-from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import forget_recent, recent_memo
 from tui_chat.models.message import Message, Part
+from tui_chat.models.payload import Payload
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edits_for
 from tui_chat.models.role import ROLE_FAULTS
 from tui_chat.models.session import Entry
 from tui_chat.models.tool import Tool
-from tui_chat.workspace.calibration import TokenCalibration
+from tui_chat.tokens import is_loaded
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.state import WhatIf, WorkspaceState, unanswered_calls
+from tui_chat.workspace.events import RequestComposed, RequestOutdated
+from tui_chat.workspace.state import (
+    DiffBase,
+    LiveRequestState,
+    ViewedRequest,
+    WhatIf,
+    WorkspaceState,
+    unanswered_calls,
+)
+from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.models.request import RecordedRequest
     from tui_chat.workspace.exchange import Slot
 
-LONG_SEARCH = 200
-"""Lore entries and messages from which a first search may take longer than a frame."""
+LONG_TEXT = 1_000_000
+"""Bytes of a request from which composing after a keystroke may take longer than a frame."""
+LONG_DRAFT = 30_000
+"""Characters of a draft from which it may."""
+LONG_MESSAGE = 100_000
+"""Characters of new messages from which composing for the first time may: their tokens are counted,
+40,000 characters in up to 15 ms."""
+LONG_BRANCH = 500
+"""New messages from which it may."""
 
 _ingredients = attrgetter(
-    "config",
-    "session_id",
-    "entries",
-    "endpoint",
-    "model",
-    "settings",
-    "edits",
-    "role",
-    "role_missing",
-    "preset",
-    "profile",
-    "lorebooks",
-    "variables",
-    "tools",
-    "is_streamed",
+    *("config", "session_id", "entries", "endpoint", "model", "settings", "edits", "role"),
+    *("role_missing", "preset", "profile", "lorebooks", "variables", "tools", "is_streamed"),
 )
 """The fields of the state that a request is composed from."""
 
@@ -71,13 +81,27 @@ _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, attachments and protocol of a composed request."""
 
 
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The request with which the one shown is compared."""
+
+    name: str
+    """For example `the session's last request`."""
+    payload: Payload | None
+    """None if there is nothing to compare with."""
+    reason: str = ""
+    """The reason why there is nothing, as a sentence."""
+
+
 class Requests:
     """Composes requests."""
 
-    def __init__(self, core: WorkspaceCore, calibration: TokenCalibration) -> None:
+    def __init__(self, core: WorkspaceCore, usage: UsageReports) -> None:
         self.core = core
-        self._calibration = calibration
+        self._usage = usage
         core.watch(self._follow)
+        self.side_requests: dict[str, Callable[[], Composed]] = {}
+        """What composes the requests that are no part of the conversation, by kind."""
         self._history: tuple[Message, ...] = ()
         """The messages of the active branch that are sent."""
         self._composed: dict[_Key, Composed] = {}
@@ -91,32 +115,29 @@ class Requests:
         after what each was composed from."""
         self._saved_presets: dict[str, Preset] = {}
         """Presets that a what-if names, as they are in their files."""
-        self._newest: tuple[tuple[Message, ...], int | None, tuple[Message, ...]] = ((), None, ())
-        """A history, a number of messages, and so many of the newest messages of it."""
-        self._searched: tuple[object, ...] | None = None
-        """The inputs of the last search of the lorebooks; see `_search_key`."""
+        self._prepared = ""
+        """The session whose lorebooks were searched."""
+        self._known: tuple[Entry, ...] = ()
+        """The entries of the live request that was composed last."""
+        self._is_composing = False
+        """True while a request is composed in a thread."""
+        self._is_wanted_again = False
+        """True if it was asked for meanwhile."""
 
     # --- when the state changes ----------------------------------------------------------
 
     def _follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
         """Forget composed requests if the state that they are composed from changed."""
-        if now.session_id != before.session_id:
-            self._release_conversation()
+        if now.session_id != before.session_id:  # free what is remembered of the one before
+            self._history, self._known, self._others = (), (), {}
+            self._forget()
+            forget_recent()
         changed = zip(_ingredients(before), _ingredients(now), strict=True)
         if not any(old is not new for old, new in changed):
             return
         if now.entries is not before.entries:
-            previous, self._history = self._history, sendable_messages(now.entries)
-            if not previous or previous[:1] != self._history[:1]:
-                self._searched = None  # it was another session, or not loaded yet
+            self._history = sendable_messages(now.entries)
         self._forget()
-
-    def _release_conversation(self) -> None:
-        """Free what is remembered of a conversation that is left."""
-        self._history, self._newest, self._others = (), ((), None, ()), {}
-        self._searched = None
-        self._forget()
-        forget_recent()
 
     def reseed(self) -> None:
         """Let random macros give other results in the next request."""
@@ -128,27 +149,14 @@ class Requests:
         self._version += 1
         self._saved_presets = {}
 
-    # --- lorebooks -------------------------------------------------------------------------
-
-    @property
-    def is_lore_searched(self) -> bool:
-        """True if composing need not search many lore entries or messages first.
-
-        What was found in a message is remembered; that of another session, or with other books or
-        names, is not known yet, and finding it may take seconds.
+    async def prepare(self) -> None:
+        """Search the lorebooks of a session in a thread before its first request is composed: what
+        they find in a message is remembered, but the first search may take seconds.
         """
         state = self.core.state
-        books = state.searched_lorebooks
-        if not books or self._searched == _search_key(state):
-            return True
-        work = sum(len(book.entries) for book in books)
-        work += min(max(map(_scan_depth, books)), len(self._history))
-        return work < LONG_SEARCH
-
-    async def search_lore(self) -> None:
-        """Search the lorebooks in a thread if that takes long, so that composing does not."""
-        while not self.is_lore_searched:
+        if state.searched_lorebooks and self._prepared != state.session_id:
             await asyncio.to_thread(self.compose, "")
+            self._prepared = state.session_id
 
     # --- composing -------------------------------------------------------------------------
 
@@ -173,8 +181,6 @@ class Requests:
             for key in [key for key in tuple(memory) if key[:2] != (draft, parts)]:
                 memory.pop(key, None)
             memory |= {(draft, parts, own): base, (draft, parts, target): composed}
-        if memory is self._composed:
-            self._searched = _search_key(state)
         return composed
 
     def inputs(self, draft: str, parts: tuple[Part, ...] = ()) -> Inputs:
@@ -267,7 +273,10 @@ class Requests:
         if changes.endpoint:
             endpoint = state.config.endpoint_named(changes.endpoint)
         if history is None:
-            history = self._newest_messages(changes, draft, parts)
+            count, history = changes.messages, self._history
+            is_answered = bool(history) and history[-1].role == "user" and not (draft or parts)
+            # the message to be answered takes the draft's place
+            history = history if count is None else _newest(history, count + is_answered)
         inputs = self._inputs(state, draft, history, parts)
         settings: SessionSettings = inputs.settings
         if changes.model or changes.endpoint:
@@ -279,19 +288,6 @@ class Requests:
             settings=settings,
             context_limit=inputs.context_limit if changes.limit is None else changes.limit,
         )
-
-    def _newest_messages(
-        self, changes: WhatIf, draft: str, parts: tuple[Part, ...]
-    ) -> tuple[Message, ...]:
-        """Return the messages of the branch that a what-if sends; the same object for the same."""
-        count, history = changes.messages, self._history
-        is_answered = bool(history) and history[-1].role == "user" and not (draft or parts)
-        if count is not None and is_answered:
-            count += 1  # the message to be answered takes the draft's place
-        if self._newest[:2] != (history, count):
-            start = 0 if count is None else len(history) - min(count, len(history))
-            self._newest = history, count, history[start:]
-        return self._newest[2]
 
     def compose_for(self, slot: Slot, draft: str, parts: tuple[Part, ...] = ()) -> Composed:
         """Return the request that `draft` would be to a target, at the end of its branch; without a
@@ -341,14 +337,12 @@ class Requests:
             lorebooks=state.searched_lorebooks,
             variables=state.variables,
             tools=_definitions(state.tools) or None,
-            correction=self._calibration.correction(state.endpoint.name, state.effective_model),
+            correction=self._usage.correction(state.endpoint.name, state.effective_model),
             role_missing=state.role_missing,
             keeps_role_prompt=True,
             edits=edits_for(state.edits, answered_id(draft, history, parts)) if state.edits else (),
         )
-        if not inputs.lorebooks:
-            return inputs
-        return prepared(inputs)
+        return prepared(inputs) if inputs.lorebooks else inputs
 
     def _endpoint_for(self, protocol: Protocol) -> Endpoint:
         """Return an endpoint of a protocol, on the active endpoint's host if there is one."""
@@ -359,6 +353,193 @@ class Requests:
         ]
         same_host = [endpoint for endpoint in candidates if f"://{host}" in endpoint.base_url]
         return (same_host or candidates)[0]
+
+    # --- the request that is shown -----------------------------------------------------------
+
+    def _change(self, **changes: Any) -> None:
+        self.core.update(request=replace(self.core.state.request, **changes))
+
+    def set_draft(
+        self, draft: str, parts: tuple[Part, ...] = (), command: str = "normal", argument: str = ""
+    ) -> None:
+        """Set the text and attachments that Enter would send, or what a command would generate."""
+        request = self.core.state.request
+        before = request.draft, request.command, request.argument
+        if before == (draft, command, argument) and request.parts is parts:
+            return
+        self._change(draft=draft, parts=parts, command=command, argument=argument)
+        request = self.core.state.request
+        if request.viewed and request.viewed.is_automatic and not request.is_untouched:
+            self._change(viewed=None)
+
+    @property
+    def takes_long(self) -> bool:
+        """True if composing now may take longer than a frame."""
+        state, request = self.core.state, self.core.state.request
+        if not is_loaded(state.effective_model) or len(request.draft) > LONG_DRAFT:
+            return True
+        if state.searched_lorebooks and self._prepared != state.session_id:
+            return True
+        if request.live is not None and len(request.live.payload.body) > LONG_TEXT:
+            return True
+        # These end the history elsewhere, and what is remembered of it is of little use.
+        ends_elsewhere = request.kind in ("regenerate", "swipe", "continue", "summary")
+        if ends_elsewhere and len(state.entries) >= LONG_BRANCH:
+            return True
+        if state.entries is self._known:
+            return False
+        known = set(map(id, self._known))
+        new = [entry.message for entry in state.entries if id(entry) not in known]
+        calls = (call for message in new for call in message.tool_calls)
+        size = sum(len(message.content) for message in new)
+        size += sum(len(call.arguments) for call in calls)
+        return len(new) >= LONG_BRANCH or size > LONG_MESSAGE
+
+    def compose_shown(self) -> None:
+        """Compose the live request and what is shown, and publish `RequestComposed`.
+
+        Raises InputError if a what-if names an endpoint or a preset that cannot be used.
+        """
+        request = self.core.state.request
+        self._show(self.compose(request.draft, request.protocol, request.parts))
+
+    async def compose_in_thread(self) -> None:
+        """Compose as `compose_shown` does, without blocking the event loop meanwhile. A result that
+        is no longer wanted then is dropped. If it is called while one is being composed, that is
+        all that it does; `RequestOutdated` is published at the end.
+        """
+        core, request = self.core, self.core.state.request
+        session_id, entries = core.state.session_id, core.state.entries
+        self._is_wanted_again = self._is_composing
+        if self._is_composing:
+            return
+        self._is_composing = True
+        try:
+            live = await asyncio.to_thread(self._compose_all, request)
+        finally:
+            self._is_composing = False
+        if session_id == core.state.session_id:
+            self._known, self._prepared = entries, session_id
+            now = core.state.request
+            wanted = now.draft, now.parts, now.protocol
+            if wanted == (request.draft, request.parts, request.protocol):
+                self._show(live)
+                if not self._is_wanted_again:
+                    return
+        core.publish(RequestOutdated())
+
+    def _compose_all(self, request: LiveRequestState) -> Composed:
+        """Return the live request, with that of another kind remembered."""
+        if request.kind != "normal":
+            with suppress(InputError):  # `_show` says it
+                self._compose_shown_kind(request)
+        return self.compose(request.draft, request.protocol, request.parts)
+
+    def _compose_shown_kind(self, request: LiveRequestState) -> Composed:
+        """Return the request of the kind to be shown. Raises InputError."""
+        if (compose_it := self.side_requests.get(request.kind)) is not None:
+            return self.in_protocol(compose_it(), request.protocol)
+        return self.compose_kind(request.kind, request.prompt, request.protocol)
+
+    def _show(self, live: Composed) -> None:
+        """Store the live request and what is shown in its place."""
+        core = self.core
+        request, session_id = core.state.request, core.state.session_id
+        self._known = core.state.entries
+        shown: Composed | None = live
+        fault = ""
+        if request.viewed is not None:
+            shown = self.in_protocol(request.viewed.composed, request.protocol)
+        elif request.what_if is not None:
+            shown = self.what_if(request.draft, request.what_if, request.protocol, request.parts)
+        elif request.kind != "normal":
+            try:
+                shown = self._compose_shown_kind(request)
+            except InputError as error:
+                fault = str(error)
+        elif core.state.foreign_reply is not None:
+            shown = None  # nobody sent it, and nothing was typed
+        request = replace(request, live=live, shown=shown, session_id=session_id, kind_fault=fault)
+        core.update(RequestComposed(), request=request)
+
+    def show_in(self, protocol: Protocol | None) -> None:
+        """Show the request in another protocol, None for its own; the session keeps its own."""
+        self._show_other(protocol=protocol)
+
+    def set_what_if(self, changes: WhatIf) -> None:
+        """Show the request with hypothetical changes; without any, show the live request."""
+        what_if = None if changes.is_empty else changes
+        self._show_other(what_if=what_if, viewed=None, chosen_kind=None, protocol=None)
+
+    def show_kind(self, kind: str) -> None:
+        """Show what generating something of this kind would send; `normal` for the live request."""
+        chosen = None if kind == "normal" else kind
+        self._show_other(chosen_kind=chosen, what_if=None, viewed=None)
+
+    def view(self, viewed: ViewedRequest) -> None:
+        """Show another request."""
+        self._show_other(viewed=viewed, what_if=None, protocol=None)
+
+    def return_to_live(self) -> None:
+        """Show the live request again, in its own protocol; in place of a request on which the
+        session was opened, and where none is shown since none was recorded.
+        """
+        request = self.core.state.request
+        is_in_place = request.viewed is not None and request.viewed.is_automatic
+        is_chosen = is_in_place or self.core.state.foreign_reply is not None
+        self._show_other(
+            viewed=None,
+            what_if=None,
+            chosen_kind=None,
+            protocol=None,
+            is_live_chosen=request.is_live_chosen or is_chosen,
+        )
+
+    def compare_with(self, base: DiffBase) -> None:
+        """Compare what is shown with something else."""
+        self._show_other(diff_base=base)
+
+    def _show_other(self, **changes: Any) -> None:
+        self._change(**changes)
+        self.core.publish(RequestOutdated())
+
+    def comparison(self) -> Comparison:
+        """Return what the request shown is compared with."""
+        core, request = self.core, self.core.state.request
+        base, viewed = request.diff_base, request.viewed
+        kind, _, name = base.choice.partition(" ")
+        if kind == "protocol":
+            other = Protocol(name)
+            was = self.compose(request.draft, other, request.parts)
+            return Comparison(f"the same as {other.label}", was.payload)
+        if (what_if := base.what_if) is not None:
+            is_own_preset = what_if.preset == core.state.preset_name
+            description = base.description + (" as saved" if is_own_preset else "")
+            try:
+                was = self.what_if(request.draft, what_if, request.protocol, request.parts)
+            except InputError as error:
+                return Comparison(description, None, str(error))
+            return Comparison(description, was.payload)
+        if base.composed is not None:
+            return Comparison(base.description, base.composed.payload)
+        if viewed is not None and viewed.before is not None:
+            return Comparison(viewed.before_name, viewed.before.payload)
+        if viewed is not None and viewed.is_of_session:
+            what = "accepted request to this endpoint"
+            if viewed.composed.recorded is not None:
+                what = f"recorded {viewed.composed.protocol.label} request"
+            reason = f"This session has no earlier {what}. Press a to compare with something else."
+            return Comparison("the request before it", None, reason)
+        last = core.state.last_sent.get(core.state.endpoint.name)
+        reason = "This endpoint has accepted no request of this session yet."
+        payload = last.composed.payload if last is not None else None
+        return Comparison("the last accepted request", payload, reason)
+
+
+@recent_memo()
+def _newest(history: tuple[Message, ...], count: int) -> tuple[Message, ...]:
+    """Return the newest messages, the same object for the same: it is a key of memos."""
+    return history[max(len(history) - count, 0) :]
 
 
 @recent_memo()
@@ -418,23 +599,9 @@ def replied_count(entries: tuple[Entry, ...]) -> int:
     """Return how many messages of a branch come before the reply that is generated again: the
     last one, or the one that is missing at its end. Raises InputError for no message.
     """
-    ends = [index for index in range(len(entries))[-2:] if _is_said(entries[index])]
-    if not ends:
+    ends = range(len(entries))[-2:]
+    said = [index for index in ends if entries[index].message.semantics.summary is None]
+    if not said:
         raise NotYet("There is no message in this session yet.")
-    last = ends[-1]
+    last = said[-1]
     return last if entries[last].message.role == "assistant" else last + 1
-
-
-def _is_said(entry: Entry) -> bool:
-    return entry.message.semantics.summary is None
-
-
-def _search_key(state: WorkspaceState) -> tuple[Any, ...]:
-    """Return the session, the lorebooks, and who gives the names that their keys may contain."""
-    return state.session_id, state.lorebooks, state.role, state.profile, state.settings
-
-
-def _scan_depth(book: Lorebook) -> int:
-    """Return how many messages are searched for the entries of a lorebook."""
-    own = (entry.scan_depth for entry in book.entries if entry.scan_depth is not None)
-    return max(book.scan_depth, *own, 0)

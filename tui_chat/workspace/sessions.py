@@ -1,49 +1,117 @@
-"""Sessions: which one is the active one, stored, new or temporary.
+"""Sessions: which one is the active one, its branch as it is read, new chats, and drafts.
 
-A long branch is shown in two steps: its end at once, the whole when it is read.
+1. A new chat has an id, settings and a draft, but is stored only with its first message: one that
+   was never begun leaves nothing behind.
+2. `lock` is held while the active session is switched and while a message is stored in it, so that
+   each waits for the other: a message never reaches a session that it was not written for.
+3. Until the branch is read, `state.is_branch_loaded` is False, and nothing is composed, sent or
+   added. A long branch is shown in two steps: its end at once, the whole when it is read.
+4. The temporary session has a store of its own, in memory: nothing of it is written to disk. It is
+   in no list and no search, and ends when another session becomes the active one, unless it is
+   kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import suppress
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from tui_chat.errors import InputError, StoreError, TuiChatError
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.session import Session
-from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.context.macros.expander import Expander
+from tui_chat.errors import InputError, NotYet, StoreError, TuiChatError
+from tui_chat.models.message import Message, Part
+from tui_chat.models.role import FIRST_ROLE_NAME, Role
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import Entry, NewSession, Session
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchEndLoaded, Failed
+from tui_chat.workspace.events import BranchChanged, BranchEndLoaded, Done, Failed
+from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
-from tui_chat.workspace.session_catalog import SessionCatalog
-from tui_chat.workspace.settings import SessionSetup
-from tui_chat.workspace.temporary import TemporarySession
-from tui_chat.workspace.tools import Tools
+from tui_chat.workspace.sent import Sent
+from tui_chat.workspace.session_list import (
+    TITLE_LENGTH,
+    SessionList,
+    default_title,
+    described,
+    quoted_title,
+)
+from tui_chat.workspace.settings import NEW_CHAT_EDITS, SessionSetup
+from tui_chat.workspace.state import ForeignReply
+
+if TYPE_CHECKING:
+    from tui_chat.store import Store
 
 FIRST_MESSAGES = 60
 """Messages of a branch's end that are shown before all of it is read: more than fit on a screen."""
+TRASH_KEPT = 30 * 24 * 3600.0
+"""Seconds after which deleted sessions and messages are purged."""
+TEMPORARY_TITLE = "Temporary session"
 
 _STARTING = "starting"
 """The name of the stored setting that holds the id of the session which is being opened at the
 start, until it has been on the screen."""
 _AGAIN = " again"
 """Stored behind the id if the start before was not confirmed either, or if this one failed."""
+_NEW_CHAT_FILES = "files"
+"""The stored setting that holds the paths of the files of a new chat's draft."""
+_MARKDOWN = re.compile(r"\s*(#{1,6}|[-*+>]|\d+[.)])\s+(?=\S)")
+"""What a block of Markdown begins with."""
+_MANY_MESSAGES = 500
+"""Messages from which comparing two branches takes long enough to be felt on the event loop."""
 
-TRASH_KEPT = 30 * 24 * 3600.0
-"""Seconds after which deleted sessions and messages are purged."""
+
+async def _nothing(session_id: str) -> None: ...
 
 
-@dataclass(eq=False)
 class Sessions:
-    """Opens sessions and new chats."""
+    """Opens sessions and new chats, reads their branches, and keeps their drafts."""
 
-    core: WorkspaceCore
-    _active: ActiveSession
-    _catalog: SessionCatalog
-    _settings: SessionSetup
-    _roles: Roles
-    _tools: Tools
-    _temporary: TemporarySession
+    def __init__(
+        self,
+        core: WorkspaceCore,
+        requests: Requests,
+        sent: Sent,
+        roles: Roles,
+        settings: SessionSetup,
+        sessions: SessionList,
+    ) -> None:
+        self.core = core
+        self._requests, self._sent, self._roles = requests, sent, roles
+        self._settings, self._list = settings, sessions
+        self.stop_replies: Callable[[str], Awaitable[None]] = _nothing
+        """Stops what arrives in a session."""
+        self.stop_tools: Callable[[], object] = lambda: None
+        """Cancels the commands of the active session."""
+        self._loading: object = None
+        """Identifies the latest load of a branch; earlier ones keep nobody waiting."""
+        self._loaded = asyncio.Event()
+        """Set while `state.is_branch_loaded`."""
+        self._loaded.set()
+        self.lock = asyncio.Lock()
+        """Held while the active session is switched and while a message is stored in it. Not held
+        while a branch is read. Not reentrant.
+        """
+        self._ended: set[str] = set()
+        """The ids of temporary sessions that were not kept."""
+        self._drafting = asyncio.Lock()
+        """One draft at a time: what was typed last is what is stored."""
+        self._stored_files: dict[str, str] = {}
+        """The paths stored last, by session id: they seldom change."""
+
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Hold `lock`, once the branch is loaded and its lorebooks are searched."""
+        while True:
+            await self.branch_loaded()
+            await self._requests.prepare()
+            async with self.lock:
+                if self.core.state.is_branch_loaded:
+                    yield
+                    return
 
     # --- at the start ----------------------------------------------------------------------
 
@@ -51,7 +119,7 @@ class Sessions:
         """Open the session that was open last, else a new chat; see `Workspace.start`."""
         store = self.core.store
         last = await store.settings.get("session")
-        has_more = await self._catalog.read_first()
+        await self._list.refresh()
         if last is None or await store.sessions.get(last) is None:
             await self._start_new_chat()
         elif guarded:
@@ -59,8 +127,6 @@ class Sessions:
         else:
             await self.activate(last)
         await store.sessions.purge_trash(TRASH_KEPT)
-        if has_more:
-            self._catalog.read_all_soon()
 
     async def _open_guarded(self, session_id: str) -> None:
         """Open a session; a new chat if it cannot be shown, or ended the program last time."""
@@ -115,14 +181,13 @@ class Sessions:
 
     async def activate(self, session_id: str) -> None:
         """Make a session the active one. Raises InputError if it is gone, and StoreError."""
-        core, active = self.core, self._active
-        store = core.store_of(session_id)
+        core, store = self.core, self.core.store_of(session_id)
         session = await store.sessions.get(session_id)
         if session is None:
             raise InputError("This session is gone; another window may have deleted it.")
         role = await core.store.roles.get(session.role_id) if session.role_id else None
-        with active.loading_branch():
-            async with active.lock:
+        with self.loading_branch():
+            async with self.lock:
                 is_other = not core.state.is_active(session_id)
                 if is_other:  # another session's messages must not be sent in its name
                     await self._switch(session, session_id)
@@ -135,40 +200,130 @@ class Sessions:
                     draft = await store.drafts.get(session_id)
                     if core.state.is_active(session_id):
                         core.publish(BranchEndLoaded(newest, draft))
-            entries, foreign = await active.read_branch(session)
+            entries, foreign = await self._read_branch(session)
         # Nothing may be awaited from here to the update: tasks that wait for the branch go on then.
         if core.state.is_active(session_id):
-            active.show_branch(entries, foreign)
+            self._show_branch(entries, foreign)
         if store is core.store:
             await core.remember("session", session_id)
-        await self._catalog.mark_read(session_id)
+        await self._list.mark_read(session_id)
 
     async def open_added(self, session_id: str) -> None:
         """Make a session that was just stored the active one, and list it. Raises StoreError."""
         await self.activate(session_id)
-        await self._catalog.refresh()
+        await self._list.refresh()
 
     async def refresh(self, session_id: str) -> None:
         """Read the list again, and a session if it is the active one. Raises StoreError."""
         if self.core.state.is_active(session_id):
             await self.activate(session_id)
-        await self._catalog.refresh()
+        await self._list.refresh()
 
     async def leave(self, session_ids: Collection[str]) -> bool:
         """Open a new chat if one of these sessions is the active one; return True if it was."""
-        async with self._active.lock:
+        async with self.lock:
             session = self.core.state.session
             if session is None or session.session_id not in session_ids:
                 return False
             await self._switch_to_new_chat(None)
             return True
 
+    @reported(None)
+    async def delete(self, session_ids: Collection[str]) -> None:
+        """Delete sessions, and stop replies that arrive there. `Workspace.undo` restores them."""
+        core, ids = self.core, tuple(session_ids)
+        for session_id in ids:
+            await self.stop_replies(session_id)
+        deleted, state = self._list.summaries(ids), core.state
+        active_id = state.session_id if state.session is not None else ""
+        await core.store.sessions.delete(ids)
+        await self.leave(ids)
+        await self._list.refresh()
+
+        async def restore() -> None:
+            await core.store.sessions.restore(ids)
+            await self._list.refresh()
+            if active_id in ids and core.state.session is None:
+                await self.activate(active_id)
+
+        core.push_undo(described(deleted), restore)
+
     async def _switch(self, session: Session | None, session_id: str) -> None:
-        """Make a session, or a new chat, the active one, and end the temporary session."""
-        if self.core.state.is_temporary:
-            self._tools.stop()
-        self._active.switch(session, session_id)
-        await self._temporary.end()
+        """Make a session, or None for a new chat with this id, the active one, without anything of
+        it or of the one before, and end the temporary session. The caller holds the lock.
+        """
+        core = self.core
+        if core.state.is_temporary:
+            self.stop_tools()
+        core.update(
+            session=session,
+            session_id=session_id,
+            entries=(),
+            last_sent={},
+            request=core.state.request.without_session(),
+        )
+        if (store := core.temporary_store) is not None:
+            self._ended.add(core.state.temporary_id)
+            await self.stop_replies(core.state.temporary_id)
+            await self._close_temporary(store)
+
+    # --- the branch ------------------------------------------------------------------------
+
+    @contextmanager
+    def loading_branch(self) -> Generator[None]:
+        """Let whatever needs the branch wait meanwhile, unless another one is loaded by then."""
+        self._loading = this = object()
+        self._set_loaded(False)
+        try:
+            yield
+        finally:
+            if self._loading is this:
+                self._set_loaded(True)
+
+    def _set_loaded(self, loaded: bool) -> None:
+        if loaded:
+            self._loaded.set()
+        else:
+            self._loaded.clear()
+        self.core.update(is_branch_loaded=loaded)
+
+    async def branch_loaded(self) -> None:
+        """Wait until the active branch is loaded, or could not be."""
+        await self._loaded.wait()
+
+    async def _read_branch(self, session: Session) -> tuple[tuple[Entry, ...], ForeignReply | None]:
+        """Return a session's branch, and its last reply if another program's request produced it.
+        Entries that did not change stay the same objects.
+        """
+        store = self.core.store_of(session.session_id)
+        entries = await store.branches.load(session.session_id)
+        shown, unsaved = self.core.state.entries, self.core.state.unsaved_replies
+        if unsaved:
+            entries = tuple(unsaved.get(entry.message.id, entry) for entry in entries)
+        if len(shown) < _MANY_MESSAGES:
+            entries = _with_known(shown, entries)
+        else:
+            entries = await asyncio.to_thread(_with_known, shown, entries)
+        return entries, await self._sent.foreign_reply(store, session, entries)
+
+    def _show_branch(self, entries: tuple[Entry, ...], foreign: ForeignReply | None) -> None:
+        request = self.core.state.request.with_foreign(foreign)
+        self.core.update(BranchChanged(), entries=entries, request=request)
+
+    async def reload_branch(self) -> None:
+        """Read the active branch again."""
+        core, session = self.core, self.core.state.session
+        if session is None:
+            return
+        while True:
+            shown = core.state.entries
+            entries, foreign = await self._read_branch(session)
+            # Nothing may be awaited from here to the update.
+            if not core.state.is_active(session.session_id):
+                return  # another session was opened meanwhile
+            if core.state.entries is shown:
+                break  # else what was shown meanwhile may be newer than what was read
+        self._show_branch(entries, foreign)
 
     # --- new chats ---------------------------------------------------------------------------
 
@@ -179,7 +334,7 @@ class Sessions:
         await self.core.remember("session", "")
 
     async def _start_new_chat(self, role_id: str | None = None) -> None:
-        async with self._active.lock:
+        async with self.lock:
             await self._switch_to_new_chat(role_id)
 
     async def _switch_to_new_chat(self, role_id: str | None) -> None:
@@ -187,8 +342,9 @@ class Sessions:
         role = await self._roles.to_start_with(role_id)
         await self._switch(None, self.core.new_id())
         await self._settings.apply_new_chat(role)
-        self._active.cancel_loading()
-        self._active.show_opening()
+        self._loading = None  # nobody waits for a branch that is not shown any more
+        self._set_loaded(True)
+        self.show_opening()
 
     @reported(None)
     async def choose_role(self, role_id: str) -> None:
@@ -198,16 +354,236 @@ class Sessions:
                 "A session keeps the role it began with.", advice="Start a new session for it."
             )
         await self._settings.apply_new_chat(await self._roles.to_start_with(role_id))
-        self._active.show_opening()
+        self.show_opening()
+
+    def show_opening(self) -> None:
+        """Show the first greeting of the new chat's role, or nothing if it has none."""
+        self._show_greeting(0)
+
+    def show_greeting(self, step: int) -> None:
+        """Show the greeting of a new chat that is `step` after the shown one, if there is one."""
+        entries = self.core.state.entries
+        if entries and 0 <= entries[0].sibling + step < entries[0].siblings:
+            self._show_greeting(entries[0].sibling + step)
+
+    def _show_greeting(self, number: int) -> None:
+        self.core.update(BranchChanged(), entries=self._greeting(number))
+
+    def _greeting(self, number: int) -> tuple[Entry, ...]:
+        """Return the opening of a new chat: a greeting of the role's character card, with its
+        macros expanded; empty if it has none. It is stored when the session is created.
+        """
+        core = self.core
+        character = core.state.role.character if core.state.role is not None else None
+        greetings = character.greetings if character is not None else ()
+        if not greetings:
+            return ()
+        origin = Origin(OriginKind.SYSTEM, "greeting")
+        expander = Expander(self._requests.inputs(""))
+        text = expander.expand_text(greetings[number], origin, is_card=True)
+        message = Message("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
+        return (Entry(message, sibling=number, siblings=len(greetings)),)
+
+    def new_session(self, draft: str, parts: Sequence[Part] = (), *, title: str = "") -> NewSession:
+        """Return the active new chat as the session that is stored with its first message: it is
+        titled by `draft` and its attachments, unless it has a `title`.
+
+        The draft stays that of the new chat until then; see `settings_when_begun`.
+        """
+        state = self.core.state
+        session = Session(
+            session_id=state.session_id,
+            title=title or session_title(state.role, draft, parts),
+            role_id=state.role.role_id if state.role else None,
+            model=state.model,
+            endpoint=state.endpoint.name,
+            preset=state.preset_name,
+            profile=state.profile_name,
+            lorebooks=state.lorebook_names,
+            settings=state.settings,
+            edits=state.edits,
+        )
+        if not state.entries:
+            return NewSession(session, tools=self.core.new_chat_tools)
+        shown = state.entries[0]
+        greetings = tuple(
+            (shown if number == shown.sibling else self._greeting(number)[0]).message
+            for number in range(shown.siblings)
+        )
+        return NewSession(session, greetings, shown.message.id, self.core.new_chat_tools)
+
+    def settings_when_begun(self) -> dict[str, str]:
+        """Return the settings that are stored with the first message of the active session: it was
+        open last, its role was used last, and the draft is empty.
+        """
+        state = self.core.state
+        if state.is_temporary or not self.core.remembers:
+            return {}
+        by_role = self._roles.settings_after_use(state.role.role_id if state.role else "")
+        return {"draft": "", NEW_CHAT_EDITS: "", "session": state.session_id, **by_role}
+
+    def changes_when_begun(self, session: Session) -> dict[str, Any]:
+        """Return the fields of the state that change once a new session is stored."""
+        return {"session": session, "roles": self._roles.after_use(session.role_id or "")}
+
+    # --- the temporary session ---------------------------------------------------------------
 
     @reported(None)
     async def new_temporary(self, role_id: str | None = None) -> None:
         """Open a temporary session with a role; see `new`."""
-        store = await self._temporary.new_store()
+        from tui_chat.store import Store
+
+        core = self.core
+        store = await Store.open_in_memory(now=lambda: core.now().timestamp(), new_id=core.new_id)
         try:
-            async with self._active.lock:
+            async with self.lock:
                 await self._switch_to_new_chat(role_id)
-                await self._temporary.begin(store)
+                core.update(edits=())  # those of the new chat wait there for it, as its draft does
+                if core.state.role is not None:
+                    await store.roles.save(core.state.role)
+                new = self.new_session("", title=TEMPORARY_TITLE)
+                session = await store.messages.begin_session(new)
+                core.temporary_store = store
+                core.update(BranchChanged(), session=session, temporary_id=session.session_id)
         except BaseException:
             await store.close()
             raise
+
+    @reported(False)
+    async def keep(self) -> bool:
+        """Store the temporary session like any other; False, reported, if that is not possible."""
+        core = self.core
+        async with self.lock:
+            title = await self._keep()
+        session_id = core.state.session_id
+        await self._list.refresh()
+        await core.remember("session", session_id)
+        core.publish(Done(f"Kept as {quoted_title(title)}."))
+        return True
+
+    async def _keep(self) -> str:
+        """Copy the session to the file, and return its title. Raises InputError and StoreError."""
+        core, store = self.core, self.core.temporary_store
+        session_id = core.state.session_id
+        if store is None or not core.state.is_temporary:
+            raise InputError("This session is not a temporary one.")
+        if core.state.is_streaming:
+            raise NotYet("A reply is still arriving.", advice="Esc stops it.")
+        transcript = await store.transcripts.get(session_id)
+        if transcript is None or not transcript.entries:
+            raise NotYet("There is no message in this session yet.")
+        title = transcript.session.title
+        if title == TEMPORARY_TITLE:
+            messages = [entry.message for entry in transcript.entries]
+            first = next((each for each in messages if each.role == "user"), messages[0])
+            title = session_title(core.state.role, first.content, first.parts)
+        session = replace(transcript.session, title=title)
+        result = await core.store.transcripts.add(replace(transcript, session=session))
+        if result.fault:
+            raise InputError(result.fault)
+        for here, there in (
+            (store.draft_files, core.store.draft_files),
+            (store.queues, core.store.queues),
+            (store.chosen_tools, core.store.chosen_tools),
+        ):
+            await there.save(session_id, await here.get(session_id))
+        stored = await core.store.sessions.get(session_id)
+        await self._close_temporary(store)
+        core.update(BranchChanged(), session=stored)
+        return title
+
+    async def _close_temporary(self, store: Store) -> None:
+        core = self.core
+        core.temporary_store = None
+        core.forget_messages(store)
+        core.update(temporary_id="")
+        await store.close()
+
+    # --- drafts ------------------------------------------------------------------------------
+
+    @reported("")
+    async def draft(self) -> str:
+        """Return the stored draft of the active session."""
+        store, session = self.core.active_store, self.core.state.session
+        if session is None:
+            return await store.settings.get("draft") or ""
+        return await store.drafts.get(session.session_id)
+
+    async def draft_files(self) -> tuple[str, ...]:
+        """Return the paths of the files attached to the active session's draft."""
+        session, store, paths = self.core.state.session, self.core.active_store, ""
+        session_id = "" if session is None else session.session_id
+        with self.core.reporting():
+            if session_id:
+                paths = await store.draft_files.get(session_id)
+            else:
+                paths = await store.settings.get(_NEW_CHAT_FILES) or ""
+        self._stored_files[session_id] = paths
+        return tuple(paths.split("\n")) if paths else ()
+
+    async def save_draft(
+        self, session: Session | None, text: str, files: tuple[str, ...] = ()
+    ) -> None:
+        """Store the draft of a session (None: of the new chat) and the paths of its attachments.
+        A fault is reported once, not with every word, and stays in the state until it is stored.
+        """
+        if session is not None and session.session_id in self._ended:
+            return
+        async with self._drafting:
+            core, known = self.core, self.core.state.unsaved_draft
+            try:
+                await self._write_draft(session, text, "\n".join(files))
+            except TuiChatError as error:
+                if str(error) != known:
+                    core.update(BranchChanged(), Failed(error), unsaved_draft=str(error))
+            else:
+                if known:
+                    core.update(BranchChanged(), unsaved_draft="")
+
+    async def _write_draft(self, session: Session | None, text: str, paths: str) -> None:
+        session_id = "" if session is None else session.session_id
+        store = self.core.store_of(session_id)
+        if session is None:
+            await store.settings.set("draft", text)
+        else:
+            await store.drafts.save(session_id, text)
+        if self._stored_files.get(session_id, "") == paths:
+            return
+        if session is None:
+            await store.settings.set(_NEW_CHAT_FILES, paths)
+        else:
+            await store.draft_files.save(session_id, paths)
+        self._stored_files[session_id] = paths
+
+
+def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return a branch that was read again, with the old objects for entries that did not change:
+    memos find what was made of them by their identity.
+    """
+    by_id = {entry.message.id: entry for entry in old}
+    kept: list[Entry] = []
+    for entry in new:
+        before = by_id.get(entry.message.id)
+        kept.append(before if before is not None and before == entry else entry)
+    return tuple(kept)
+
+
+def session_title(role: Role | None, text: str, parts: Sequence[Part] = ()) -> str:
+    """Return the title of a session that begins with a role and a message: the role's name, unless
+    that is the first role, which nobody chose, and the message's first words.
+    """
+    words = _first_words(text, parts)
+    if role is None or role.name == FIRST_ROLE_NAME:
+        return words or "Files"
+    return default_title(": ".join(filter(None, (role.name, words))))
+
+
+def _first_words(text: str, parts: Sequence[Part]) -> str:
+    """Return the first words of a message, of Markdown the first line without its mark, else the
+    names of its attachments; empty without both.
+    """
+    first = next((line for line in text[: 4 * TITLE_LENGTH].splitlines() if line.strip()), "")
+    mark = _MARKDOWN.match(first)
+    if title := default_title(first[mark.end() :] if mark else text):
+        return title
+    return default_title(", ".join(one_line(part.name) for part in parts if part.name))

@@ -1,21 +1,28 @@
-"""Settings of the active session: endpoint, model, parameters, profile, lorebooks.
+"""Settings of the active session (endpoint, model, parameters, profile, lorebooks), and the
+configuration, which is read again when `config.toml` changes.
 
 1. A setting holds from the next message on, and stays with the session.
 2. A session whose preset, profile, lorebook or endpoint is gone opens all the same: `Failed` says
    so, and the session goes on without it, or with the default endpoint.
+3. A `config.toml` with a fault changes nothing: the fault is published, and all stays.
+4. A key is never in the state, in the database or in `config.toml`, which get its reference.
 
 The preset is chosen in `presets`, tools in `tool_sources`, the role when a new chat begins.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.compose import Composed
 from tui_chat.config import Config
+from tui_chat.config.edit import Changes, change_config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import unpack
@@ -32,7 +39,13 @@ from tui_chat.models.setting_types import (
     typed_setting_name,
 )
 from tui_chat.models.settings import NO_SETTINGS, Settings
-from tui_chat.providers.discovery import discover_endpoints, merge_discovered
+from tui_chat.providers.discovery import (
+    check_key,
+    discover_endpoints,
+    list_models,
+    merge_discovered,
+)
+from tui_chat.providers.keys import SERVICE, Secret, store_key, write_key_file
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, ConfigChanged, Done, Failed, RequestOutdated
 from tui_chat.workspace.presets import Presets
@@ -56,6 +69,11 @@ NEW_CHAT_EDITS = "edits"
 """The setting of the store with the edits by hand of a new chat, as JSON."""
 
 
+KeyPlace = Literal["keyring", "file", "run"]
+"""Where a key is kept: the system's keyring, a file that only the user can read, or the memory of
+this program until it ends."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionValues:
     """The session's own settings."""
@@ -67,12 +85,22 @@ class SessionValues:
 
 
 class SessionSetup:
-    """Changes the settings of the active session."""
+    """Changes the settings of the active session, and the configuration."""
 
     def __init__(
-        self, core: WorkspaceCore, presets: Presets, requests: Requests, tools: ToolSources
+        self,
+        core: WorkspaceCore,
+        presets: Presets,
+        requests: Requests,
+        tools: ToolSources,
+        read_config: Callable[[], Config] | None,
     ) -> None:
+        """`read_config` reads the configuration from all its sources; without it nothing is read
+        again.
+        """
         self.core = core
+        self._read_config = read_config
+        self._version = self._file_version()
         self._tools = tools
         self._presets = presets
         self._requests = requests
@@ -202,27 +230,14 @@ class SessionSetup:
             core.update(RequestOutdated(), profile=self._profile(file))
 
     async def delete_profile(self, name: str) -> None:
-        """Delete the file of a profile; it can be restored. Raises InputError."""
+        """Delete the file of a profile, which nothing brings back. Raises InputError."""
         core = self.core
-        text = core.library.text("profiles", name)
-        was_used = name == core.state.profile_name
-        was_remembered = await core.store.settings.get("profile") == name
         core.library.delete("profiles", name)
-        if was_used:
+        if name == core.state.profile_name:
             await self.set_profile("")
-        elif was_remembered:
+        elif await core.store.settings.get("profile") == name:
             await core.remember("profile", "")
-        session_id = core.state.session_id
-
-        async def restore() -> None:
-            core.library.save_text("profiles", text, name, is_new=True)
-            is_same_session = core.state.session_id == session_id
-            if was_used and is_same_session and not core.state.profile_name:
-                await self.set_profile(name)
-            elif was_remembered and not await core.store.settings.get("profile"):
-                await core.remember("profile", name)
-
-        core.push_undo(f"the profile “{name}”", restore)
+        core.publish(Done(f"Deleted the profile “{name}”."))
 
     @reported(None)
     async def set_lorebooks(self, names: tuple[str, ...]) -> None:
@@ -287,6 +302,79 @@ class SessionSetup:
             model = state.model if endpoint.name == state.endpoint.name else ""
         self._tools.follow_config()
         core.update(*(ConfigChanged(before), BranchChanged()), endpoint=endpoint, model=model)
+
+    # --- the configuration ---------------------------------------------------------------
+
+    @property
+    def config_path(self) -> Path:
+        """The file, which need not exist."""
+        return self.core.state.config.config_dir / "config.toml"
+
+    async def check_config(self) -> None:
+        """Read the file again if it changed on disk since the last time."""
+        is_changed = self._read_config is not None and self._file_version() != self._version
+        if is_changed and await self.reload_config():
+            self.core.publish(Done("config.toml was reloaded."))
+
+    @reported(False)
+    async def reload_config(self) -> bool:
+        """Use what the sources of the configuration say now; False if one has a fault."""
+        self._version = self._file_version()
+        if self._read_config is not None:
+            await self._apply(await asyncio.to_thread(self._read_config))
+        return True
+
+    async def change_config(self, changes: Changes) -> None:
+        """Change values of the file and use them, or nothing. Raises ConfigError and InputError."""
+        await asyncio.to_thread(change_config, self.config_path, changes, Config())
+        await self.reload_config()
+
+    async def _apply(self, config: Config) -> None:
+        endpoints = tuple(map(self._with_run_key, config.endpoints))
+        await self.apply_config(replace(config, endpoints=endpoints))
+
+    def _file_version(self) -> tuple[int, ...]:
+        """Return what differs after each change of the file."""
+        with suppress(OSError):
+            status = self.config_path.stat()
+            return status.st_mtime_ns, status.st_size, status.st_ino
+        return ()
+
+    async def check_key(self, endpoint: Endpoint, key: Secret) -> None:
+        """Ask the provider whether it accepts a key; nothing is generated, so it costs nothing.
+        Raises ProviderError and InputError.
+        """
+        keys, name = self.core.client.run_keys, f"check of {endpoint.name}"
+        keys[name] = key
+        try:
+            await check_key(replace(endpoint, key=f"run:{name}"), self.core.client)
+        finally:
+            del keys[name]
+
+    async def list_models(self, endpoint: Endpoint) -> tuple[str, ...]:
+        """Return the models that a server lists. Raises ProviderError and InputError."""
+        return await list_models(endpoint, self.core.client)
+
+    async def keep_key(self, endpoint: Endpoint, key: Secret, place: KeyPlace) -> None:
+        """Keep a key, and use it for an endpoint from now on. Raises InputError."""
+        config, name = self.core.state.config, endpoint.name
+        if place == "run":
+            self.core.client.run_keys[name] = key
+            await self._apply(config)
+            return
+        if place == "keyring":
+            await asyncio.to_thread(store_key, SERVICE, name, key)
+            reference = f"keyring:{SERVICE}/{name}"
+        else:
+            reference = await asyncio.to_thread(write_key_file, config.data_dir, name, key)
+        await self.change_config({("endpoints", name, "key"): reference})
+        self.core.client.run_keys.pop(name, None)
+        await self._apply(self.core.state.config)
+
+    def _with_run_key(self, endpoint: Endpoint) -> Endpoint:
+        if endpoint.name not in self.core.client.run_keys:
+            return endpoint
+        return replace(endpoint, key=f"run:{endpoint.name}")
 
     # --- when a session is opened ----------------------------------------------------------
 

@@ -55,6 +55,8 @@ class LastSent:
     entry_id: str
     """The id of the reply to it."""
     composed: Composed
+    before: Composed | None = None
+    """The one that its endpoint accepted before it; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,8 +361,6 @@ class WorkspaceState:
     """The ids of the sessions in which this program receives a reply."""
     partials: Mapping[str, PartialReply] = field(default_factory=dict[str, PartialReply])
     """The received parts of these replies, by reply id."""
-    followed: PartialReply | None = None
-    """The received part of the active branch's last reply if another program receives it."""
     queue: tuple[QueuedMessage, ...] = ()
     """The queued messages of the active session, the next one first."""
     is_queue_unsaved: bool = False
@@ -381,7 +381,7 @@ class WorkspaceState:
     request: LiveRequestState = field(default_factory=LiveRequestState)
     last_sent: Mapping[str, LastSent] = field(default_factory=dict[str, LastSent])
     """The last request of the active session that each endpoint accepted, by the endpoint's name.
-    Those sent before the session was opened are added when `RequestHistory.last_sent` finds them.
+    Those sent before the session was opened are added when `Sent.last_sent` finds them.
     """
 
     @classmethod
@@ -463,7 +463,7 @@ class WorkspaceState:
     @property
     def partial(self) -> PartialReply | None:
         """The received part of the reply that is arriving on the active branch."""
-        grown = filter(None, (*self.partials.values(), self.followed))
+        grown = self.partials.values()
         return next((each for each in grown if self.is_on_branch(each.entry_id)), None)
 
     def is_on_branch(self, reply_id: str) -> bool:

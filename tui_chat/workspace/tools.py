@@ -27,12 +27,12 @@ from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import DECLINED, Tool
-from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, ReplySettled
 from tui_chat.workspace.exchange import Slot
 from tui_chat.workspace.programs import content_digest
 from tui_chat.workspace.replies import Replies
+from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.state import PendingToolCall, unanswered_calls
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun
@@ -57,7 +57,7 @@ class Tools:
     """
 
     core: WorkspaceCore
-    _active: ActiveSession
+    _sessions: Sessions
     _replies: Replies
     _sources: ToolSources
     _grants: ToolGrants
@@ -100,7 +100,7 @@ class Tools:
         why there is no result. Return False if the call is no longer pending, which is reported.
         """
         core = self.core
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         session_id = core.state.session_id
         call = _pending_call(await self._branch_of(entry_id), entry_id, index)
         running = self._runs.get((entry_id, index))
@@ -119,7 +119,7 @@ class Tools:
         the model reads that they were declined with the user's next message. Return False if there
         are none, which is reported.
         """
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         session_id = self.core.state.session_id
         reply, calls = unanswered_calls(await self._branch_of(entry_id))
         if reply is None or reply.message.id != entry_id or not calls:
@@ -143,7 +143,7 @@ class Tools:
         Return False if the call was cancelled, or cannot be run, which is reported.
         """
         core = self.core
-        await self._active.branch_loaded()
+        await self._sessions.branch_loaded()
         session_id = core.state.session_id
         call = _pending_call(await self._branch_of(entry_id), entry_id, index)
         key = (entry_id, index)
@@ -367,7 +367,7 @@ class Tools:
             if is_shown and core.state.entries is before:
                 core.update(BranchChanged(), entries=entries)
             else:
-                await self._active.reload_branch()
+                await self._sessions.reload_branch()
         target = self._replies.target_of(entry_id)
         _, waiting = unanswered_calls(core.state.entries if target is None else entries)
         if waiting or not answers or not goes_on:

@@ -1,22 +1,33 @@
-"""The cost of replies: prices, and tokens and dollars by day, month, model, session or kind."""
+"""The cost of replies: prices, tokens and dollars by day, month, model, session or kind; and
+estimated token counts, corrected by what providers counted, for each endpoint and model.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import Any, Literal
 
-from tui_chat.config import Config
+from tui_chat.compose import Composed
+from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import KnownPrices, load_prices
+from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.prices import Prices
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import cost_of
 from tui_chat.store.usage import ReplyUsage
+from tui_chat.tokens import NO_CORRECTION, Correction
 from tui_chat.workspace.core import WorkspaceCore
+
+_SETTING = "corrections"
+"""The name of the stored setting that holds the corrections."""
+_MAX_MODELS = 100
+"""Models whose correction is stored, the latest ones."""
 
 UsageGroup = Literal["day", "month", "model", "session", "kind"]
 
@@ -74,13 +85,22 @@ class UsageSummary:
     """The usage of the months before, each `YYYY-MM`."""
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredCorrection:
+    endpoint: str
+    model: str
+    correction: Correction
+
+
 class UsageReports:
-    """Knows the prices, and sums what is stored for the screen."""
+    """Knows the prices, sums what is stored, and corrects token estimates."""
 
     def __init__(self, core: WorkspaceCore) -> None:
         self.core = core
         self._prices: KnownPrices | None = None
         """None until the first question."""
+        self._corrections: dict[tuple[str, str], Correction] = {}
+        """By endpoint and model; the one learned last is last. Stored between runs."""
 
     async def prices(self) -> KnownPrices:
         """Return all prices; they are read at the first question."""
@@ -125,6 +145,46 @@ class UsageReports:
         async for reply in core.store_of(session_id).usage.requests(session_id):
             total.add(reply, known_cost(reply, core.state.config, prices))
         return total
+
+    def correction(self, endpoint: str, model: str) -> Correction:
+        """Return the correction of estimates for a model at an endpoint."""
+        return self._corrections.get((endpoint, model), NO_CORRECTION)
+
+    def learn(self, composed: Composed, reported: int | None) -> Mapping[str, str]:
+        """Learn from the number of input tokens that the provider reported for a request. The
+        offline provider counts the tokens of no model, so nothing is learned from it, nor from a
+        request whose earlier turns the provider keeps. Return the settings to store.
+        """
+        budget = composed.envelope.budget
+        is_partial = composed.envelope.semantics.is_continuation
+        is_offline = composed.endpoint.base_url.startswith(LOOPBACK_URL)
+        if budget is not None and not is_partial and not is_offline:
+            key = composed.endpoint.name, composed.model
+            correction = self._corrections.pop(key, NO_CORRECTION)
+            self._corrections[key] = correction.after(budget.uncorrected, reported)
+            if self._corrections[key] != correction:
+                return {_SETTING: dump_corrections(self._corrections)}
+        return {}
+
+    async def load_corrections(self) -> None:
+        """Read the corrections that an earlier run stored. Raises StoreError."""
+        text = await self.core.store.settings.get(_SETTING)
+        self._corrections = read_corrections(text or "") | self._corrections
+
+
+def dump_corrections(corrections: Mapping[tuple[str, str], Correction]) -> str:
+    """Return the latest corrections as text."""
+    latest = list(corrections.items())[-_MAX_MODELS:]
+    return pack(tuple(_StoredCorrection(*key, correction) for key, correction in latest))
+
+
+def read_corrections(text: str) -> dict[tuple[str, str], Correction]:
+    """Return the corrections in a text; none if it cannot be read."""
+    try:
+        stored: tuple[_StoredCorrection, ...] = unpack(tuple[_StoredCorrection, ...], text)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return {}
+    return {(correction.endpoint, correction.model): correction.correction for correction in stored}
 
 
 def group_name(reply: ReplyUsage, group: UsageGroup, zone: tzinfo | None = None) -> str:

@@ -12,40 +12,29 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tui_chat.workspace.active_session import ActiveSession
+from tui_chat.workspace.aside import Aside
 from tui_chat.workspace.branches import Branches
-from tui_chat.workspace.cache_losses import CacheLosses
-from tui_chat.workspace.calibration import TokenCalibration
+from tui_chat.workspace.cache import PromptCache
 from tui_chat.workspace.compaction import Compaction
-from tui_chat.workspace.configuration import Configuration
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.drafts import Drafts
 from tui_chat.workspace.exports import Exports
-from tui_chat.workspace.external_changes import ExternalChanges
-from tui_chat.workspace.forecasts import Forecasts
-from tui_chat.workspace.live_request import LiveRequest
 from tui_chat.workspace.message_queue import MessageQueue
-from tui_chat.workspace.mutes import Mutes
 from tui_chat.workspace.plugin_listeners import PluginListeners
 from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
-from tui_chat.workspace.request_history import RequestHistory
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
-from tui_chat.workspace.session_catalog import SessionCatalog
-from tui_chat.workspace.session_organization import SessionOrganization
+from tui_chat.workspace.sent import Sent
+from tui_chat.workspace.session_list import SessionList
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
-from tui_chat.workspace.side_requests import SideRequests
 from tui_chat.workspace.source_texts import SourceTexts
 from tui_chat.workspace.state import WorkspaceState
-from tui_chat.workspace.temporary import TemporarySession
-from tui_chat.workspace.titles import Titles
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_sources import ToolSources
 from tui_chat.workspace.tools import Tools
 from tui_chat.workspace.usage import UsageReports
-from tui_chat.workspace.viewed_requests import ViewedRequests
+from tui_chat.workspace.windows import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,62 +58,34 @@ class Workspace:
         self.subscribe, self.publish, self.update = core.subscribe, core.publish, core.update
         self.reporting, self.store_of, self.undo = core.reporting, core.store_of, core.undo
 
-        # What is sent
         self.usage = usage = UsageReports(core)
-        self.calibration = calibration = TokenCalibration(core)
-        self.requests = requests = Requests(core, calibration)
-        self.request_history = history = RequestHistory(core)
-        self.forecasts = Forecasts(core, requests, history)
-        self.side_requests = side_requests = SideRequests(core, requests, usage)
-
-        # The active session
-        self.catalog = catalog = SessionCatalog(core)
+        self.requests = requests = Requests(core, usage)
+        self.sent = sent = Sent(core, requests, usage)
+        self.cache = cache = PromptCache(core, requests, sent, usage)
         self.presets = Presets(core)
         self.tool_grants = grants = ToolGrants(core.store)
         self.tool_sources = tool_sources = ToolSources(core, grants)
-        self.settings = settings = SessionSetup(core, self.presets, requests, tool_sources)
-        self.configuration = Configuration(core, settings, read_config)
+        self.settings = settings = SessionSetup(
+            core, self.presets, requests, tool_sources, read_config
+        )
         self.roles = roles = Roles(core, settings)
-        self.active = active = ActiveSession(core, requests, history, roles)
+        self.session_list = listed = SessionList(core)
+        self.sessions = sessions = Sessions(core, requests, sent, roles, settings, listed)
         self.replies = replies = Replies(
-            core, requests, history, calibration, active, catalog, usage, tool_sources
+            core, requests, sent, sessions, listed, usage, tool_sources
         )
-        self.cache_losses = CacheLosses(core, history, active, usage)
-        self.tools = tools = Tools(core, active, replies, tool_sources, grants)
+        self.tools = tools = Tools(core, sessions, replies, tool_sources, grants)
         self.queue = MessageQueue(core, requests, replies)
-        self.temporary = temporary = TemporarySession(core, active, catalog, replies)
-        self.drafts = Drafts(core, temporary)
-
-        # Which session is the active one, and what is done with it
-        self.sessions = sessions = Sessions(
-            core, active, catalog, settings, roles, tools, temporary
-        )
-        self.organization = SessionOrganization(core, sessions, catalog, replies)
-        self.titles = titles = Titles(core, catalog, side_requests)
-        replies.followers = (
-            self.cache_losses.follow,
-            tools.follow,
-            self.queue.follow,
-            titles.follow,
-        )
-        self.compaction = compaction = Compaction(
-            core, requests, calibration, active, sessions, side_requests, usage
-        )
-        self.branches = branches = Branches(
-            core, active, sessions, replies, side_requests, compaction
-        )
+        self.aside = aside = Aside(core, requests, usage, listed)
+        replies.followers = cache.follow, tools.follow, self.queue.follow, aside.follow
+        sent.open_session = sessions.open_added
+        sessions.stop_replies, sessions.stop_tools = replies.stop, tools.stop
+        self.compaction = compaction = Compaction(core, requests, sessions, aside, usage)
+        requests.side_requests = {"title": aside.title, "summary": compaction.request}
+        self.branches = branches = Branches(core, sessions, replies, aside, compaction)
         self.source_texts = SourceTexts(core, tool_sources, branches)
-        self.mutes = Mutes(core, sessions, compaction)
         self.exports = Exports(core)
-        self.external_changes = ExternalChanges(core, active, sessions, catalog, roles, settings)
-
-        # What the inspector shows
-        self.live_request = live_request = LiveRequest(
-            core, requests, history, branches, titles, compaction
-        )
-        self.viewed_requests = ViewedRequests(
-            core, requests, history, live_request, sessions, usage
-        )
+        self.windows = Windows(core, sessions, listed, roles, settings)
         self.plugin_listeners = PluginListeners(core, self)
 
     @cached_property
@@ -172,7 +133,7 @@ class Workspace:
 
     async def _load(self) -> None:
         await self.roles.load()
-        await self.calibration.load()
+        await self.usage.load_corrections()
 
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and close store and network."""
@@ -180,10 +141,9 @@ class Workspace:
             await self.tools.stop_all()
             await self.tool_sources.close()
             await self.replies.stop_all(for_good=True)
-            await self.titles.stop()
-            await self.cache_losses.finish()
+            await self.aside.stop()
+            await self.cache.finish()
             await self.queue.finish()
-            await self.catalog.stop()
             if self.session_files is not None:
                 await self.session_files.stop()
             await self.plugin_listeners.finish()

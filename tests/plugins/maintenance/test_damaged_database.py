@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.app import NOON, make_app, until
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.store.daily_backup import back_up_daily
+from tui_chat.store.backup import back_up_daily
 from tui_chat.ui.dialogs.base import Confirm
 
 

@@ -47,7 +47,7 @@ async def test_a_macro_that_changes_is_the_cause_of_each_loss(
     await workspace.presets.choose("mine")
     await say(workspace, heard, "one", "two", "three")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
-    (cause,) = await workspace.cache_losses.causes(workspace.state.session_id)
+    (cause,) = await workspace.cache.causes(workspace.state.session_id)
     assert cause.origin.kind is OriginKind.MACRO
     assert cause.origin.outermost.id == "p0"
     assert cause.times == 2
@@ -65,7 +65,7 @@ async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path:
     await say(workspace, heard, "one", "two", "three")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 3)
     assert workspace.state.entries[-1].usage.cached
-    assert await workspace.cache_losses.causes(workspace.state.session_id) == ()
+    assert await workspace.cache.causes(workspace.state.session_id) == ()
 
 
 @each_row("endpoint", [*CACHING, "loopback-gemini"])
@@ -82,7 +82,7 @@ async def test_a_change_of_the_preset_and_of_the_model_are_two_causes(
     await workspace.settings.set_model(workspace.state.endpoint.name, "mirror")
     await say(workspace, heard, "four")
     await heard.until(lambda: len(heard.of(ReplySettled)) == 4)
-    causes = await workspace.cache_losses.causes(workspace.state.session_id)
+    causes = await workspace.cache.causes(workspace.state.session_id)
     if endpoint != "loopback-gemini":  # after a request without cached tokens it says nothing
         assert {cause.sentence.partition(" ")[0] for cause in causes} == {"Preset", "The"}
     assert all(cause.times == 1 for cause in causes)

@@ -28,7 +28,7 @@ from tui_chat.models.session import Entry, Session
 from tui_chat.models.token_probabilities import TokenProbability, pack_tokens
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.redact.review import Review, findings
-from tui_chat.workspace.exporter import export_formats, transcript_texts
+from tui_chat.workspace.exports import export_formats, transcript_texts
 
 SECRETS = {
     "sk-ant-api03-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7": "key",

@@ -343,7 +343,7 @@ async def test_hostile_names_are_displayed_harmlessly(tmp_path: Path) -> None:
         workspace = app.workspace
         assert workspace is not None
         await say(pilot, f"{EVIL} pine")
-        await workspace.organization.rename(workspace.state.session_id, EVIL)
+        await workspace.session_list.rename(workspace.state.session_id, EVIL)
         await pilot.press("ctrl+f", *"pine")
         await found(pilot, app)
         await shown(pilot, "the search")

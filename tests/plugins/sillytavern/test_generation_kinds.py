@@ -48,7 +48,7 @@ async def test_each_kind_is_sent_as_shown_with_what_it_triggers(
     make_workspace, tmp_path, kind: Any
 ):
     workspace, heard, received = await talked(make_workspace, tmp_path)
-    live = workspace.live_request
+    live = workspace.requests
     live.set_draft("three")
     live.show_kind(kind)
     live.compose()
@@ -69,7 +69,7 @@ async def test_each_kind_is_sent_as_shown_with_what_it_triggers(
         case _:
             composed = workspace.requests.compose_kind(kind, "three")
             said: list[str] = []
-            text = await workspace.side_requests.generate(kind, composed, said.append)
+            text = await workspace.aside.generate(kind, composed, said.append)
             assert said[-1] == text
             assert workspace.state.entries is before
             [kept] = await workspace.store.side_requests.list(workspace.state.session_id)
@@ -78,14 +78,14 @@ async def test_each_kind_is_sent_as_shown_with_what_it_triggers(
         await settled(workspace, heard)
     assert received[-1].body == shown.payload.body
     if kind in ("regenerate", "swipe", "continue"):
-        sent = await workspace.request_history.sent_request(workspace.state.entries[-1].message.id)
+        sent = await workspace.sent.sent_request(workspace.state.entries[-1].message.id)
         assert sent is not None
         assert sent.is_exact
 
 
 async def test_the_typed_command_shows_its_request(make_workspace, tmp_path):
     workspace, _, _ = await talked(make_workspace, tmp_path)
-    live = workspace.live_request
+    live = workspace.requests
     live.set_draft("", (), "quiet", "Sum up.")
     live.compose()
     assert words(workspace)[-2:] == ["two", "Sum up."]

@@ -22,9 +22,7 @@ async def test_the_name_before_an_impersonated_message_is_removed(make_workspace
     await workspace.settings.set_parameter("user_name", "Bo")
     composed = workspace.requests.compose_kind("quiet", "Bo:  I am\x1b here. ")
     said: list[str] = []
-    text = await workspace.side_requests.generate(
-        "impersonate", composed, said.append, for_user=True
-    )
+    text = await workspace.aside.generate("impersonate", composed, said.append, for_user=True)
     assert text.startswith("I am")
     assert text.endswith("here.")
     assert heard.of(Failed) == []
@@ -34,7 +32,7 @@ async def test_a_failed_side_reply_is_reported(make_workspace):
     workspace, heard = await make_workspace(model="flaky-cut")
     composed = workspace.requests.compose_kind("quiet", "Go.")
     said: list[str] = []
-    assert await workspace.side_requests.generate("quiet", composed, said.append) == ""
+    assert await workspace.aside.generate("quiet", composed, said.append) == ""
     assert heard.of(Failed)
     assert said[-1]  # what arrived before
 
@@ -45,8 +43,8 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose_kind(kind, "hi").payload.body
     await say(workspace, heard, "Use the tool.")
-    workspace.live_request.show_kind(kind)
-    workspace.live_request.compose()
+    workspace.requests.show_kind(kind)
+    workspace.requests.compose_shown()
     assert workspace.state.request.kind_fault == "A tool call is still waiting for an answer."
     [waiting] = workspace.state.pending_calls
     assert await workspace.tools.answer(waiting.entry_id, waiting.index, "It rains.")
@@ -59,7 +57,7 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
 async def test_the_cost_of_a_request_in_a_new_chat_is_counted(make_workspace, kind: Any):
     workspace, _ = await make_workspace(model="echo")
     composed = workspace.requests.compose_kind(kind, "Why?")
-    assert await workspace.side_requests.generate(kind, composed, lambda text: None)
+    assert await workspace.aside.generate(kind, composed, lambda text: None)
     [counted] = [reply async for reply in workspace.store.usage.requests()]
     assert (counted.session_id, counted.title, counted.kind) == ("", "New chats", kind)
     assert counted.usage.input

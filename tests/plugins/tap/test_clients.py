@@ -105,7 +105,7 @@ async def check_shown(folder: Path, calls: list[dict[str, Any]]) -> None:
             request = {**call["request"], **sent_of(call)}
             listed = [c for c in await workspace.store.requests.calls(session_id) if not c.is_side]
             await workspace.sessions.open_at(session_id, listed[-1].message_id)
-            assert await workspace.viewed_requests.view_sent(listed[-1].message_id)
+            assert await workspace.sent.view_sent(listed[-1].message_id)
             inspector = app.query_one(Inspector)
             inspector.view_shown = "http"
             size = str(len(request["body"].encode()))

@@ -38,7 +38,7 @@ async def recorded(make_workspace: Any) -> Composed:
     (session,) = workspace.state.sessions
     await workspace.sessions.activate(session.session_id)
     await heard.until(lambda: len(workspace.state.entries) == 2)
-    assert await workspace.viewed_requests.view_sent(workspace.state.entries[-1].message.id)
+    assert await workspace.sent.view_sent(workspace.state.entries[-1].message.id)
     return workspace.state.request.viewed.composed
 
 
@@ -108,7 +108,7 @@ async def test_headers_that_an_older_version_did_not_keep_are_called_rebuilt(
     workspace, heard = await make_workspace()
     await workspace.sessions.activate(workspace.state.sessions[0].session_id)
     await heard.until(lambda: len(workspace.state.entries) == 2)
-    await workspace.viewed_requests.view_sent(workspace.state.entries[-1].message.id)
+    await workspace.sent.view_sent(workspace.state.entries[-1].message.id)
     viewed = workspace.state.request.viewed
     assert viewed.description.endswith("headers rebuilt")
     assert viewed.composed.url.endswith("/chat/completions?beta=true&key=[key]")

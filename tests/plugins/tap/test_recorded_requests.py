@@ -11,7 +11,7 @@ from tests.plugins.tap.conftest import recording
 from tests.support.vendors import serve
 from tests.support.workspace import settled
 from tui_chat.models.endpoint import Protocol
-from tui_chat.workspace.request_history import SentRequest
+from tui_chat.workspace.sent import SentRequest
 
 TOOLS = [{"name": "weather", "input_schema": {"type": "object"}}]
 BODY: dict[str, Any] = {
@@ -38,7 +38,7 @@ async def record(folder: Path, *bodies: dict[str, Any], first_id: int = 1) -> No
 async def open_recorded(make_workspace: Any, folder: Path) -> tuple[Any, Any, Any]:
     workspace, heard = await make_workspace()
     await record(folder, BODY)
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     (session,) = workspace.state.sessions
     assert (session.title, session.tags) == ("What is the weather?", ("tap",))
     await workspace.sessions.activate(session.session_id)
@@ -50,12 +50,12 @@ async def test_a_recorded_request_is_shown_exactly_sent_elsewhere_and_continued(
     make_workspace, tmp_path: Path
 ):
     workspace, heard, reply = await open_recorded(make_workspace, tmp_path)
-    assert await workspace.viewed_requests.view_sent(reply.message.id)
+    assert await workspace.sent.view_sent(reply.message.id)
     viewed = workspace.state.request.viewed
     assert viewed.description.startswith("recorded at ")
     assert viewed.description.endswith(" · exact bytes")
     assert viewed.composed.protocol is Protocol.ANTHROPIC
-    sent: SentRequest = await workspace.request_history.request(reply.message.id)
+    sent: SentRequest = await workspace.sent.request(reply.message.id)
     assert sent.body is not None
     assert viewed.composed.payload.body == sent.body
     assert [tool.name for tool in viewed.composed.envelope.tools] == ["weather"]
@@ -66,7 +66,7 @@ async def test_a_recorded_request_is_shown_exactly_sent_elsewhere_and_continued(
     assert (answer.model, answer.siblings) == ("mirror", 2)
     assert "You are terse." in answer.message.content
     assert "`weather`" in answer.message.content
-    sent = await workspace.request_history.request(answer.message.id)
+    sent = await workspace.sent.request(answer.message.id)
     assert sent.composed is not None
     assert sent.composed.payload.sha256 == sent.record.sha256
 
@@ -75,7 +75,7 @@ async def test_a_recorded_request_is_shown_exactly_sent_elsewhere_and_continued(
     roles = [entry.message.role for entry in workspace.state.entries]
     assert roles == ["system", "user", "assistant", "user", "assistant"]
 
-    await workspace.viewed_requests.save("Weather", viewed)
+    await workspace.sent.save("Weather", viewed)
     await heard.until(lambda: workspace.state.session.title == "Weather")
     assert workspace.state.preset.messages[0].content == "You are terse."
     assert workspace.state.preset.messages[0].cache_control == "5m"
@@ -88,7 +88,7 @@ async def test_another_call_of_the_conversation_appears_in_the_open_session(
     first = BODY["messages"][0]
     reply = {"role": "assistant", "content": "Rain."}
     await record(tmp_path, BODY, {**BODY, "messages": [first, reply, {**first, "content": "Go"}]})
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     (session,) = workspace.state.sessions
     await workspace.sessions.activate(session.session_id)
     await heard.until(lambda: len(workspace.state.entries) == 5)
@@ -107,19 +107,19 @@ async def test_a_recorded_request_is_compared_with_the_one_before_it(
     reply = [{"role": "assistant", "content": "Dry."}, {"role": "user", "content": "And later?"}]
     second = first | {"system": changed, "messages": [*BODY["messages"], *reply]}
     await record(tmp_path, first, second)
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     (session,) = workspace.state.sessions
     await workspace.sessions.activate(session.session_id)
     await heard.until(lambda: len(workspace.state.entries) == 5)
-    assert await workspace.viewed_requests.view_sent(workspace.state.entries[-1].message.id)
+    assert await workspace.sent.view_sent(workspace.state.entries[-1].message.id)
     viewed = workspace.state.request.viewed
     assert b"And later?" not in viewed.before.payload.body
     assert viewed.forecast.at.kind not in ("grown", "first", "model")
     assert "cached tokens lost" in viewed.description
-    base = workspace.live_request.comparison()
+    base = workspace.requests.comparison()
     assert (base.name, base.payload) == ("the request before it", viewed.before.payload)
     earliest, _ = await workspace.store.requests.list(session.session_id)
-    assert await workspace.viewed_requests.view_sent(earliest.message_id)
-    base = workspace.live_request.comparison()
+    assert await workspace.sent.view_sent(earliest.message_id)
+    base = workspace.requests.comparison()
     assert base.payload is None, "not with itself"
     assert base.reason.startswith("No earlier Anthropic request of this session is recorded.")

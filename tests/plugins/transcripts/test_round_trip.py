@@ -18,7 +18,7 @@ from tests.support.transcripts import transcripts
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.transcripts.importer import import_files
 from tui_chat.store import Store
-from tui_chat.workspace.exporter import exported_texts, write_file
+from tui_chat.workspace.exports import exported_texts, write_file
 
 numbers = count()
 

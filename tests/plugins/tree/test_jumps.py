@@ -36,7 +36,7 @@ PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
 async def opened(workspace: Workspace, transcript: SessionTranscript) -> None:
     await workspace.store.transcripts.add(transcript)
     await workspace.sessions.open(transcript.session.session_id)
-    await workspace.active.branch_loaded()
+    await workspace.sessions.branch_loaded()
 
 
 def shown(workspace: Workspace) -> list[str]:
@@ -134,7 +134,7 @@ async def test_a_reply_is_brought_here_with_its_origin(
     assert workspace.state.entries[-1].message.semantics.brought == Brought("r3")
     assert workspace.state.session is not None
     assert workspace.state.session.places == ()
-    await workspace.organization.delete("s")
+    await workspace.sessions.delete("s")
     await workspace.store.sessions.remove("s")
     await import_into(workspace, [file])
     assert await workspace.store.transcripts.get("s") == transcript

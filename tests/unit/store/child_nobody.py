@@ -17,7 +17,7 @@ from pathlib import Path
 from tui_chat import hooks
 from tui_chat.errors import TuiChatError
 from tui_chat.store import Store
-from tui_chat.store.status import status
+from tui_chat.store.access import status
 
 
 async def write(path: Path) -> None:

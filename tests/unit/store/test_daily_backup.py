@@ -13,7 +13,7 @@ import pytest
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
 from tui_chat.store import Store
-from tui_chat.store.daily_backup import back_up_daily, daily_backups
+from tui_chat.store.backup import back_up_daily, daily_backups
 
 DAY = 86_400.0
 NOON = 1_800_014_400.0

@@ -27,9 +27,9 @@ from tui_chat.errors import StoreDamaged, StoreError, StoreNewer
 from tui_chat.models.message import Message
 from tui_chat.models.settings import Settings
 from tui_chat.store import Store, backup, schema
+from tui_chat.store.access import status
 from tui_chat.store.backup import back_up
 from tui_chat.store.backup_files import list_backups
-from tui_chat.store.status import status
 
 pytestmark = pytest.mark.usefixtures("impatient")
 HERE = Path(__file__).parent

@@ -152,13 +152,13 @@ async def test_a_fork_is_a_session_of_its_own(make_workspace):
     workspace, heard = await make_workspace(sent=["one", "two", "three"])
     old, sent = (
         workspace.state.session_id,
-        await workspace.request_history.sent_request(ids(workspace)[3]),
+        await workspace.sent.sent_request(ids(workspace)[3]),
     )
     assert await workspace.branches.fork(ids(workspace)[3])
     assert workspace.state.session_id != old
     assert contents(workspace) == ["one", "one", "two", "two"]
     assert heard.of(Done)[-1].sentence == "Forked: this is a new session, with 4 messages."
-    copied = await workspace.request_history.sent_request(ids(workspace)[3])
+    copied = await workspace.sent.sent_request(ids(workspace)[3])
     assert (copied.how, copied.body) == ("rebuilt", sent.body)
     await say(workspace, heard, "other")
     await workspace.sessions.open(old)
@@ -174,7 +174,7 @@ async def test_deletions_are_undone_in_reverse_order(make_workspace):
     assert contents(workspace) == ["one", "one"]
     await workspace.branches.delete(ids(workspace)[0])
     assert contents(workspace) == []
-    await workspace.organization.delete((session_id,))
+    await workspace.sessions.delete((session_id,))
     assert workspace.state.sessions == ()
     assert workspace.state.session is None
     assert [done.sentence for done in heard.of(Done)] == [

@@ -75,7 +75,7 @@ async def test_it_is_switched_off_and_on_and_requests_are_still_rebuilt(make_wor
     await workspace.compaction.switch(summary, enabled=False)
     assert sent(workspace, "next")[0] == WORDS[0]
     assert "SUM" not in sent(workspace, "next")
-    request = await workspace.request_history.request(with_it)
+    request = await workspace.sent.request(with_it)
     assert request.is_exact
     assert b"SUM" in request.body
     await workspace.compaction.switch(summary, enabled=True)
@@ -112,7 +112,7 @@ async def test_what_is_muted_is_not_in_the_summary(make_workspace):
     workspace, _ = await make_workspace(sent=WORDS)
     entry_id = ids(workspace)[2]
     await workspace.active_store.messages.mute({entry_id: Muted(whole=True)})
-    await workspace.active.reload_branch()
+    await workspace.sessions.reload_branch()
     plan = await workspace.compaction.plan()
     asked = json.loads(plan.composed.payload.body)["messages"]
     words = [message["content"].split()[0] for message in asked[1:-1]]

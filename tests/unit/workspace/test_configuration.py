@@ -54,11 +54,11 @@ def edit(path: Path, text: str) -> None:
 async def test_a_changed_file_is_in_use_without_a_restart(work: tuple[Workspace, Heard], tmp_path):
     workspace, heard = work
     await workspace.settings.set_model("work", "m-2")
-    await workspace.configuration.check()
+    await workspace.settings.check_config()
     assert not heard.of(ConfigChanged)
     tool = '[tools.now]\ncommand = ["date"]\n'
     edit(tmp_path / "config.toml", CONFIG.replace("provider.invalid", "other.invalid") + tool)
-    await workspace.configuration.check()
+    await workspace.settings.check_config()
     assert len(heard.of(ConfigChanged)) == 1
     assert "was reloaded" in heard.of(Done)[-1].sentence
     state = workspace.state
@@ -73,8 +73,8 @@ async def test_a_fault_is_published_once_and_changes_nothing(
     workspace, heard = work
     before = workspace.state.config
     edit(tmp_path / "config.toml", "endpoint = 5\n")
-    await workspace.configuration.check()
-    await workspace.configuration.check()
+    await workspace.settings.check_config()
+    await workspace.settings.check_config()
     (failed,) = heard.of(Failed)
     assert "endpoint" in str(failed.error)
     assert workspace.state.config is before
@@ -86,7 +86,7 @@ async def test_a_removed_endpoint_leaves_the_session_at_the_default(
     workspace, heard = work
     await workspace.settings.set_model("work", "m-2")
     edit(tmp_path / "config.toml", "")
-    await workspace.configuration.check()
+    await workspace.settings.check_config()
     assert (workspace.state.endpoint.name, workspace.state.model) == ("loopback", "")
     assert "no endpoint “work”" in last_failure(heard)
 
@@ -95,9 +95,9 @@ async def test_a_key_is_checked_before_it_is_kept(work: tuple[Workspace, Heard])
     workspace, _ = work
     endpoint = workspace.state.config.endpoint_named("work")
     with pytest.raises(Refused) as raised:
-        await workspace.configuration.check_key(endpoint, Secret("wrong"))
+        await workspace.settings.check_key(endpoint, Secret("wrong"))
     assert raised.value.status == 401
-    await workspace.configuration.check_key(endpoint, Secret(KEY))
+    await workspace.settings.check_key(endpoint, Secret(KEY))
     assert workspace.client.run_keys == {}
 
 
@@ -107,12 +107,12 @@ async def test_a_kept_key_is_sent_and_is_nowhere_else(
 ):
     workspace, _ = work
     endpoint = workspace.state.config.endpoint_named("work")
-    await workspace.configuration.keep_key(endpoint, Secret(KEY), place)
+    await workspace.settings.keep_key(endpoint, Secret(KEY), place)
     endpoint = workspace.state.config.endpoint_named("work")
-    assert await workspace.configuration.list_models(endpoint) == ("m-1", "m-9")
-    await workspace.configuration.change({("theme",): "tui-chat-light"})  # which reads it again
+    assert await workspace.settings.list_models(endpoint) == ("m-1", "m-9")
+    await workspace.settings.change_config({("theme",): "tui-chat-light"})  # which reads it again
     endpoint = workspace.state.config.endpoint_named("work")
-    assert await workspace.configuration.list_models(endpoint) == ("m-1", "m-9")
+    assert await workspace.settings.list_models(endpoint) == ("m-1", "m-9")
     having = [path for path in tmp_path.rglob("*") if path.is_file() and KEY in _text(path)]
     assert having == ([tmp_path / "keys" / "work"] if place == "file" else [])
     assert KEY not in repr(workspace.state)
@@ -124,7 +124,7 @@ async def test_a_change_with_a_fault_changes_neither_file_nor_state(
     workspace, _ = work
     before = workspace.state.config
     with pytest.raises(ConfigError):
-        await workspace.configuration.change({("endpoints", "work", "key"): KEY})
+        await workspace.settings.change_config({("endpoints", "work", "key"): KEY})
     assert workspace.state.config is before
     assert (tmp_path / "config.toml").read_text() == CONFIG
 

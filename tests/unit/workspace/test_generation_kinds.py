@@ -14,14 +14,14 @@ async def test_what_cannot_be_generated_says_why_and_the_draft_is_shown(make_wor
         ("continue", "There is no reply to continue."),
         ("regenerate", "There is no message in this session yet."),
     ):
-        workspace.live_request.show_kind(kind)
-        workspace.live_request.compose()
+        workspace.requests.show_kind(kind)
+        workspace.requests.compose_shown()
         request = workspace.state.request
         assert request.kind_fault == why
         assert request.shown is request.live
     assert heard.of(Failed) == []
-    workspace.live_request.show_kind("normal")
-    workspace.live_request.compose()
+    workspace.requests.show_kind("normal")
+    workspace.requests.compose_shown()
     assert workspace.state.request.kind_fault == ""
 
 

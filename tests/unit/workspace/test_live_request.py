@@ -13,16 +13,20 @@ from tui_chat.compose import Composed
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.settings import Settings
-from tui_chat.workspace import live_request
+from tui_chat.workspace import requests
 from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated, ResponseLoaded
 from tui_chat.workspace.state import ViewedRequest, WhatIf
 
+NOTHING_BEFORE = (
+    "This session has no earlier accepted request to this endpoint. "
+    "Press a to compare with something else."
+)
 PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
 
 
 def shown(workspace) -> Composed:
     """Compose, and return what the inspector would show."""
-    workspace.live_request.compose()
+    workspace.requests.compose_shown()
     composed = workspace.state.request.shown
     assert composed is not None
     return composed
@@ -30,7 +34,7 @@ def shown(workspace) -> Composed:
 
 async def test_what_is_shown_while_typing_is_what_is_sent(make_workspace):
     workspace, heard = await make_workspace()
-    workspace.live_request.set_draft("Look", (PICTURE,))
+    workspace.requests.set_draft("Look", (PICTURE,))
     composed = shown(workspace)
     assert workspace.state.request.live is composed
     assert heard.of(RequestComposed)
@@ -40,26 +44,26 @@ async def test_what_is_shown_while_typing_is_what_is_sent(make_workspace):
 
 async def test_another_protocol_shows_the_same_context_and_changes_no_setting(make_workspace):
     workspace, heard = await make_workspace()
-    workspace.live_request.set_draft("Hello")
+    workspace.requests.set_draft("Hello")
     own = shown(workspace)
-    workspace.live_request.show_in(Protocol.GEMINI)
+    workspace.requests.show_in(Protocol.GEMINI)
     assert heard.of(RequestOutdated)
     assert "contents" in json.loads(shown(workspace).payload.body)
     assert shown(workspace).envelope is own.envelope
     assert workspace.state.endpoint.protocol is own.protocol
-    workspace.live_request.return_to_live()
+    workspace.requests.return_to_live()
     assert shown(workspace) is own
 
 
 async def test_a_what_if_stands_in_for_the_live_request_until_it_is_ended(make_workspace):
     workspace, _ = await make_workspace(sent=["one", "two"])
-    workspace.live_request.set_draft("three")
+    workspace.requests.set_draft("three")
     live = shown(workspace)
-    workspace.live_request.set_what_if(WhatIf(model="lorem", messages=0))
+    workspace.requests.set_what_if(WhatIf(model="lorem", messages=0))
     assert shown(workspace).model == "lorem"
     assert len(shown(workspace).envelope.turns) < len(live.envelope.turns)
     assert workspace.state.request.live is live
-    workspace.live_request.set_what_if(WhatIf())
+    workspace.requests.set_what_if(WhatIf())
     assert shown(workspace) is live
 
 
@@ -68,19 +72,19 @@ async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session
     reply = await say(workspace, heard, "one")
     first = workspace.state.session.session_id
     sent = workspace.state.last_sent["loopback"].composed
-    assert await workspace.viewed_requests.view_sent(reply)
+    assert await workspace.sent.view_sent(reply)
     viewed = workspace.state.request.viewed
     assert shown(workspace).payload.body == sent.payload.body
     assert viewed.entry.message.id == reply
     assert viewed.description.endswith("exact bytes")
 
     user = ids(workspace)[0]
-    assert not await workspace.viewed_requests.view_sent(user), "a user message has no request"
+    assert not await workspace.sent.view_sent(user), "a user message has no request"
     assert heard.of(Failed)
 
     await workspace.sessions.new(None)
     assert workspace.state.request.viewed is None
-    workspace.live_request.set_draft("elsewhere")
+    workspace.requests.set_draft("elsewhere")
     assert b"elsewhere" in shown(workspace).payload.body
     await workspace.sessions.open(first)
     assert workspace.state.request.viewed is None
@@ -90,13 +94,13 @@ async def test_the_recorded_request_of_an_opened_session_is_shown(make_workspace
     workspace, _ = await make_workspace()
     session_id = await store_recorded(tmp_path)
     await workspace.sessions.open(session_id)
-    await workspace.viewed_requests.view_foreign()
+    await workspace.sent.view_foreign()
     viewed = workspace.state.request.viewed
     assert viewed.is_automatic
     assert json.loads(shown(workspace).payload.body) == json.loads(BODY)
-    workspace.live_request.return_to_live()
-    workspace.live_request.compose()
-    await workspace.viewed_requests.view_foreign()
+    workspace.requests.return_to_live()
+    workspace.requests.compose_shown()
+    await workspace.sent.view_foreign()
     assert workspace.state.request.viewed is None, "the live one was chosen"
 
 
@@ -116,15 +120,15 @@ async def test_the_first_request_of_a_session_is_compared_with_none(make_workspa
     workspace, heard = await make_workspace(sent=["elsewhere"])
     await workspace.sessions.new(None)
     told = "This endpoint has accepted no request of this session yet."
-    assert workspace.live_request.comparison().reason == told
+    assert workspace.requests.comparison().reason == told
     first = await say(workspace, heard, "one")
     second = await say(workspace, heard, "two")
-    assert await workspace.viewed_requests.view_sent(first)
-    base = workspace.live_request.comparison()
-    assert (base.payload, base.reason) == (None, live_request.NOTHING_BEFORE)
+    assert await workspace.sent.view_sent(first)
+    base = workspace.requests.comparison()
+    assert (base.payload, base.reason) == (None, NOTHING_BEFORE)
     assert base.reason.startswith("This session has no earlier accepted request to this endpoint")
-    assert await workspace.viewed_requests.view_sent(second)
-    base = workspace.live_request.comparison()
+    assert await workspace.sent.view_sent(second)
+    base = workspace.requests.comparison()
     assert base.name == "the request before it"
     assert b"one" in base.payload.body
     assert b"two" not in base.payload.body
@@ -133,7 +137,7 @@ async def test_the_first_request_of_a_session_is_compared_with_none(make_workspa
 async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
     workspace, heard = await make_workspace()
     reply = await say(workspace, heard, "one")
-    await workspace.viewed_requests.load_response(reply)
+    await workspace.sent.load_response(reply)
     received = workspace.state.request.received
     assert (received.entry_id, received.is_loading) == (reply, False)
     assert b"one" in received.response.body
@@ -156,10 +160,10 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
     workspace, heard = await make_workspace()
     reply = await say(workspace, heard, "one", "two")
     first = ids(workspace)[1]
-    workspace.live_request.set_draft("three")
+    workspace.requests.set_draft("three")
     live = shown(workspace).payload
-    await workspace.live_request.compare_with(choice.format(first=first, reply=reply))
-    base = workspace.live_request.comparison()
+    await workspace.sent.compare_with(choice.format(first=first, reply=reply))
+    base = workspace.requests.comparison()
     assert base.name.startswith(name)
     if choice == "preset gone":
         assert base.payload is None
@@ -174,13 +178,13 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
 
 async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):
     workspace, heard = await make_workspace(model="echo", sent=["short"])
-    assert not workspace.live_request.takes_long
+    assert not workspace.requests.takes_long
     await say(workspace, heard, "long " * 30_000)
-    assert workspace.live_request.takes_long
-    await workspace.live_request.compose_in_thread()
-    assert not workspace.live_request.takes_long
+    assert workspace.requests.takes_long
+    await workspace.requests.compose_in_thread()
+    assert not workspace.requests.takes_long
     await say(workspace, heard, "short again")
-    assert not workspace.live_request.takes_long
+    assert not workspace.requests.takes_long
 
 
 async def test_only_accepted_requests_of_the_session_are_compared_with(make_workspace):
@@ -191,32 +195,31 @@ async def test_only_accepted_requests_of_the_session_are_compared_with(make_work
     refused = await say(workspace, heard, "two")
     assert workspace.state.entries[-1].status == "failed"
     assert ids(workspace)[-1] == refused
-    assert workspace.live_request.comparison().payload is accepted
+    assert workspace.requests.comparison().payload is accepted
 
     await workspace.sessions.new(None)
-    assert workspace.live_request.comparison().payload is None
-    assert workspace.forecasts.forecast(shown(workspace)) is None
-    await workspace.forecasts.recall("loopback", "")
-    assert workspace.live_request.comparison().payload is None
+    assert workspace.requests.comparison().payload is None
+    assert workspace.cache.forecast(shown(workspace)) is None
+    await workspace.cache.recall("loopback", "")
+    assert workspace.requests.comparison().payload is None
 
     await workspace.sessions.open(first)
-    workspace.live_request.compose()
-    await workspace.forecasts.recall("loopback", "")
-    again = workspace.live_request.comparison().payload
+    workspace.requests.compose_shown()
+    await workspace.cache.recall("loopback", "")
+    again = workspace.requests.comparison().payload
     assert again.body == accepted.body
 
 
 async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_dropped(
     make_workspace, monkeypatch
 ):
-    monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
-    workspace, heard = await make_workspace(sent=["one"])
-    live = workspace.live_request
+    monkeypatch.setattr(requests, "LONG_BRANCH", 2)
+    workspace, _ = await make_workspace(sent=["one"])
+    live = workspace.requests
     live.set_draft("two")
     assert live.takes_long, "the session's first request is not composed yet"
     await live.compose_in_thread()
     assert b"two" in workspace.state.request.live.payload.body
-    assert heard.of(RequestOutdated), "what was typed meanwhile is composed next"
     assert not live.takes_long
 
     live.set_draft("", (), "continue")
@@ -224,7 +227,7 @@ async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_drop
     await live.compose_in_thread()
     assert b"Continue your last message" in workspace.state.request.shown.payload.body
 
-    live.set_draft("x" * (live_request.LONG_DRAFT + 1))
+    live.set_draft("x" * (requests.LONG_DRAFT + 1))
     assert live.takes_long
     composing = live.compose_in_thread()
     before = workspace.state.request.shown
@@ -246,20 +249,20 @@ async def test_a_captured_request_is_opened_and_saved_as_a_session(make_workspac
         ],
     }
     workspace, heard = await make_workspace()
-    assert not await workspace.viewed_requests.open("not a request")
+    assert not await workspace.sent.open("not a request")
     assert heard.of(Failed)
-    assert await workspace.viewed_requests.open(f"curl x -d '{json.dumps(body)}'")
+    assert await workspace.sent.open(f"curl x -d '{json.dumps(body)}'")
     viewed = workspace.state.request.viewed
     assert viewed.description == "captured OpenAI Chat request"
     assert json.loads(shown(workspace).payload.body)["messages"] == body["messages"]
 
-    await workspace.viewed_requests.save("Garden", viewed)
+    await workspace.sent.save("Garden", viewed)
     assert workspace.state.request.viewed is None
     assert workspace.state.session.title == "Garden"
     assert contents(workspace) == ["What grows under pines?"]
     assert b"You are a gardener." in shown(workspace).payload.body
 
     before = workspace.state.session
-    await workspace.viewed_requests.save("Nothing", replace(viewed, source=None))
+    await workspace.sent.save("Nothing", replace(viewed, source=None))
     assert workspace.state.session is before
     assert isinstance(viewed, ViewedRequest)

@@ -13,8 +13,8 @@ from tests.support.workspace import (
 )
 from tests.unit.workspace.test_compaction import summarized
 from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.workspace.branches import NOTHING_MUTED, muted_messages
 from tui_chat.workspace.events import Done
-from tui_chat.workspace.mutes import NOTHING_MUTED, muted_messages
 
 
 def sent(workspace, draft: str = "next") -> list[str]:
@@ -46,7 +46,7 @@ async def with_tools(make_workspace, rounds: int = 2):
             Message("assistant", f"A{number}"),
         ):
             parent = (await store.messages.add(session_id, message, parent)).message.id
-    await workspace.active.reload_branch()
+    await workspace.sessions.reload_branch()
     return workspace, heard
 
 
@@ -59,33 +59,29 @@ async def test_a_muted_message_is_not_sent_until_it_is_unmuted(make_workspace):
     before = workspace.requests.compose("next").payload.body
     first = ids(workspace)[0]
     await workspace.branches.pin(first, True)
-    await workspace.mutes.toggle(first)
+    await workspace.branches.toggle_mute(first)
     message = workspace.state.entries[0].message
     assert (message.muted, message.pinned) == (Muted(whole=True), False)
     assert contents(workspace) == ["one", "one", "two", "two"]
     assert sent(workspace) == ["one", "two", "two", "next"]
     assert done(heard) == "Muted your message “one”."
-    await workspace.mutes.toggle(first)
+    await workspace.branches.toggle_mute(first)
     assert workspace.requests.compose("next").payload.body == before
     assert done(heard) == "Unmuted your message “one”."
     await workspace.undo()
-    assert done(heard) == "Muted your message “one”."
+    assert done(heard) == "Undone: unmuted your message “one”."
     await workspace.undo()
-    assert done(heard) == "Unmuted and pinned your message “one”."
+    assert done(heard) == "Undone: muted your message “one”."
     assert workspace.state.entries[0].message.muted == NOT_MUTED
     assert workspace.state.entries[0].message.pinned
-    await workspace.mutes.toggle(first)
+    await workspace.branches.toggle_mute(first)
     await workspace.branches.pin(first, True)
-    assert done(heard).startswith("Pinned your message “one”, which is no longer muted")
-    await workspace.undo()
-    message = workspace.state.entries[0].message
-    assert (message.muted, message.pinned) == (Muted(whole=True), False)
-    assert done(heard) == "Unpinned and muted your message “one”."
+    assert done(heard) == "Pinned your message “one”, which is no longer muted."
 
 
 async def test_every_request_obeys(make_workspace):
     workspace, heard = await make_workspace(sent=["one", "two"])
-    await workspace.mutes.toggle(ids(workspace)[0])
+    await workspace.branches.toggle_mute(ids(workspace)[0])
     await say(workspace, heard, "three")
 
     def last() -> list[str]:
@@ -100,9 +96,9 @@ async def test_every_request_obeys(make_workspace):
     )
     assert heard.received[-1].body == body
     # What was sent stays what it was, whatever is muted now.
-    await workspace.mutes.unmute()
+    await workspace.branches.unmute()
     for entry_id in (reply, ids(workspace)[-1]):
-        again = await workspace.request_history.sent_request(entry_id)
+        again = await workspace.sent.sent_request(entry_id)
         assert again.is_exact
         assert again.shown.payload.body == body
     await workspace.branches.show(reply)
@@ -113,13 +109,13 @@ async def test_every_request_obeys(make_workspace):
 async def test_a_fork_has_mutes_of_its_own_and_branches_share_them(make_workspace):
     workspace, heard = await make_workspace(sent=["one", "two"])
     first = ids(workspace)[0]
-    await workspace.mutes.toggle(first)
+    await workspace.branches.toggle_mute(first)
     await answered(workspace, heard, workspace.branches.edit(ids(workspace)[2], "zwei", send=True))
     assert sent(workspace) == ["one", "zwei", "zwei", "next"]
     original = workspace.state.session_id
     assert await workspace.branches.fork(ids(workspace)[-1])
     assert sent(workspace) == ["one", "zwei", "zwei", "next"]
-    await workspace.mutes.unmute()
+    await workspace.branches.unmute()
     assert sent(workspace) == ["one", "one", "zwei", "zwei", "next"]
     await workspace.sessions.open(original)
     assert workspace.state.entries[0].message.muted == Muted(whole=True)
@@ -135,26 +131,26 @@ async def test_a_call_and_its_result_are_one(make_workspace):
     call, first, second = (entry.message.id for entry in entries[3:6])
     whole = ["begin", "begin", "Q1", "calls 2", "R1a", "R1b", "A1", "next"]
     assert sent(workspace) == whole
-    await workspace.mutes.toggle(first)
+    await workspace.branches.toggle_mute(first)
     assert sent(workspace) == ["begin", "begin", "Q1", "calls 1", "R1b", "A1", "next"]
     what = muted_messages(workspace.state.entries)
     assert (what.ids, what.calls) == ({first}, {(call, "1a")})
-    await workspace.mutes.toggle(second)
+    await workspace.branches.toggle_mute(second)
     assert sent(workspace) == ["begin", "begin", "Q1", "A1", "next"]
     assert muted_messages(workspace.state.entries).ids == {call, first, second}
     # The message with the calls is not muted itself; unmuting it unmutes what took it along.
-    await workspace.mutes.toggle(call)
+    await workspace.branches.toggle_mute(call)
     assert sent(workspace) == whole
-    await workspace.mutes.toggle(call)
+    await workspace.branches.toggle_mute(call)
     assert sent(workspace) == ["begin", "begin", "Q1", "A1", "next"]
-    await workspace.mutes.toggle(second)
+    await workspace.branches.toggle_mute(second)
     assert sent(workspace) == whole
     assert muted_messages(workspace.state.entries) == NOTHING_MUTED
 
 
 async def test_old_tool_results_and_ranges_are_muted_at_once(make_workspace):
     workspace, heard = await with_tools(make_workspace, 3)
-    mutes = workspace.mutes
+    mutes = workspace.branches
     assert await mutes.mute(mutes.tool_results_before(1))
     assert left_out(workspace) == ["", "R1a", "R1b", "", "R2a", "R2b"]
     assert done(heard) == "Muted 4 messages."
@@ -165,7 +161,7 @@ async def test_old_tool_results_and_ranges_are_muted_at_once(make_workspace):
     assert await mutes.mute(ids(workspace)[:2])
     assert left_out(workspace) == ["begin", "begin"]
     assert not await mutes.mute(ids(workspace)[:2])
-    assert "All of it is muted already" in last_failure(heard)
+    assert "muted already" in last_failure(heard)
     assert not await mutes.mute(())
     assert "nothing to mute" in last_failure(heard)
     assert await mutes.unmute(ids(workspace)[:1])
@@ -180,16 +176,15 @@ async def test_parts_and_reasoning_are_muted_apart(make_workspace):
     picture = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
     await say(workspace, heard, "look", parts=(picture,))
     entry_id = ids(workspace)[0]
-    await workspace.mutes.set(entry_id, Muted(parts=(0,)))
-    assert done(heard).startswith("Muted a.png")
+    await workspace.branches.set_mute(entry_id, Muted(parts=(0,)))
+    assert done(heard) == "Muted parts of your message “look”."
     assert sent(workspace)[0] == "look"
-    await workspace.mutes.set(entry_id, Muted(parts=(0,)))
-    await workspace.mutes.set(entry_id, Muted(whole=True, parts=(0,)))
-    assert "all of it of your message" in done(heard)
-    await workspace.mutes.toggle(entry_id)
+    await workspace.branches.set_mute(entry_id, Muted(parts=(0,)))
+    await workspace.branches.set_mute(entry_id, Muted(whole=True, parts=(0,)))
+    await workspace.branches.toggle_mute(entry_id)
     assert workspace.state.entries[0].message.muted == Muted(parts=(0,))
-    await workspace.mutes.set(entry_id, NOT_MUTED)
-    assert done(heard).startswith("Unmuted a.png")
+    await workspace.branches.set_mute(entry_id, NOT_MUTED)
+    assert done(heard) == "Unmuted your message “look”."
 
 
 async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspace):
@@ -197,20 +192,20 @@ async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspac
     picture = Part("image", "image/png", "iVBORw0KGgo=")
     await say(workspace, heard, "", parts=(picture,))
     entry_id = ids(workspace)[0]
-    await workspace.mutes.set(entry_id, Muted(parts=(0,)))
+    await workspace.branches.set_mute(entry_id, Muted(parts=(0,)))
     assert muted_messages(workspace.state.entries).ids == {entry_id}
-    await workspace.mutes.toggle(entry_id)
+    await workspace.branches.toggle_mute(entry_id)
     assert workspace.state.entries[0].message.muted == NOT_MUTED
 
 
 async def test_muting_a_summary_switches_it(make_workspace):
     workspace, _, _ = await summarized(make_workspace)
     entry_id = ids(workspace)[-1]
-    await workspace.mutes.toggle(entry_id)
+    await workspace.branches.toggle_mute(entry_id)
     summary = workspace.state.entries[-1].message.semantics.summary
     assert not summary.enabled
     assert workspace.state.entries[-1].message.muted == NOT_MUTED
-    await workspace.mutes.mute([entry_id])
+    await workspace.branches.mute([entry_id])
     assert workspace.state.entries[-1].message.muted == NOT_MUTED
 
 
@@ -218,7 +213,7 @@ async def test_a_reply_that_is_arriving_is_not_muted(make_workspace):
     workspace, heard = await make_workspace(model="flaky-stall")
     assert await workspace.replies.submit("go")
     await heard.until(lambda: workspace.state.partial is not None)
-    await workspace.mutes.toggle(ids(workspace)[-1])
+    await workspace.branches.toggle_mute(ids(workspace)[-1])
     assert "still arriving" in last_failure(heard)
     await workspace.replies.stop()
 
@@ -226,7 +221,7 @@ async def test_a_reply_that_is_arriving_is_not_muted(make_workspace):
 async def test_a_muted_reply_can_be_continued(make_workspace):
     workspace, heard = await make_workspace(sent=["one"])
     reply = ids(workspace)[-1]
-    await workspace.mutes.toggle(reply)
+    await workspace.branches.toggle_mute(reply)
     await answered(workspace, heard, workspace.replies.continue_reply(reply))
     body = json.loads(heard.received[-1].body)
     assert [m["content"] for m in body["messages"] if m["role"] == "assistant"][-1] == "one"
@@ -239,8 +234,8 @@ async def test_a_muted_reply_can_be_continued(make_workspace):
 async def test_a_title_is_of_what_is_sent(make_workspace):
     workspace, _ = await make_workspace(sent=["salt", "marsh"])
     for entry_id in ids(workspace)[:2]:
-        await workspace.mutes.toggle(entry_id)
-    body = workspace.titles.request().payload.body
+        await workspace.branches.toggle_mute(entry_id)
+    body = workspace.aside.title().payload.body
     assert b"marsh" in body
     assert b"salt" not in body
 
@@ -249,6 +244,6 @@ async def test_another_program_notices_a_mute(make_workspace):
     workspace, _ = await make_workspace(sent=["one"])
     other, _ = await make_workspace()
     await other.start()
-    await workspace.mutes.toggle(ids(workspace)[0])
-    await other.external_changes.check()
+    await workspace.branches.toggle_mute(ids(workspace)[0])
+    await other.windows.check()
     assert left_out(other) == ["one"]

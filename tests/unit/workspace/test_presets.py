@@ -20,6 +20,7 @@ from tui_chat import hooks
 from tui_chat.api import Part, Plugin
 from tui_chat.errors import InputError
 from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
+from tui_chat.workspace.state import DiffBase, WhatIf
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -244,9 +245,10 @@ async def test_a_request_is_compared_with_a_state_of_its_preset(make_workspace, 
     workspace, _, _ = await with_preset(make_workspace, tmp_path)
     earlier = workspace.state.preset
     rewrite(workspace, "second")
-    workspace.live_request.set_draft("hi")
-    workspace.live_request.compare_with_preset(earlier, "the state of 12:00")
-    compared = workspace.live_request.comparison()
+    workspace.requests.set_draft("hi")
+    what_if = WhatIf(preset=earlier)
+    workspace.requests.compare_with(DiffBase("state", "the state of 12:00", what_if=what_if))
+    compared = workspace.requests.comparison()
     assert compared.name == "the state of 12:00"
     assert b"first" in compared.payload.body
     assert b"hi" in compared.payload.body

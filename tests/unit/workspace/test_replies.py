@@ -13,8 +13,8 @@ from tests.support.workspace import LOOPBACKS, contents, ids, moved, say
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.tokens import Correction
-from tui_chat.workspace.calibration import dump_corrections, read_corrections
 from tui_chat.workspace.events import Failed, ReplyGrew
+from tui_chat.workspace.usage import dump_corrections, read_corrections
 
 
 async def test_the_user_message_is_stored_before_the_request_leaves(make_workspace):

@@ -38,12 +38,12 @@ class Chat:
         self.edits = workspace.request_edits
 
     def type(self, draft: str) -> None:
-        self.workspace.live_request.set_draft(draft)
-        self.workspace.live_request.compose()
+        self.workspace.requests.set_draft(draft)
+        self.workspace.requests.compose_shown()
 
     @property
     def shown(self) -> Any:
-        self.workspace.live_request.compose()
+        self.workspace.requests.compose_shown()
         shown = self.workspace.state.request.shown
         return json.loads(shown.payload.body)
 
@@ -219,11 +219,11 @@ def _refuse(request: httpx.Request) -> httpx.Response:
 async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     sent = await here.send("one")
-    here.workspace.live_request.show_kind("regenerate")
+    here.workspace.requests.show_kind("regenerate")
     assert here.shown == sent
     await here.edits.add_value(("seed",), 3, kept=False)
     assert here.shown == {**sent, "seed": 3}
-    here.workspace.live_request.return_to_live()
+    here.workspace.requests.return_to_live()
     assert "seed" not in here.shown
     assert await here.regenerate() == {**sent, "seed": 3}
 
@@ -231,9 +231,9 @@ async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorks
 @each_row(
     ("show", "words"),
     [
-        (lambda w: w.live_request.set_what_if(WhatIf(limit=4000)), "what-if"),
-        (lambda w: w.live_request.show_in(Protocol.GEMINI), "preview in Gemini"),
-        (lambda w: w.live_request.show_kind("title"), "not part of the conversation"),
+        (lambda w: w.requests.set_what_if(WhatIf(limit=4000)), "what-if"),
+        (lambda w: w.requests.show_in(Protocol.GEMINI), "preview in Gemini"),
+        (lambda w: w.requests.show_kind("title"), "not part of the conversation"),
     ],
     ids=["what-if", "protocol", "title"],
 )
@@ -243,7 +243,7 @@ async def test_what_is_not_sent_so_is_not_edited(
     here = await chat(make_workspace)
     await here.send("one")
     show(here.workspace)
-    here.workspace.live_request.compose()
+    here.workspace.requests.compose_shown()
     with pytest.raises(InputError, match=words):
         here.edits.require_editable()
     assert not await here.edits.remove_value(("model",))
@@ -253,7 +253,7 @@ async def test_what_is_not_sent_so_is_not_edited(
 async def test_a_request_that_was_sent_is_not_edited(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     await here.send("one")
-    await here.workspace.viewed_requests.view_sent(ids(here.workspace)[-1])
+    await here.workspace.sent.view_sent(ids(here.workspace)[-1])
     with pytest.raises(InputError, match="sent already"):
         here.edits.require_editable()
 
@@ -261,14 +261,14 @@ async def test_a_request_that_was_sent_is_not_edited(make_workspace: MakeWorkspa
 async def test_a_captured_request_is_edited_once_it_is_a_session(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     body = '{"model": "echo", "messages": [{"role": "user", "content": "Hi"}], "seed": 1}'
-    assert await here.workspace.viewed_requests.open(body)
+    assert await here.workspace.sent.open(body)
     with pytest.raises(InputError, match="as it came") as refused:
         here.edits.require_editable()
     assert "/keep-captured" in refused.value.advice
     viewed = here.workspace.state.request.viewed
     assert viewed is not None
-    await here.workspace.viewed_requests.save("Captured", viewed)
-    here.workspace.live_request.compose()
+    await here.workspace.sent.save("Captured", viewed)
+    here.workspace.requests.compose_shown()
     assert await here.edits.set_value(("seed",), 2, kept=False)
     assert b'"seed":2' in here.workspace.requests.compose("").payload.body
 
@@ -336,7 +336,7 @@ async def test_a_reply_knows_that_its_request_was_edited(make_workspace: MakeWor
     here.type("two")
     assert await here.edits.add_value(("top_p",), 0.5, kept=True)
     await here.send("two")
-    edited = await workspace.request_history.edited_replies(workspace.state.session_id)
+    edited = await workspace.sent.edited_replies(workspace.state.session_id)
     assert edited == {ids(workspace)[-1]}, "not that of another protocol"
 
 

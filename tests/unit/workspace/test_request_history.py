@@ -32,7 +32,7 @@ from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.events import Done
-from tui_chat.workspace.request_history import SentRequest
+from tui_chat.workspace.sent import SentRequest
 from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
 
@@ -81,7 +81,7 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     await workspace.branches.delete(ids(workspace)[2])
     forget_bodies(workspace, monkeypatch)
     for entry_id, request in zip(replies, heard.received, strict=True):
-        sent = await workspace.request_history.sent_request(entry_id)
+        sent = await workspace.sent.sent_request(entry_id)
         assert (sent.how, sent.why) == ("rebuilt", "")
         assert sent.body == request.body
         assert sent.is_exact
@@ -118,9 +118,9 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
     for how in ("kept", "rebuilt"):
         workspace = await elsewhere()
         for entry_id, request in zip(replies, received, strict=True):
-            sent = await workspace.request_history.sent_request(entry_id)
+            sent = await workspace.sent.sent_request(entry_id)
             assert (sent.how, sent.why, sent.body) == (how, "", request.body)
-            last = await workspace.request_history.last_sent(sent.record.endpoint)
+            last = await workspace.sent.last_sent(sent.record.endpoint)
             assert last is None, "nothing was sent from here"
         await workspace.close()
         for each in told["sessions"][0]["requests"]:  # as where they are kept no longer
@@ -134,7 +134,7 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
         each["recipe"]["endpoint"] = sha256(odd.encode()).hexdigest()
     file.write_text(json.dumps(told))
     workspace = await elsewhere()
-    sent = await workspace.request_history.sent_request(replies[0])
+    sent = await workspace.sent.sent_request(replies[0])
     assert (sent.how, sent.body) == ("lost", None)
     assert "cannot be read" in sent.why
 
@@ -142,7 +142,7 @@ async def test_requests_are_exported_with_their_session(make_workspace, tmp_path
 async def test_stored_bytes_are_returned(make_workspace):
     workspace, heard = await make_workspace()
     entry_id = await say(workspace, heard, "hi")
-    sent = await workspace.request_history.sent_request(entry_id)
+    sent = await workspace.sent.sent_request(entry_id)
     assert sent.how == "kept"
     assert sent.body == heard.received[0].body
     assert sent.is_exact
@@ -157,15 +157,15 @@ async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspa
         return None
 
     monkeypatch.setattr(store.revisions, "get", none_kept)
-    sent = await workspace.request_history.sent_request(entry_id)
+    sent = await workspace.sent.sent_request(entry_id)
     assert (sent.how, sent.is_exact) == ("kept", True)
     assert sent.captured is not None
     assert sent.composed.inputs is None
     assert "is missing" in sent.why
     forget_bodies(workspace, monkeypatch)
-    sent = await workspace.request_history.sent_request(entry_id)
+    sent = await workspace.sent.sent_request(entry_id)
     assert (sent.how, sent.body) == ("lost", None)
-    assert await workspace.request_history.sent_request(ids(workspace)[0]) is None
+    assert await workspace.sent.sent_request(ids(workspace)[0]) is None
     assert "No request" in last_failure(heard)
 
 
@@ -181,7 +181,7 @@ async def test_a_different_result_is_reported_as_different(make_workspace, monke
         return replace(record, recipe=recipe, body=None)
 
     monkeypatch.setattr(store.requests, "get", other)
-    sent = await workspace.request_history.sent_request(entry_id)
+    sent = await workspace.sent.sent_request(entry_id)
     assert sent.how == "differs"
     assert "0.0.1" in sent.why
     assert not sent.is_exact
@@ -193,7 +193,7 @@ async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, m
     there = replace(endpoint, key="env:TEST_KEY", proxy="none")
     workspace, heard = await make_workspace(endpoint.name, "echo", (there,))
     entry_id = await say(workspace, heard, "one", "two 汉字 \u2028 \x00")
-    text = await workspace.request_history.export_turn(entry_id)
+    text = await workspace.sent.export_turn(entry_id)
     assert text is not None
     turn = read_turn(text, "t.json")
     assert compose(turn.inputs).payload.body == heard.received[-1].body
@@ -213,19 +213,19 @@ async def test_a_request_is_sent_to_another_endpoint_as_a_sibling(make_workspace
     assert workspace.state.entries[-1].siblings == 2
     assert workspace.state.entries[-1].endpoint == "loopback-anthropic"
     assert workspace.state.endpoint.name == "loopback", "the session goes on asking what it asks"
-    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
+    sent = await workspace.sent.sent_request(ids(workspace)[-1])
     assert sent.is_exact
 
 
 async def test_requests_of_a_session_can_be_compared(make_workspace):
     workspace, heard = await make_workspace()
     entry_id = await say(workspace, heard, "one", "two")
-    assert len(await workspace.request_history.of_session()) == 2
-    assert await workspace.request_history.last_sent("nobody") is None
+    assert len(await workspace.sent.of_session()) == 2
+    assert await workspace.sent.last_sent("nobody") is None
 
     again, _ = await make_workspace()  # as after a restart
     assert again.state.last_sent == {}
-    last = await again.request_history.last_sent("loopback")
+    last = await again.sent.last_sent("loopback")
     assert last.entry_id == entry_id
     assert last.composed.payload.body == workspace.state.last_sent["loopback"].composed.payload.body
     history = last.composed.inputs.history if last.composed.inputs else ()
@@ -239,7 +239,7 @@ async def test_a_draft_after_another_branch(make_workspace):
     first, reply, *_ = workspace.state.entries
     other = ids(workspace)[-1]
     assert await workspace.branches.edit(first.message.id, "uno")
-    history = await workspace.branches.messages_to(other)
+    history = await workspace.sent.messages_to(other)
     elsewhere = WhatIf(history=history)
     there = workspace.requests.what_if("draft", elsewhere)
     turns = [turn.text.plain for turn in there.envelope.turns if turn.role != "system"]
@@ -265,7 +265,7 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     assert last.message.content.startswith(before)
     assert len(last.message.content) > len(before)
     assert json.dumps(before, ensure_ascii=False).encode()[1:-1] in heard.received[-1].body
-    sent = await workspace.request_history.sent_request(last.message.id)
+    sent = await workspace.sent.sent_request(last.message.id)
     assert sent.is_exact
 
     # Its replay is a continuation, too: it can be composed again, and its reply begins likewise.
@@ -274,7 +274,7 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     )
     assert heard.received[-1].body == heard.received[-2].body
     assert workspace.state.entries[-1].message.content.startswith(before)
-    again = await workspace.request_history.sent_request(ids(workspace)[-1])
+    again = await workspace.sent.sent_request(ids(workspace)[-1])
     assert again.is_exact
     # Where the model is not known to take it, the continuation is asked for.
     await answered(
@@ -334,7 +334,7 @@ async def test_every_model_can_continue_a_reply(endpoint, make_workspace):
         last.message.content == "go Continue your last message from the point where it ends. "
         "Write only what follows; repeat nothing of it."
     )
-    sent = await workspace.request_history.sent_request(last.message.id)
+    sent = await workspace.sent.sent_request(last.message.id)
     assert sent.is_exact
     assert sent.continued
     roles = [turn.role for turn in sent.composed.envelope.turns]
@@ -355,7 +355,7 @@ async def test_a_reply_that_cannot_be_continued(make_workspace):
 
 async def received_response(workspace: Workspace, entry_id: str) -> RawResponse | None:
     """Load and return the stored response to a request."""
-    await workspace.viewed_requests.load_response(entry_id)
+    await workspace.sent.load_response(entry_id)
     received = workspace.state.request.received
     return received.response
 

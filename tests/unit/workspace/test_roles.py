@@ -146,7 +146,7 @@ async def test_a_first_system_message_is_added_to_the_role_s_prompt(make_workspa
     system = [turn.text.plain for turn in composed.envelope.turns if turn.role == "system"]
     assert (system[0], system[-1]) == (prompt, "Be brief.")
     await say(workspace, heard, "hi")
-    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
+    sent = await workspace.sent.sent_request(ids(workspace)[-1])
     assert sent.is_exact, "its recipe says so too"
 
 

@@ -17,10 +17,9 @@ from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.replies import ReplyStore
-from tui_chat.workspace import session_catalog, sessions
-from tui_chat.workspace.active_session import session_title
+from tui_chat.workspace import sessions
 from tui_chat.workspace.events import BranchEndLoaded, Done
-from tui_chat.workspace.session_catalog import FIRST_SESSIONS
+from tui_chat.workspace.sessions import session_title
 
 
 def hold_branches(monkeypatch: pytest.MonkeyPatch) -> tuple[asyncio.Event, asyncio.Event]:
@@ -47,7 +46,7 @@ async def test_the_end_of_a_branch_is_loaded_first_and_sending_waits_for_the_res
     for word in ("one", "two"):
         await say(workspace, heard, word)
     long = workspace.state.session_id
-    await workspace.drafts.save(workspace.state.session, "kept")
+    await workspace.sessions.save_draft(workspace.state.session, "kept")
     await workspace.sessions.new()
     heard.changes.clear()
     branch = workspace.store.branches.load
@@ -126,7 +125,7 @@ async def test_a_late_read_does_not_replace_newer_entries(make_workspace, monkey
         return entries
 
     monkeypatch.setattr(BranchStore, "load", late)
-    await workspace.active.reload_branch()
+    await workspace.sessions.reload_branch()
     assert contents(workspace)[2:3] == ["two"]
 
 
@@ -146,7 +145,7 @@ def listed(workspace, session_id: str):
 async def test_several_sessions_are_organized_at_once(make_workspace):
     workspace, heard = await make_workspace()
     one, two, three_ = await three(workspace, heard)
-    await workspace.organization.organize(
+    await workspace.session_list.organize(
         (one, three_), pinned=True, tags=(" a  b ", "a b", ""), folder="x"
     )
     for session_id in (one, three_):
@@ -154,11 +153,11 @@ async def test_several_sessions_are_organized_at_once(make_workspace):
         assert (summary.pinned, summary.tags, summary.folder) == (True, ("a b",), "x")
     assert listed(workspace, two).tags == ()
     assert workspace.state.session.pinned
-    await workspace.organization.organize((one,), archived=True)
+    await workspace.session_list.organize((one,), archived=True)
     assert listed(workspace, one).archived
     assert listed(workspace, one).pinned, "what is not named stays"
     assert heard.of(Done)[-1] == Done("Archived “one”.", undoable=True)
-    await workspace.organization.organize((one, two), archived=True)
+    await workspace.session_list.organize((one, two), archived=True)
     assert heard.of(Done)[-1] == Done("Archived “two”.", undoable=True)
     await workspace.undo()
     assert (listed(workspace, one).archived, listed(workspace, two).archived) == (True, False)
@@ -169,14 +168,14 @@ async def test_several_sessions_are_organized_at_once(make_workspace):
 async def test_several_sessions_are_deleted_and_restored(make_workspace):
     workspace, heard = await make_workspace()
     one, two, three_ = await three(workspace, heard)
-    await workspace.organization.delete((one, three_))
+    await workspace.sessions.delete((one, three_))
     assert [each.session_id for each in workspace.state.sessions] == [two]
     assert workspace.state.session is None
     assert heard.of(Done)[-1] == Done("Deleted 2 sessions.", undoable=True)
     await workspace.undo()
     assert len(workspace.state.sessions) == 3
     assert workspace.state.session_id == three_
-    await workspace.organization.delete((one,))
+    await workspace.sessions.delete((one,))
     await workspace.sessions.open(two)
     await workspace.undo()
     assert workspace.state.session_id == two, "one was not open when it was deleted"
@@ -199,7 +198,7 @@ async def test_a_session_can_be_deleted_while_its_reply_streams(make_workspace):
     assert await workspace.replies.submit("go")
     session_id = workspace.state.session_id
     await heard.until(lambda: workspace.state.partial is not None)
-    await workspace.organization.delete((session_id,))
+    await workspace.sessions.delete((session_id,))
     assert workspace.state.streaming_sessions == frozenset()
     assert workspace.state.sessions == ()
     await workspace.undo()
@@ -210,30 +209,11 @@ async def test_a_session_can_be_deleted_while_its_reply_streams(make_workspace):
 async def test_tags_are_added_and_removed(make_workspace):
     workspace, heard = await make_workspace()
     one, two, _ = await three(workspace, heard)
-    await workspace.organization.organize((one,), tags=("shared", "own"))
-    await workspace.organization.organize((two,), tags=("shared",))
-    await workspace.organization.retag((one, two), add=("new", " new "), drop=("shared",))
+    await workspace.session_list.organize((one,), tags=("shared", "own"))
+    await workspace.session_list.organize((two,), tags=("shared",))
+    await workspace.session_list.retag((one, two), add=("new", " new "), drop=("shared",))
     assert listed(workspace, one).tags == ("own", "new")
     assert listed(workspace, two).tags == ("new",)
-
-
-async def test_the_start_of_a_long_list_is_loaded_first(make_workspace):
-    workspace, heard = await make_workspace()
-    store = workspace.store
-    made = [
-        (await store.sessions.create(title=f"{n}")).session_id for n in range(FIRST_SESSIONS + 30)
-    ]
-    await workspace.catalog.refresh()
-    assert len(workspace.state.sessions) == FIRST_SESSIONS
-    await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 30)
-    assert [each.session_id for each in workspace.state.sessions] == made[::-1]
-    await workspace.organization.rename(made[0], "the oldest")
-    assert len(workspace.state.sessions) == FIRST_SESSIONS + 30, (
-        "what was read before stays meanwhile"
-    )
-    await heard.until(lambda: workspace.state.sessions[-1].title == "the oldest")
-    await workspace.organization.delete((made[-1], made[0]))
-    await heard.until(lambda: len(workspace.state.sessions) == FIRST_SESSIONS + 28)
 
 
 async def test_a_search_hit_is_opened_with_its_context(make_workspace):
@@ -249,16 +229,6 @@ async def test_a_search_hit_is_opened_with_its_context(make_workspace):
     assert await workspace.store.branches.around("gone") == ()
     await workspace.sessions.open_at(hit.session_id, hit.message_id)
     assert workspace.state.entries[0].message.content == "two"
-
-
-async def test_at_start_up_the_top_of_the_list_is_loaded_first(make_workspace, monkeypatch):
-    workspace, heard = await make_workspace()
-    everything = (await three(workspace, heard))[::-1]
-    monkeypatch.setattr(session_catalog, "FIRST_SESSIONS", 2)
-    again, heard = await make_workspace()
-    assert [each.session_id for each in again.state.sessions] == everything[:2]
-    await heard.until(lambda: len(again.state.sessions) == 3)
-    assert [each.session_id for each in again.state.sessions] == everything
 
 
 async def test_the_end_of_a_reply_is_not_shown_in_a_chat_that_was_opened_meanwhile(

@@ -122,7 +122,7 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     assert again.payload.body == composed.payload.body
     (turn,) = (turn for turn in again.envelope.turns if turn.role == "user")
     assert turn.origin.label.endswith(f", from {ORIGIN}")
-    stored = await workspace.request_history.request(ids(workspace)[1])
+    stored = await workspace.sent.request(ids(workspace)[1])
     (turn,) = (turn for turn in stored.shown.envelope.turns if turn.role == "user")
     assert [span.origin.label for span in turn.text.spans] == [f"draft, from {ORIGIN}"]
     await say(workspace, heard, draft)
@@ -178,8 +178,8 @@ async def test_a_document_is_attached_with_its_origin_and_sent_again(make_worksp
     for attachment in (document, picture):
         assert stored_attachment(attachment.stored) == attachment
     files = (document.stored, picture.stored)
-    await workspace.drafts.save(None, "Look.", files)
-    assert await workspace.drafts.files() == files
+    await workspace.sessions.save_draft(None, "Look.", files)
+    assert await workspace.sessions.draft_files() == files
     parts = (document.part, picture.part)
     composed = workspace.requests.compose("Look.", parts=parts)
     assert await workspace.replies.submit("Look.", parts)

@@ -119,9 +119,9 @@ async def test_each_target_gets_the_same_bytes_however_its_turn_is_asked_for(
             await workspace.replies.submit_to((again,))
             await workspace.tools.all_ended()
             assert [request.body for request in heard.received] == [body]
-            sent = await workspace.request_history.sent_request(reply_id)
+            sent = await workspace.sent.sent_request(reply_id)
             assert sent.is_exact
-            text = await workspace.request_history.export_turn(reply_id)
+            text = await workspace.sent.export_turn(reply_id)
             assert text is not None
             assert compose(read_turn(text, "turn").inputs).payload.body == body
             await workspace.branches.show(reply_id)
@@ -298,8 +298,8 @@ async def test_edits_by_hand_are_sent_where_the_protocol_is_theirs(
     targets = (*TARGETS, Target(endpoint.name, "mirror"))
     slots = slots_of(workspace, *targets)
     for turn in ("one", "two"):
-        workspace.live_request.set_draft(turn, ())
-        workspace.live_request.compose()
+        workspace.requests.set_draft(turn, ())
+        workspace.requests.compose_shown()
         assert await workspace.request_edits.add_value((f"x_{turn}",), 1, kept=False)
         composed = [workspace.requests.compose_for(slot, turn) for slot in slots]
         shown = [request.payload.body for request in composed]
@@ -318,9 +318,9 @@ async def test_edits_by_hand_are_sent_where_the_protocol_is_theirs(
             for target, entries in zip(targets, branches, strict=True)
         ]
         assert again == shown
-        sent = [await workspace.request_history.request(reply_id) for reply_id in replies]
+        sent = [await workspace.sent.request(reply_id) for reply_id in replies]
         assert [request.composed.payload.body for request in sent] == shown
         slots = [Slot(*pair) for pair in zip(targets, branches, strict=True)]
-    workspace.live_request.set_draft("three", ())
+    workspace.requests.set_draft("three", ())
     body = json.loads(workspace.requests.compose("three").payload.body)
     assert not {"x_one", "x_two"} & body.keys()

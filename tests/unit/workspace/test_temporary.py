@@ -13,8 +13,8 @@ from tui_chat.workspace.events import Failed, ReplySettled
 async def use_everything(workspace, heard) -> None:
     """Put the planted words wherever a session has text."""
     state = workspace.state
-    await workspace.drafts.save(state.session, f"draft {PLANTED}", (f"/tmp/{PLANTED}",))
-    assert await workspace.drafts.text() == f"draft {PLANTED}"
+    await workspace.sessions.save_draft(state.session, f"draft {PLANTED}", (f"/tmp/{PLANTED}",))
+    assert await workspace.sessions.draft() == f"draft {PLANTED}"
     assert await workspace.branches.add_system_message(f"system {PLANTED}")
     await say(workspace, heard, f"question {PLANTED}")
     question = ids(workspace)[1]
@@ -24,7 +24,7 @@ async def use_everything(workspace, heard) -> None:
     await workspace.branches.pin(ids(workspace)[-1], pinned=True)
     assert await workspace.settings.set_parameter("user_id", PLANTED)
     assert await workspace.settings.set_parameter("author_note", f"note {PLANTED}")
-    await workspace.organization.rename(workspace.state.session_id, f"title {PLANTED}")
+    await workspace.session_list.rename(workspace.state.session_id, f"title {PLANTED}")
 
 
 async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
@@ -40,7 +40,7 @@ async def test_no_file_has_a_word_of_it(make_workspace, tmp_path: Path):
     assert [each.session_id for each in workspace.state.sessions] == [
         each.session_id for each in listed
     ]
-    sent = await workspace.request_history.sent_request(ids(workspace)[-1])
+    sent = await workspace.sent.sent_request(ids(workspace)[-1])
     assert sent.is_exact, "the inspector has its requests"
     used = await workspace.usage.session(workspace.state.session_id)
     assert used.replies == 2, "they are counted while it is open"
@@ -69,7 +69,7 @@ async def test_an_arriving_reply_ends_with_it_and_is_in_no_journal(make_workspac
     assert workspace.state.streaming_sessions == frozenset()
     assert [ended.title for ended in heard.of(ReplySettled)] == [""]
     assert heard.of(Failed) == []
-    await workspace.drafts.save(None, "ordinary")
+    await workspace.sessions.save_draft(None, "ordinary")
     assert [path for path in tmp_path.iterdir() if "live" in path.name] == []
 
 
@@ -78,7 +78,7 @@ async def test_a_late_draft_of_an_ended_session_is_dropped(make_workspace, tmp_p
     await workspace.sessions.new_temporary()
     session = workspace.state.session
     await workspace.sessions.new()
-    await workspace.drafts.save(session, PLANTED, (PLANTED,))
+    await workspace.sessions.save_draft(session, PLANTED, (PLANTED,))
     assert files_with(tmp_path, PLANTED) == []
     assert heard.of(Failed) == []
 
@@ -98,21 +98,21 @@ async def test_what_is_kept_is_a_session_like_any_other(make_workspace):
     workspace, heard = await make_workspace()
     role = await workspace.roles.save(Role("", "Aria", "Be Aria."))
     await workspace.sessions.new_temporary(role.role_id)
-    assert not await workspace.temporary.keep()
+    assert not await workspace.sessions.keep()
     assert "no message" in last_failure(heard)
     await say(workspace, heard, f"first {PLANTED}")
     session_id, reply = workspace.state.session_id, ids(workspace)[-1]
-    assert await workspace.temporary.keep()
+    assert await workspace.sessions.keep()
     assert not workspace.state.is_temporary
     assert workspace.state.session_id == session_id
     assert workspace.state.session.title == f"Aria: first {PLANTED}"
     assert workspace.state.role.role_id == role.role_id
     assert [each.session_id for each in workspace.state.sessions] == [session_id]
     assert len(await workspace.store.search.find(Query(PLANTED))) >= 1
-    sent = await workspace.request_history.sent_request(reply)
+    sent = await workspace.sent.sent_request(reply)
     assert sent.is_exact
     await say(workspace, heard, "and on")
-    assert not await workspace.temporary.keep()
+    assert not await workspace.sessions.keep()
     await workspace.close()
     workspace, _ = await make_workspace()
     assert len(workspace.state.entries) == 4

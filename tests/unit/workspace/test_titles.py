@@ -10,8 +10,8 @@ from tests.support.vendors import ENDPOINTS
 from tests.support.workspace import ids, last_failure, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
+from tui_chat.workspace.aside import read_title, title_request
 from tui_chat.workspace.events import Failed
-from tui_chat.workspace.titles import read_title, title_request
 
 TITLER = "loopback/echo"
 
@@ -49,22 +49,22 @@ async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(
     ((kind, status, _),) = await titles(workspace)
     assert (kind, status) == ("title", "complete")
     (sent,) = await workspace.store.side_requests.list(workspace.state.session_id)
-    assert workspace.viewed_requests.view_side_request(sent)
+    assert workspace.sent.view_side_request(sent)
     budget = workspace.state.request.viewed.composed.envelope.budget
     assert (budget.total, budget.exact) == (sent.usage.input, True)
-    workspace.live_request.return_to_live()
+    workspace.requests.return_to_live()
     await say(workspace, heard, "And then?")
-    await workspace.titles.stop()
+    await workspace.aside.stop()
     assert len(await titles(workspace)) == 1
 
 
 async def test_a_title_that_the_user_gave_stays(make_workspace):
     workspace, heard = await make_workspace(title_model=TITLER, model="lorem:500:50")
     assert await workspace.replies.submit("Hello")
-    await workspace.organization.rename(workspace.state.session_id, "Mine")
+    await workspace.session_list.rename(workspace.state.session_id, "Mine")
     await settled(workspace, heard)
     await say(workspace, heard, "Again")
-    assert await workspace.titles.suggest()
+    assert await workspace.aside.suggest_title()
     assert workspace.state.session.title == "Mine"
     assert len(await titles(workspace)) == 1, "only that which was asked for now"
     assert len(heard.received) == 3
@@ -84,7 +84,7 @@ async def test_a_title_given_meanwhile_wins(make_workspace):
 async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_workspace):
     workspace, _ = await make_workspace(sent=["Hello"])
     assert workspace.state.session.title == "Hello"
-    assert await workspace.titles.suggest() == "User: Hello", "by the session's own model"
+    assert await workspace.aside.suggest_title() == "User: Hello", "by the session's own model"
     assert [kind for kind, *_ in await titles(workspace)] == ["title"]
 
 
@@ -95,17 +95,17 @@ async def test_a_failure_is_silent_and_not_repeated(make_workspace):
     await settled(workspace, heard)
     assert workspace.state.session.title == "Hello"
     assert not heard.of(Failed)
-    assert await workspace.titles.suggest() == "", "asked for, it fails again"
+    assert await workspace.aside.suggest_title() == "", "asked for, it fails again"
     await until_titles(workspace, "failed", "failed")
 
 
 async def test_a_title_is_suggested_on_demand(make_workspace):
     workspace, heard = await make_workspace(title_model=TITLER)
-    assert await workspace.titles.suggest() == ""
+    assert await workspace.aside.suggest_title() == ""
     assert "no message" in last_failure(heard)
     await say(workspace, heard, "Hello")
     await heard.until(lambda: workspace.state.session.title != "Hello")
-    assert await workspace.titles.suggest() == "User: Hello"
+    assert await workspace.aside.suggest_title() == "User: Hello"
 
 
 async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_path):

@@ -39,12 +39,12 @@ async def test_a_server_is_asked_when_something_is_typed_and_once(make_workspace
     assert [tool.name for tool in workspace.state.tools] == ["echo"]
     assert not server.loads
     server.may_answer.clear()
-    workspace.live_request.set_draft("h")
+    workspace.requests.set_draft("h")
     assert b"time__now" not in workspace.requests.compose("h").payload.body
     server.may_answer.set()
     await heard.until(lambda: len(workspace.state.tools) == 2)
     assert b"time__now" in workspace.requests.compose("h").payload.body
-    workspace.live_request.set_draft("hi")
+    workspace.requests.set_draft("hi")
     await workspace.tool_sources.loaded()
     assert server.loads == 1
     assert [status.state for status in workspace.state.tool_sources] == ["ready"]

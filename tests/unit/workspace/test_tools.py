@@ -235,7 +235,7 @@ async def test_stored_calls_whose_ids_are_the_same_run_once_each(make_workspace,
     calls = tuple(ToolCall(id_, "echo_city", json.dumps({"city": city})) for id_, city in cities)
     reply = Message("assistant", "", tool_calls=calls)
     await workspace.store.messages.add(session_id, reply, last.message.id)
-    await workspace.active.reload_branch()
+    await workspace.sessions.reload_branch()
     first, second = workspace.state.pending_calls
     assert not await workspace.tools.answer(second.entry_id, second.index, "out of order")
     await workspace.tools.run_permitted(session_id, first.entry_id)

@@ -77,7 +77,7 @@ async def test_a_reply_that_is_not_saved_stays_and_is_saved_again(make_workspace
     assert any("is not saved" in str(failed.error) for failed in heard.of(Failed))
     assert [summary.status for summary in workspace.state.sessions] == ["complete"]
     assert stored(tmp_path)[-1] == ("streaming", "")
-    await workspace.active.reload_branch()
+    await workspace.sessions.reload_branch()
     assert workspace.state.entries[-1].message == reply.message
     assert not await workspace.replies.submit("more")
     assert "The reply is not saved" in last_failure(heard)
@@ -144,14 +144,14 @@ async def test_the_text_of_an_arriving_reply_is_flushed_later(make_workspace, di
 async def test_a_draft_that_is_not_saved_is_saved_with_the_next_change(make_workspace, disk):
     workspace, heard = await make_workspace(sent=["Hello"])
     disk.fault = FULL
-    await workspace.drafts.save(workspace.state.session, "half a thought")
-    await workspace.drafts.save(workspace.state.session, "half a thought, and more")
+    await workspace.sessions.save_draft(workspace.state.session, "half a thought")
+    await workspace.sessions.save_draft(workspace.state.session, "half a thought, and more")
     assert len(heard.of(Failed)) == 1
     assert workspace.state.unsaved.endswith("chat.db is full.")
     disk.fault = None
-    await workspace.drafts.save(workspace.state.session, "half a thought, and much more")
+    await workspace.sessions.save_draft(workspace.state.session, "half a thought, and much more")
     assert not workspace.state.unsaved
-    assert await workspace.drafts.text() == "half a thought, and much more"
+    assert await workspace.sessions.draft() == "half a thought, and much more"
 
 
 @each_row("number", range(6))
@@ -161,10 +161,10 @@ async def test_one_failed_write_anywhere_in_a_turn_loses_nothing(
     """The message was sent, or can still be sent; the reply is complete."""
     disk.fails_at = -1
     workspace, heard = await make_workspace(model="lorem:max:30")
-    await workspace.drafts.save(workspace.state.session, "the question")
+    await workspace.sessions.save_draft(workspace.state.session, "the question")
     disk.count, disk.fails_at = 0, number
     if not await workspace.replies.submit("the question"):
-        assert await workspace.drafts.text() == "the question"
+        assert await workspace.sessions.draft() == "the question"
         assert heard.of(Failed)
         assert await workspace.replies.submit("the question")
     await settled(workspace, heard)

@@ -17,7 +17,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.turn_file import TurnFile, TurnRequest
-from tui_chat.workspace.viewed_requests import save_summary, text_or_file
+from tui_chat.workspace.sent import save_summary, text_or_file
 
 
 def test_a_path_is_replaced_by_the_file(tmp_path: Path):

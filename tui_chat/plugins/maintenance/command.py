@@ -16,7 +16,7 @@ from tui_chat.errors import StoreDamaged
 from tui_chat.plugins.maintenance import upkeep
 from tui_chat.plugins.maintenance.check import REPAIRED, CheckResult
 from tui_chat.plugins.maintenance.check import check as run_checks
-from tui_chat.store.status import status as database_status
+from tui_chat.store.access import status as database_status
 
 
 def _age(path: Path) -> str:

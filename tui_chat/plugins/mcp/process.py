@@ -25,7 +25,7 @@ from tui_chat.errors import ProviderError, ReplyCut, TooLarge, Unreachable
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.providers.key_mask import KeyMasks
-from tui_chat.workspace.process_group import KILL, ProcessGroup
+from tui_chat.workspace.tool_runner import KILL, ProcessGroup
 
 MESSAGE_SIZE = 16_000_000
 """Maximum bytes of a line."""

@@ -39,7 +39,7 @@ async def make_case(app: TuiChat, wrong: str, *, is_whole: bool = False) -> None
     entry = reply_here(app, workspace)
     if entry is None:
         raise InputError("There is no reply yet that could become a case.")
-    sent = await workspace.request_history.request(entry.message.id, workspace.state.entries)
+    sent = await workspace.sent.request(entry.message.id, workspace.state.entries)
     inputs = sent.composed.inputs if sent.composed is not None else None
     if inputs is None:
         raise InputError("The request of this reply was not composed here.", advice=sent.why)

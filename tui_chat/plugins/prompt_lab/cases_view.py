@@ -303,7 +303,7 @@ class CasesView(RowsView):
             before = request_of(row.case, other)
             before_name = f"the same case with {other.name}"
             viewed = ViewedRequest(viewed.composed, name, before=before, before_name=before_name)
-        workspace.live_request.view(viewed)
+        workspace.requests.view(viewed)
         self.call_later(self.run_action, f"inspector.show_view('{view}')")
 
     def action_diff(self) -> None:
@@ -313,7 +313,7 @@ class CasesView(RowsView):
 
     async def _diff(self, cases: CaseList) -> None:
         if (workspace := self._tui.workspace) is not None:
-            await workspace.live_request.compare_with("last")  # not with what was chosen before
+            await workspace.sent.compare_with("last")  # not with what was chosen before
         self._inspect(cases, DIFF)
 
     def action_next_difference(self) -> None:
@@ -376,7 +376,7 @@ class CasesView(RowsView):
         """Go to the preset editor, and leave the request of a case that was shown."""
         workspace = self._tui.workspace
         if workspace is not None and workspace.state.request.viewed is not None:
-            workspace.live_request.return_to_live()
+            workspace.requests.return_to_live()
         await self.run_action("presets.toggle_editor")
 
     def action_accept(self) -> None:

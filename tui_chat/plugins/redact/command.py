@@ -31,7 +31,7 @@ from tui_chat.models.session import SessionSummary
 from tui_chat.plugins.redact.patterns import KINDS
 from tui_chat.plugins.redact.review import Excerpt, Review, SensitiveText
 from tui_chat.plugins.redact.session_review import review_session
-from tui_chat.workspace.exporter import transcript_texts, write_file
+from tui_chat.workspace.exports import transcript_texts, write_file
 
 _SHOWN = 3
 """Places of a finding that are printed."""

@@ -19,7 +19,7 @@ async def compare_models(app: TuiChat, _: str) -> None:
     what is not sent goes back.
     """
     workspace = await app.main.opened_workspace()
-    await workspace.active.branch_loaded()
+    await workspace.sessions.branch_loaded()
     if workspace.state.is_streaming or workspace.state.pending_calls:
         what = "A tool call waits" if workspace.state.pending_calls else "A reply is arriving"
         raise InputError(f"{what} in this conversation.", advice="Compare after it.")

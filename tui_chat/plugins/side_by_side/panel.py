@@ -228,7 +228,7 @@ class Panel:
         """Return the request of a slot's last reply, else the one that a draft would be."""
         if (reply := slot.reply) is None:
             return self._compose(slot, draft)
-        sent = await self._workspace.request_history.sent_request(reply.message.id)
+        sent = await self._workspace.sent.sent_request(reply.message.id)
         return sent.shown if sent is not None else None
 
     # --- stopping and ending -------------------------------------------------------------

@@ -56,7 +56,7 @@ async def quiet(app: TuiChat, prompt: str) -> None:
 
     async def receive() -> None:
         try:
-            await workspace.side_requests.generate("quiet", composed, reply.show_text)
+            await workspace.aside.generate("quiet", composed, reply.show_text)
         finally:
             reply.end()
 
@@ -98,7 +98,7 @@ async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> No
     text, is_whole = "", False
     area.pane.activity.show_status(f"{composed.model} writes your message · Esc stop")
     try:
-        text = await workspace.side_requests.generate("impersonate", composed, show, for_user=True)
+        text = await workspace.aside.generate("impersonate", composed, show, for_user=True)
     finally:
         if timer is not None:
             timer.stop()

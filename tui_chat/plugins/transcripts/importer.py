@@ -156,7 +156,7 @@ async def import_into(
         library=LibraryImport(library, write=not dry_run),
     )
     if not dry_run:
-        await workspace.catalog.refresh()
+        await workspace.session_list.refresh()
         await workspace.roles.refresh()
         await workspace.settings.take_chosen_profile()
     return reports

@@ -252,7 +252,7 @@ class ViewedFiles:
         for report in reports:
             if report.faults:
                 self._untold[report.path] = _faults(report)
-        await workspace.catalog.refresh()
+        await workspace.session_list.refresh()
         self._tell_faults()
 
     def _tell_faults(self) -> None:
@@ -299,7 +299,7 @@ class ViewedFiles:
         changed = [file for file in files if self._states.get(file.path) != file.state]
         if changed:
             await self._read(changed)
-            await self._workspace.active.reload_branch()
+            await self._workspace.sessions.reload_branch()
 
 
 def _listed(file: ViewedFile, found: FoundConversation) -> FoundConversation:

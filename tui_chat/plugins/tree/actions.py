@@ -17,7 +17,7 @@ async def show_tree(app: TuiChat, words: str) -> None:
     for.
     """
     workspace = await app.main.opened_workspace()
-    await workspace.active.branch_loaded()
+    await workspace.sessions.branch_loaded()
     if workspace.state.session is None:
         raise NotYet("There is no message in this session yet.")
     current = app.chat.pane.transcript.current
@@ -31,7 +31,7 @@ async def show_tree(app: TuiChat, words: str) -> None:
     chosen = await app.push_screen_wait(screen)
     if isinstance(chosen, RequestComparison):
         await jump(workspace, chosen.shown_id)
-        workspace.live_request.return_to_live()  # an imported session shows none at first
+        workspace.requests.return_to_live()  # an imported session shows none at first
         app.panes.show_area(app.inspector)
         await app.run_action(f"inspector.compare({f'branch {chosen.base_id}'!r})")
     elif chosen is not None:

@@ -73,7 +73,7 @@ async def plan_summary(workspace: Workspace, end_id: str, active: Set[str]) -> B
     """Return what would be summed up of the branch that ends with a message: what is not among the
     messages of the `active` branch. Raises InputError.
     """
-    messages = await workspace.branches.messages_to(end_id)
+    messages = await workspace.sent.messages_to(end_id)
     sent = without_muted(summarize(messages).history, True, False).history
     own = tuple(message for message in sent if message.id not in active)
     if not own:

@@ -25,6 +25,6 @@ async def toggle_vim(app: TuiChat, _: str) -> None:
     """Write `editing_mode` into the configuration, which is used at once."""
     workspace = await app.main.opened_workspace()
     is_on = workspace.state.config.editing_mode == "vim"
-    await workspace.configuration.change({("editing_mode",): None if is_on else "vim"})
+    await workspace.settings.change_config({("editing_mode",): None if is_on else "vim"})
     if not is_on and workspace.state.config.editing_mode == "vim":
         app.notify("Vim's keys edit the draft: Esc for the normal mode. Enter sends in both modes.")

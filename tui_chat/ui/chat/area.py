@@ -221,7 +221,7 @@ class ChatArea(Area):
         self.pane.activity.is_saved = not state.unsaved
 
     def _show_muted(self, entries: tuple[Entry, ...]) -> None:
-        from tui_chat.workspace.mutes import muted_messages  # not before the first frame
+        from tui_chat.workspace.branches import muted_messages  # not before the first frame
 
         muted = muted_messages(entries)
         self.pane.transcript.set_muted(muted.ids, muted.calls)
@@ -261,7 +261,7 @@ class ChatArea(Area):
         workspace = self.workspace
         session_id = workspace.state.session_id
         with suppress(TuiChatError):  # the database reports its own faults
-            replies = await workspace.request_history.edited_replies(session_id)
+            replies = await workspace.sent.edited_replies(session_id)
             if session_id == workspace.state.session_id:
                 self.pane.transcript.set_edited(replies)
 
@@ -381,5 +381,5 @@ class ChatArea(Area):
                 if stops and not workspace.tools.stop():
                     await workspace.replies.stop()
             elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
-                workspace.live_request.return_to_live()
+                workspace.requests.return_to_live()
         self.pane.focus()

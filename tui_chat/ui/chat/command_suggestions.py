@@ -194,7 +194,7 @@ def _arguments(
     """Return the names that may follow a command, each with a detail."""
     match command:
         case "export":
-            from tui_chat.workspace.exporter import export_formats
+            from tui_chat.workspace.exports import export_formats
 
             return [(name, form.summary) for name, form in export_formats().items()]
         case "theme":

@@ -125,7 +125,7 @@ class ComposerDrafts:
         workspace = self._area.host.workspace
         if workspace is None or not workspace.state.is_branch_loaded:
             return
-        live = workspace.live_request
+        live = workspace.requests
         typed = parse_command(self._composer.text)
         if isinstance(typed, CommandCall):
             live.set_draft("", self.parts, typed.command.kind, typed.argument)
@@ -136,11 +136,11 @@ class ComposerDrafts:
             self._area.run_worker(composing, group="compose", description="compose")
         else:
             with self._area.context.report_errors("The request cannot be composed."):
-                live.compose()
+                live.compose_shown()
 
     async def _compose_in_thread(self, workspace: Workspace) -> None:
         with self._area.context.report_errors("The request cannot be composed."):
-            await workspace.live_request.compose_in_thread()
+            await workspace.requests.compose_in_thread()
 
     # --- saving --------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class ComposerDrafts:
         if submitted:
             remaining = RemainingDraft(session, text, self.attachments)
             self._remaining = {**self._remaining, session_id: remaining}
-        await workspace.drafts.save(session, joined_drafts(*submitted, text), files)
+        await workspace.sessions.save_draft(session, joined_drafts(*submitted, text), files)
         if workspace.state.unsaved_draft and self._save_timer is None:
             self._save_timer = self._area.set_timer(SAVE_AGAIN_AFTER, self._save_in_background)
 
@@ -206,7 +206,9 @@ class ComposerDrafts:
             await opens(workspace)
             if workspace.state.session_id != self._session_id:
                 await self.restore()
-            elif workspace.state.session_id != left and (files := await workspace.drafts.files()):
+            elif workspace.state.session_id != left and (
+                files := await workspace.sessions.draft_files()
+            ):
                 await self._restore_attachments(files)
         finally:
             if self._switch is this:  # else a later switch goes on from here
@@ -238,14 +240,14 @@ class ComposerDrafts:
         if workspace is None:
             return
         session_id = workspace.state.session_id
-        stored = await workspace.drafts.text()
+        stored = await workspace.sessions.draft()
         if workspace.state.session_id != session_id:
             return  # another session was opened meanwhile, and its draft comes
         self._composer.text = stored + (self._composer.text if keep_typed else "")
         self._session_id = session_id
         if self.attachments and not keep_typed:
             self.show_attachments(())
-        if files := await workspace.drafts.files():
+        if files := await workspace.sessions.draft_files():
             await self._restore_attachments(files)
 
     async def _restore_attachments(self, files: tuple[str, ...]) -> None:
@@ -365,11 +367,8 @@ class ComposerDrafts:
             activity.show_status("Loading the session before sending.")
             await self._switched.wait()
             activity.show_status("")
-        if self._is_for_active(submission) and not workspace.requests.is_lore_searched:
-            activity.show_status("Searching the lorebooks before sending.")
-            await workspace.requests.search_lore()
-            activity.show_status("")
         if self._is_for_active(submission):
+            await workspace.requests.prepare()
             workspace.tool_sources.load()
             if not await workspace.tool_sources.ready():
                 return
@@ -423,7 +422,7 @@ class ComposerDrafts:
         remaining = self._remaining.get(session_id)
         if is_first and stored:
             # The new chat's draft belongs to its session now; one may still be on its way to disk.
-            await workspace.drafts.save(None, "")
+            await workspace.sessions.save_draft(None, "")
         if self._is_for_active(submission):
             await self.save()
         elif remaining is not None:
@@ -437,7 +436,7 @@ class ComposerDrafts:
                 session_id: RemainingDraft(session, text, files),
             }
             waiting = (each.text for each in self._submissions if each.session_id == session_id)
-            await workspace.drafts.save(
+            await workspace.sessions.save_draft(
                 session, joined_drafts(*waiting, text), tuple(file.stored for file in files)
             )
         if all(each.session_id != session_id for each in self._submissions):

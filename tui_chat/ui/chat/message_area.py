@@ -212,7 +212,7 @@ class MessageArea(Area):
     async def action_mute(self) -> None:
         """Leave a message out of requests, or send it again."""
         if entry := self._complete_entry():
-            await self.workspace.mutes.toggle(entry.message.id)
+            await self.workspace.branches.toggle_mute(entry.message.id)
 
     @work(group="dialog", exclusive=True)
     async def action_mute_part(self) -> None:
@@ -220,7 +220,7 @@ class MessageArea(Area):
         entry, index = self._complete_entry(), self.transcript.current_index
         if entry is None or index is None:
             return
-        message, entries, mutes = entry.message, self.transcript.entries, self.workspace.mutes
+        message, entries, mutes = entry.message, self.transcript.entries, self.workspace.branches
         muted, is_summary = message.muted, message.semantics.summary is not None
         parts: dict[str, tuple[str, str, Muted]] = {}
         if message.semantics.reasoning and not is_summary:
@@ -251,9 +251,9 @@ class MessageArea(Area):
         ]
         chosen = await ask(self.tui, "Leave out of requests", choices, choices[bool(parts)][0])
         if chosen == "message":
-            await mutes.toggle(message.id)
+            await mutes.toggle_mute(message.id)
         elif chosen in parts:
-            await mutes.set(message.id, parts[chosen][2])
+            await mutes.set_mute(message.id, parts[chosen][2])
         elif chosen in ranges:
             await mutes.mute(ranges[chosen][1])
 
@@ -264,7 +264,7 @@ class MessageArea(Area):
         if not (count.isascii() and count.isdigit()):
             advice = "For example: /mute-tool-results 3"
             raise InputError(f"“{turns[:40]}” is not a number of turns.", advice=advice)
-        mutes, number = self.workspace.mutes, int(count[:9])
+        mutes, number = self.workspace.branches, int(count[:9])
         results = mutes.tool_results_before(number)
         if results:
             await mutes.mute(results)
@@ -277,7 +277,7 @@ class MessageArea(Area):
     @work(group="branch")
     async def action_unmute_all(self) -> None:
         """Send all messages of the branch again."""
-        await self.workspace.mutes.unmute()
+        await self.workspace.branches.unmute()
 
     @work(group="branch")
     async def action_switch_summary(self) -> None:

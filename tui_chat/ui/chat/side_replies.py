@@ -174,8 +174,8 @@ class SideReplies(SideWriter):
         """Return the request to send, the one that the inspector shows. Return None if the user
         decides not to send one with errors, and, after reporting why, if nothing can be sent now.
         """
-        await workspace.active.branch_loaded()
-        await workspace.requests.search_lore()
+        await workspace.sessions.branch_loaded()
+        await workspace.requests.prepare()
         if not workspace.replies.may_send():
             return None
         with workspace.reporting():

@@ -26,7 +26,7 @@ from tui_chat.ui.widgets.safe_text import TextField
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
-    from tui_chat.workspace.configuration import KeyPlace
+    from tui_chat.workspace.settings import KeyPlace
     from tui_chat.workspace.workspace import Workspace
 
 _PLACES = {
@@ -82,7 +82,7 @@ class KeyForm(Form[bool | None]):
             return
         self.query_one("#fault", Static).update(Text("Asking the provider …"))
         try:
-            await self._workspace.configuration.check_key(self._endpoint, key)
+            await self._workspace.settings.check_key(self._endpoint, key)
         except TuiChatError as error:
             is_refused = isinstance(error, Refused) and error.status in (401, 403)
             kind = "The provider refuses this key" if is_refused else "The key was not checked"
@@ -97,7 +97,7 @@ class KeyForm(Form[bool | None]):
     async def _keep(self, key: Secret) -> None:
         place = cast("KeyPlace", self.query_one("#place", ChoiceField).value)
         try:
-            await self._workspace.configuration.keep_key(self._endpoint, key, place)
+            await self._workspace.settings.keep_key(self._endpoint, key, place)
         except TuiChatError as error:
             self.show_fault(f"{error} {error.advice}".strip(), "key")
         else:

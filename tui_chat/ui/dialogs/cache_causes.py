@@ -24,7 +24,7 @@ async def ask_cache_cause(app: App[Any], workspace: Workspace) -> Origin | None:
     if session is None:
         app.notify("There is no request yet.")
         return None
-    causes = await workspace.cache_losses.causes(session.session_id)
+    causes = await workspace.cache.causes(session.session_id)
     usage = await workspace.usage.session(session.session_id)
     if not causes:
         app.notify(

@@ -17,7 +17,7 @@ from tui_chat.providers.failures import is_loopback
 from tui_chat.ui.dialogs.api_key import enter_key
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.questions import EDITS, ask
-from tui_chat.workspace.titles import EXCERPT
+from tui_chat.workspace.aside import EXCERPT
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -98,11 +98,11 @@ async def _edit_endpoint(app: TuiChat, workspace: Workspace, before: Endpoint | 
 
 async def _choose_model(app: TuiChat, workspace: Workspace, endpoint: Endpoint) -> None:
     """Offer the models that the server lists, and use the chosen one."""
-    listed = await workspace.configuration.list_models(endpoint)
+    listed = await workspace.settings.list_models(endpoint)
     model = await ask(app, f"Model of {endpoint.name}", ((name, name) for name in listed))
     if model is not None:
         models = [model, *(name for name in listed if name != model)][:MOST_MODELS]
-        await workspace.configuration.change({("endpoints", endpoint.name, "models"): models})
+        await workspace.settings.change_config({("endpoints", endpoint.name, "models"): models})
         await workspace.settings.set_model(endpoint.name, model)
 
 
@@ -137,7 +137,7 @@ async def choose_title_model(app: TuiChat, name: str) -> None:
     if chosen is None:
         return
     with workspace.reporting():
-        await workspace.configuration.change({("title_model",): chosen or None})
+        await workspace.settings.change_config({("title_model",): chosen or None})
     if chosen and workspace.state.config.title_model == chosen:
         app.notify(
             f"After each first reply {chosen} is asked for a title: it gets the first {EXCERPT} "
@@ -164,7 +164,7 @@ async def _fill_in(
         nonlocal name
         entries: tuple[Endpoint | CommandTool, ...] = getattr(workspace.state.config, table)
         name = name or _new_name(values, (entry.name for entry in entries))
-        await workspace.configuration.change(
+        await workspace.settings.change_config(
             {
                 (table, name, field): value_of(field, value)
                 for field, value in values.items()

@@ -9,7 +9,7 @@ from typing import Any
 from textual.app import App
 
 from tui_chat.ui.questions import ask, ask_new_file
-from tui_chat.workspace.exporter import export_formats
+from tui_chat.workspace.exports import export_formats
 
 
 async def ask_format(app: App[Any]) -> str | None:

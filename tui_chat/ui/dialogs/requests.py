@@ -69,7 +69,7 @@ async def ask_diff_base(app: App[Any], workspace: Workspace, current: str) -> st
             words = one_line(excerpts.get(branch.first.message_id, ""), 40) or "no text"
             what = f"this request on another branch, from message {branch.number:,}"
             choices.append((f"branch {branch.leaf.message_id}", words, what))
-    for sent in reversed(await workspace.request_history.of_session()):
+    for sent in reversed(await workspace.sent.of_session()):
         time = datetime.fromtimestamp(sent.request.created).astimezone().strftime("%d %b %H:%M:%S")
         what = f"{sent.request.endpoint}, {sent.request.protocol.label}"
         choices.append((f"request {sent.message_id}", f"Sent {time}", what))
@@ -157,4 +157,4 @@ class WhatIfForm(FieldsForm):
             sentence = f"There is no endpoint “{changes.endpoint}”."
             advice = f"Known endpoints: {', '.join(sorted(endpoints))}."
             raise FieldError("endpoint", f"{sentence} {advice}")
-        self._workspace.live_request.set_what_if(changes)
+        self._workspace.requests.set_what_if(changes)

@@ -134,15 +134,14 @@ class InspectorArea(Area):
         if state.entries is not self._pinned_in:
             self._pinned_in = state.entries
             pane.change(pinned=[e.message.id for e in state.entries if e.message.pinned])
-        forecasts, endpoint = workspace.forecasts, composed.endpoint.name
-        forecasts.follow_sent()
+        forecasts, endpoint = workspace.cache, composed.endpoint.name
         if viewed is None and forecasts.should_recall(endpoint):
             self.set_timer(RECALL_AFTER, lambda: self._recall(workspace, endpoint))
         forecast = forecasts.forecast(composed) if viewed is None else viewed.forecast
         pane.show_forecast(None if state.is_offline else forecast)  # it has no cache to pay for
         self._show_reply(pane, workspace)
         if pane.shows(DIFF):
-            base = workspace.live_request.comparison()
+            base = workspace.requests.comparison()
             pane.change(baseline=Baseline(base.name, base.payload, base.reason))
         self._load_view(pane, workspace)
 
@@ -157,7 +156,7 @@ class InspectorArea(Area):
 
     @work(group="foreign", exclusive=True)
     async def _view_foreign(self, workspace: Workspace) -> None:
-        await workspace.viewed_requests.view_foreign()
+        await workspace.sent.view_foreign()
 
     def _load_view(self, pane: Inspector, workspace: Workspace) -> None:
         """Load what the visible view shows beside the request, if it does."""
@@ -195,7 +194,7 @@ class InspectorArea(Area):
     async def _recall(self, workspace: Workspace, endpoint: str) -> None:
         """Look up the last request to an endpoint, for the forecast."""
         if self.workspace is workspace:
-            await workspace.forecasts.recall(endpoint, workspace.state.request.draft)
+            await workspace.cache.recall(endpoint, workspace.state.request.draft)
 
     def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
         from tui_chat.ui.inspector.lines import forecast_versus_usage
@@ -210,7 +209,7 @@ class InspectorArea(Area):
         message, partial = entry.message, state.partial
         if partial is not None and partial.entry_id == message.id:
             message = partial.reply.message(state.endpoint.protocol)
-        forecast = None if state.is_offline else workspace.forecasts.of_reply(entry)
+        forecast = None if state.is_offline else workspace.cache.of_reply(entry)
         comparison = ""
         if forecast is not None and entry.status != "streaming":
             comparison = forecast_versus_usage(forecast, entry.usage.cached, entry.usage.input)
@@ -233,7 +232,7 @@ class InspectorArea(Area):
 
     @work(group="response", exclusive=True)
     async def _load_response(self, workspace: Workspace, entry_id: str) -> None:
-        await workspace.viewed_requests.load_response(entry_id)
+        await workspace.sent.load_response(entry_id)
 
     # --- what other areas show -----------------------------------------------------------
 
@@ -280,7 +279,7 @@ class InspectorArea(Area):
         """Go to the places in the live request, even if another one or none is shown."""
         request = self.workspace.state.request
         if request.viewed or request.what_if or request.shown is None:
-            self.workspace.live_request.return_to_live()
+            self.workspace.requests.return_to_live()
         self.reveal_places(origin)
 
     async def reveal(self, origin: Origin) -> bool:
@@ -297,13 +296,13 @@ class InspectorArea(Area):
     def on_hide(self) -> None:
         """Return to the session's own protocol: nothing on the screen names another one now."""
         if self.host.is_workspace_open and self.workspace.state.request.protocol is not None:
-            self.workspace.live_request.show_in(None)
+            self.workspace.requests.show_in(None)
 
     @work(group="protocol", exclusive=True)
     async def action_show_in_protocol(self, protocol: str) -> None:
         """Show the request in another protocol; the session stays as it is."""
         workspace = await self.host.opened_workspace()
-        workspace.live_request.show_in(Protocol(protocol))
+        workspace.requests.show_in(Protocol(protocol))
 
     def on_inspector_view_changed(self) -> None:
         if self.pane is not None and self.host.workspace is not None:
@@ -314,7 +313,7 @@ class InspectorArea(Area):
         """Show the live request again; nothing can be sent from a viewer, which has none."""
         viewed = self.workspace.state.request.viewed
         if not (self.context.read_only and viewed is not None and viewed.is_automatic):
-            self.workspace.live_request.return_to_live()
+            self.workspace.requests.return_to_live()
 
     @work(group="dialog", exclusive=True)
     async def action_compare(self, base: str = "") -> None:
@@ -327,7 +326,7 @@ class InspectorArea(Area):
         current = workspace.state.request.diff_base.choice
         chosen = base or await ask_diff_base(self.tui, workspace, current)
         if chosen is not None:
-            await workspace.live_request.compare_with(chosen)
+            await workspace.sent.compare_with(chosen)
 
     # --- other requests in place of the live one -----------------------------------------
 
@@ -350,7 +349,7 @@ class InspectorArea(Area):
         entry = next((each for each in entries if each.message.id == entry_id), None)
         if entry is None or entry.message.role != "assistant":
             self.reveal_places(Origin(OriginKind.HISTORY, entry_id))
-        elif await workspace.viewed_requests.view_sent(entry_id):
+        elif await workspace.sent.view_sent(entry_id):
             self._show_pane()
             await self._refreshed()
 
@@ -374,12 +373,12 @@ class InspectorArea(Area):
         workspace = await self.host.opened_workspace()
         if self.pane is None:
             return
-        sent = await workspace.side_requests.sent()
+        sent = await workspace.aside.sent()
         chosen = await ask_kind(self.tui, workspace.state.request.kind, sent)
         if isinstance(chosen, SideRequest):
-            is_shown = workspace.viewed_requests.view_side_request(chosen)
+            is_shown = workspace.sent.view_side_request(chosen)
         elif is_shown := chosen is not None:
-            workspace.live_request.show_kind(chosen)
+            workspace.requests.show_kind(chosen)
         if is_shown:
             if self.pane.view_shown == REPLY:  # of another request
                 self.pane.action_view(PAYLOAD)
@@ -398,13 +397,13 @@ class InspectorArea(Area):
     async def show_captured(self, text: str) -> None:
         """Show a captured request, or an exported turn, given as text or as the path of a file."""
         workspace = await self.host.opened_workspace()
-        if await workspace.viewed_requests.open(text):
+        if await workspace.sent.open(text):
             self._show_pane()
 
     @work(group="dialog", exclusive=True)
     async def action_save_captured(self) -> None:
         """Create a session and a preset of the captured request that is shown."""
-        from tui_chat.workspace.viewed_requests import save_summary
+        from tui_chat.workspace.sent import save_summary
 
         workspace = await self.host.opened_workspace()
         viewed = workspace.state.request.viewed
@@ -416,7 +415,7 @@ class InspectorArea(Area):
         name = await ask_line(self.tui, "Name of the session and its preset", "Captured")
         if name is None:
             return
-        await self.host.switch_session(lambda opened: opened.viewed_requests.save(name, viewed))
+        await self.host.switch_session(lambda opened: opened.sent.save(name, viewed))
         used = workspace.requests.compose("").model
         words, is_complete = save_summary(source.not_kept, viewed.composed.model, used)
         severity = "information" if is_complete else "warning"
@@ -433,7 +432,7 @@ class InspectorArea(Area):
         entry = self._shown_reply()
         chosen = await ask_model(self.tui, workspace, self.context.environ)
         if chosen is not None:
-            workspace.live_request.return_to_live()
+            workspace.requests.return_to_live()
             await workspace.replies.replay(entry.message.id, *chosen)
 
     @work(group="dialog", exclusive=True)
@@ -443,7 +442,7 @@ class InspectorArea(Area):
 
         workspace = await self.host.opened_workspace()
         entry = self._shown_reply()
-        text = await workspace.request_history.export_turn(entry.message.id)
+        text = await workspace.sent.export_turn(entry.message.id)
         if text is not None:
             name = f"turn-{entry.message.id[:8]}.json"
             await save_file(self, name, text.encode(), title="Export the turn to")

@@ -122,7 +122,7 @@ class SessionActions(Area):
     @work(group="organize")
     async def action_keep_temporary(self) -> None:
         """Store the temporary session like any other."""
-        await (await self.host.opened_workspace()).temporary.keep()
+        await (await self.host.opened_workspace()).sessions.keep()
 
     @work(group="dialog", exclusive=True)
     async def action_choose_role(self, name: str = "") -> None:
@@ -166,7 +166,7 @@ class SessionActions(Area):
         from tui_chat.ui.dialogs.session_settings import SessionSettingsForm
 
         workspace = await self.host.opened_workspace()
-        await workspace.active.branch_loaded()
+        await workspace.sessions.branch_loaded()
         await self.tui.push_screen_wait(SessionSettingsForm(workspace, name))
 
     def action_set_parameter(self, words: str = "") -> None:
@@ -205,7 +205,7 @@ class SessionActions(Area):
         )
         if chosen is None:
             return
-        workspace.live_request.show_in(None)
+        workspace.requests.show_in(None)
         self._set_model(workspace, *chosen)
         self._warn_of_model(workspace, *chosen)
         self.host.panes.focus_composer()

@@ -307,20 +307,20 @@ class SessionsPane(SessionActions):
         """Let a model suggest a title of the active session; the user decides."""
         workspace = await self.host.opened_workspace()
         session_id = workspace.state.session_id
-        suggested = await workspace.titles.suggest()
+        suggested = await workspace.aside.suggest_title()
         if suggested and (title := await ask_line(self.tui, "Rename session", suggested)):
             self._store_title(session_id, title)
 
     @work(group="organize")
     async def _store_title(self, session_id: str, title: str) -> None:
-        await self.workspace.organization.rename(session_id, title)
+        await self.workspace.session_list.rename(session_id, title)
 
     @work(group="organize")
     async def action_delete(self) -> None:
         """Delete sessions; this can be undone."""
         ids = [session.session_id for session in await self._targets()]
         await self.host.switch_session(
-            lambda workspace: workspace.organization.delete(ids), leaves=False
+            lambda workspace: workspace.sessions.delete(ids), leaves=False
         )
 
     @work(group="organize")
@@ -335,9 +335,9 @@ class SessionsPane(SessionActions):
         is_marked = not all(getattr(session, mark) for session in targets)
         ids = [session.session_id for session in targets]
         if mark == "pinned":
-            await self.workspace.organization.organize(ids, pinned=is_marked)
+            await self.workspace.session_list.organize(ids, pinned=is_marked)
         else:
-            await self.workspace.organization.organize(ids, archived=is_marked)
+            await self.workspace.session_list.organize(ids, archived=is_marked)
 
     @work(group="dialog", exclusive=True)
     async def action_tag(self, typed: str = "") -> None:
@@ -353,7 +353,7 @@ class SessionsPane(SessionActions):
         if tags != tuple(shared):
             ids = [session.session_id for session in sessions]
             drop = () if typed else shared
-            await self.workspace.organization.retag(ids, add=tags, drop=drop)
+            await self.workspace.session_list.retag(ids, add=tags, drop=drop)
 
     @work(group="dialog", exclusive=True)
     async def action_move_to_folder(self, name: str = "") -> None:
@@ -362,7 +362,7 @@ class SessionsPane(SessionActions):
         folder = name or await self._ask_folder(sessions[0].folder)
         if folder is not None:
             ids = [session.session_id for session in sessions]
-            await self.workspace.organization.organize(ids, folder=folder)
+            await self.workspace.session_list.organize(ids, folder=folder)
 
     async def _ask_folder(self, current: str) -> str | None:
         folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})

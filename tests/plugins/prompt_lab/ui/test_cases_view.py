@@ -345,7 +345,7 @@ async def a_cell_is_an_ordinary_request(pilot: Pilot[None], view: CasesView) -> 
         assert all(each in rows for each in ("the same case with saved", "Be brief.", OTHER))
         inspector.action_view("cases")
         await until(pilot, lambda: inspector.view_shown == "cases" and view.has_focus)
-        await workspace.live_request.compare_with("preset tutor")
+        await workspace.sent.compare_with("preset tutor")
     await pilot.press("escape")
     await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)
     assert workspace.state.request.viewed is None

@@ -32,7 +32,7 @@ async def test_an_impersonated_message_becomes_the_draft_and_undo_takes_it_back(
         assert len(received) == 2
         assert len(workspace_of(app).state.entries) == 2
         await app.chat.drafts.save()  # its timer may not have run yet
-        assert await workspace_of(app).drafts.text() == MINE
+        assert await workspace_of(app).sessions.draft() == MINE
         composer.undo()
         await settle(pilot)
         assert composer.text == "mine"
@@ -52,7 +52,7 @@ async def test_what_arrived_of_a_cut_impersonation_stays(tmp_path: Path) -> None
         assert arrived
         await until(pilot, lambda: app.chat.drafts.is_active)
         await app.chat.drafts.save()
-        assert await workspace_of(app).drafts.text() == arrived
+        assert await workspace_of(app).sessions.draft() == arrived
 
 
 async def test_typing_wins_over_what_a_model_writes(tmp_path: Path) -> None:

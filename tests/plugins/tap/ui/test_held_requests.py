@@ -90,7 +90,7 @@ async def show_calls(pilot: Any, held: HeldCall) -> Inspector:
     app = await opened(pilot)
     workspace = app.workspace
     assert workspace is not None
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     await workspace.plugin_listeners.finish()
     await settle(pilot)
     app.clear_notifications()  # the announcement says a time
@@ -156,14 +156,14 @@ async def test_a_held_request_is_announced_once(tmp_path: Path):
             return [sentence for sentence in sentences if sentence.startswith("Held: ")]
 
         async def look() -> None:
-            await workspace.catalog.refresh_if_changed()
+            await workspace.session_list.refresh_if_changed()
             await workspace.plugin_listeners.finish()
 
         async with held_call(tmp_path):
             await look()
             [held] = announcements()
             for _ in range(2):
-                await workspace.catalog.refresh()
+                await workspace.session_list.refresh()
                 await workspace.plugin_listeners.finish()
         assert announcements() == [held]
         assert held.startswith("Held: my-agent · echo. /held decides; it is sent on at ")
@@ -192,7 +192,7 @@ async def test_a_held_request_is_edited_in_the_app(tmp_path: Path, monkeypatch: 
             await held.tap.recorded(1)
             (sent,) = held.paused.received
             (entry,) = [e for e in workspace.state.entries if e.message.role == "assistant"]
-            assert await workspace.viewed_requests.view_sent(entry.message.id)
+            assert await workspace.sent.view_sent(entry.message.id)
             await until(pilot, lambda: inspector.composed is not None)
             viewed = workspace.state.request.viewed
             assert viewed is not None

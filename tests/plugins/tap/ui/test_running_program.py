@@ -23,7 +23,7 @@ async def test_it_follows_the_calls_of_the_running_program(tmp_path: Path):
         first = BODY["messages"][0]
         more = {**BODY, "messages": [first, reply, {**first, "content": "And now?"}]}
         await record(tmp_path, more, first_id=100)
-        await workspace.external_changes.check()
+        await workspace.windows.check()
         await until(pilot, lambda: len(state_of(app).entries) == 5)
         inspector = app.query_one(Inspector)
 

@@ -1,4 +1,5 @@
-"""What the requests of sessions lost of prompt caches, and why.
+"""The prompt cache: how much of a request the provider will find in it, compared with the last one
+of the session that the same endpoint accepted; and what sessions lost of it, and why.
 
 A reply whose usage says that its request lost a part of the cache is compared with the request
 before it, once, in the background; the cause is stored with the reply. `causes` sums them up.
@@ -13,30 +14,76 @@ from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
 from tui_chat.errors import TuiChatError
-from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
-from tui_chat.workspace.active_session import ActiveSession
 from tui_chat.workspace.core import WorkspaceCore
-from tui_chat.workspace.events import ReplySettled
-from tui_chat.workspace.request_history import RequestHistory
+from tui_chat.workspace.events import BranchChanged, ReplySettled, RequestOutdated
+from tui_chat.workspace.exchange import with_entry
+from tui_chat.workspace.requests import Requests
+from tui_chat.workspace.sent import Sent
 from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
+    from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.analysis.cache_loss import CacheCause
 
 
-@dataclass(eq=False)
-class CacheLosses:
-    """Finds the causes of cache losses."""
+class PromptCache:
+    """Forecasts for the requests of the active session, and the causes of cache losses."""
 
-    core: WorkspaceCore
-    _history: RequestHistory
-    _active: ActiveSession
-    _usage: UsageReports
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, core: WorkspaceCore, requests: Requests, sent: Sent, usage: UsageReports
+    ) -> None:
+        self.core = core
+        self._requests, self._sent, self._usage = requests, sent, usage
+        self._recalled: set[tuple[str, str]] = set()
+        """The sessions and endpoints whose last request was looked up."""
         self._tasks: set[asyncio.Task[None]] = set()
+
+    # --- forecasts -------------------------------------------------------------------------
+
+    def forecast(self, composed: Composed) -> Forecast | None:
+        """Return the forecast for a request; None if its endpoint accepted none of the session."""
+        last = self.core.state.last_sent.get(composed.endpoint.name)
+        return None if last is None else _forecast(composed, last.composed)
+
+    def of_reply(self, entry: Entry) -> Forecast | None:
+        """Return the forecast for the request of a reply, if that was the last to its endpoint."""
+        last = self.core.state.last_sent.get(entry.endpoint)
+        if last is None or last.before is None or last.entry_id != entry.message.id:
+            return None
+        return _forecast(last.composed, last.before)
+
+    def should_recall(self, endpoint: str) -> bool:
+        """Return True once for an endpoint without a known request, for `recall` to look it up."""
+        key = self.core.state.session_id, endpoint
+        if endpoint in self.core.state.last_sent or key in self._recalled:
+            return False
+        self._recalled.add(key)
+        return True
+
+    async def recall(self, endpoint: str, draft: str) -> None:
+        """Look up the session's last request that an endpoint accepted in the store, and publish
+        `RequestOutdated` if there is one now that was not known before.
+        """
+        core, session_id = self.core, self.core.state.session_id
+        last = await self._sent.last_sent(endpoint)
+        is_active = core.state.is_active(session_id)
+        if last is None or not is_active or endpoint in core.state.last_sent:
+            return
+        if core.state.request.session_id != session_id:
+            # Its first request is still being composed, in a thread if it is long.
+            self._recalled.discard((session_id, endpoint))
+            return
+        if core.state.endpoint.name == endpoint:
+            # Counting all of it takes a while; from then on only what changes is counted.
+            await asyncio.to_thread(_forecast, self._requests.compose(draft), last.composed)
+            if not core.state.is_active(session_id):
+                return
+        core.update(RequestOutdated(), last_sent={endpoint: last, **core.state.last_sent})
+
+    # --- losses ----------------------------------------------------------------------------
 
     def follow(self, event: ReplySettled) -> None:
         """Compare the request of a reply that has ended, unless its usage rules a loss out."""
@@ -71,7 +118,6 @@ class CacheLosses:
 
     async def _assess(self, session_id: str, reply: Entry) -> None:
         """Store what a reply's request lost, if it lost anything."""
-        from tui_chat.analysis.cache_forecast import forecast_cache
         from tui_chat.analysis.cache_loss import Idle, cache_loss, cache_seconds, reported_loss
 
         core, entry_id = self.core, reply.message.id
@@ -90,7 +136,7 @@ class CacheLosses:
             last, now = await self._request(before), await self._request(reply)
             if last is None or now is None:
                 return
-            forecast = await asyncio.to_thread(forecast_cache, last, now, counter_for(now.model))
+            forecast = await asyncio.to_thread(_forecast, now, last)
             prices = (await self._usage.prices()).prices_of_request(now, core.now())
             began = (await store.requests.get(entry_id) or sent.request).created
             idle = Idle(
@@ -104,13 +150,25 @@ class CacheLosses:
             if loss is None:
                 return
             await store.replies.set_cache_loss(entry_id, loss)
-            entries = (entry for entry in core.state.entries if entry.message.id == entry_id)
-            for entry in entries:
-                self._active.replace_entry(replace(entry, cache_loss=loss))
+            entries = core.state.entries
+            shown = next((entry for entry in entries if entry.message.id == entry_id), None)
+            if shown is not None:
+                entries = with_entry(entries, replace(shown, cache_loss=loss))
+                core.update(BranchChanged(), entries=entries)
 
     async def _request(self, reply: Entry) -> Composed | None:
         """Return the request of a reply: as it was composed if that is known, else as stored."""
         known = self.core.state.last_sent.get(reply.endpoint)
         if known is not None and known.entry_id == reply.message.id:
             return known.composed
-        return (await self._history.request(reply.message.id, self.core.state.entries)).shown
+        return (await self._sent.request(reply.message.id, self.core.state.entries)).shown
+
+
+@recent_memo()
+def _forecast(composed: Composed, last: Composed) -> Forecast:
+    from tui_chat.analysis.cache_forecast import forecast_cache
+
+    counter = counter_for(composed.model)
+    if composed.inputs is not None:  # corrected as the figures beside it are
+        counter = counter.corrected(composed.inputs.correction)
+    return forecast_cache(last, composed, counter)

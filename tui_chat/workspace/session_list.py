@@ -1,4 +1,4 @@
-"""The organization of the list of sessions: titles, tags, folders, the archive and the trash."""
+"""The list of sessions, and how it is organized: titles, tags, folders, pins and the archive."""
 
 from __future__ import annotations
 
@@ -6,28 +6,43 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, cast
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SessionSummary
 from tui_chat.models.text import clean
-from tui_chat.workspace.active_session import default_title, quoted_title
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged
-from tui_chat.workspace.replies import Replies
-from tui_chat.workspace.session_catalog import SessionCatalog
-from tui_chat.workspace.sessions import Sessions
+from tui_chat.workspace.events import BranchChanged, SessionsChanged
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
     from tui_chat.store.sessions import SessionChanges
 
+TITLE_LENGTH = 200
+"""Maximum characters of a title; what shows it cuts it where there is less room."""
+
 
 @dataclass(eq=False)
-class SessionOrganization:
-    """Renames, marks, files and deletes sessions."""
+class SessionList:
+    """Reads the list of sessions into the state, and renames, marks and files them."""
 
     core: WorkspaceCore
-    _sessions: Sessions
-    _catalog: SessionCatalog
-    _replies: Replies
+
+    async def refresh(self) -> None:
+        """Read the list of sessions, and publish it if it is another. Raises StoreError."""
+        sessions = await self.core.store.sessions.list()
+        if sessions != self.core.state.sessions:
+            self.core.update(SessionsChanged(), sessions=sessions)
+
+    async def mark_read(self, session_id: str) -> None:
+        """Mark a session as read if it is listed as unread. Raises StoreError."""
+        listed = self.summaries((session_id,))
+        if self.core.remembers and any(session.unread for session in listed):
+            await self.core.store.sessions.update(session_id, unread=False)
+            await self.refresh()
+
+    def summaries(self, session_ids: Collection[str]) -> list[SessionSummary]:
+        """Return the listed ones of these sessions."""
+        sessions = self.core.state.sessions
+        return [session for session in sessions if session.session_id in session_ids]
 
     @reported(None)
     async def rename(self, session_id: str, title: str) -> None:
@@ -49,7 +64,7 @@ class SessionOrganization:
         session = await store.sessions.update(session_id, title=title)
         if self.core.state.is_active(session_id):
             self.core.update(BranchChanged(), session=session)
-        await self._catalog.refresh()
+        await self.refresh()
 
     @reported(None)
     async def organize(
@@ -65,23 +80,22 @@ class SessionOrganization:
         back.
         """
         changes: SessionChanges = {}
+        words: list[str] = []
         if pinned is not None:
             changes["pinned"] = pinned
+            words.append("Pinned" if pinned else "Unpinned")
         if archived is not None:
             changes["archived"] = archived
+            words.append("Archived" if archived else "Unarchived")
         if tags is not None:
             changes["tags"] = _normalized_tags(tags)
+            words.append("Tagged")
+        effect = ""
         if folder is not None:
-            changes["folder"] = " ".join(clean(folder).split())
-        words = [
-            *(["Pinned" if pinned else "Unpinned"] if pinned is not None else []),
-            *(["Archived" if archived else "Unarchived"] if archived is not None else []),
-            *(["Tagged"] if tags is not None else []),
-            *(["Moved"] if folder is not None else []),
-        ]
-        where = changes.get("folder")
-        effect = "" if where is None else f" to “{where}”" if where else " out of its folder"
-        done = ", ".join(words[:1] + [word[:1].lower() + word[1:] for word in words[1:]])
+            changes["folder"] = name = " ".join(clean(folder).split())
+            words.append("Moved")
+            effect = f" to “{name}”" if name else " out of its folder"
+        done = ", ".join(words).capitalize()
         await self._change(dict.fromkeys(session_ids, changes), done, effect)
 
     @reported(None)
@@ -92,7 +106,7 @@ class SessionOrganization:
         takes it back.
         """
         changes: dict[str, SessionChanges] = {}
-        for session in self._summaries(session_ids):
+        for session in self.summaries(session_ids):
             kept = [tag for tag in session.tags if tag not in drop]
             changes[session.session_id] = {"tags": _normalized_tags((*kept, *add))}
         await self._change(changes, "Tagged")
@@ -101,64 +115,36 @@ class SessionOrganization:
         self, changes: Mapping[str, SessionChanges], done: str, effect: str = ""
     ) -> None:
         """Store changes by the ids of their sessions, and let them be the next step to undo."""
-        store = self.core.store
         before: dict[str, SessionChanges] = {}
         changed: list[SessionSummary] = []
-        for session in self._summaries(changes):
+        for session in self.summaries(changes):
             old = {name: getattr(session, name) for name in changes[session.session_id]}
             if old != changes[session.session_id]:
                 before[session.session_id] = cast("SessionChanges", old)
                 changed.append(session)
-        await store.sessions.update_many(changes)
-        await self._refresh(changes.keys())
+        await self._store(changes)
 
         async def restore() -> None:
-            await store.sessions.update_many(before)
-            await self._refresh(before.keys())
+            await self._store(before)
 
         if changed:
             undone = f"Undone: {done[:1].lower()}{done[1:]}"
-            self.core.push_undo(
-                _description(changed), restore, done=done, undone=undone, effect=effect
-            )
+            what = described(changed)
+            self.core.push_undo(what, restore, done=done, undone=undone, effect=effect)
 
-    @reported(None)
-    async def delete(self, session_ids: Collection[str]) -> None:
-        """Delete sessions, and stop replies that arrive there. `Workspace.undo` restores them."""
-        core = self.core
-        ids = tuple(session_ids)
-        for session_id in ids:
-            await self._replies.stop(session_id)
-        deleted, state = self._summaries(ids), core.state
-        active_id = state.session_id if state.session is not None else ""
-        await core.store.sessions.delete(ids)
-        await self._sessions.leave(ids)
-        await self._catalog.refresh()
-
-        async def restore() -> None:
-            await core.store.sessions.restore(ids)
-            await self._catalog.refresh()
-            if active_id in ids and core.state.session is None:
-                await self._sessions.activate(active_id)
-
-        core.push_undo(_description(deleted), restore)
-
-    async def _refresh(self, session_ids: Collection[str]) -> None:
-        """Read the list again, and the active session if it was changed."""
-        core = self.core
-        session_id = core.state.session_id
-        if session_id in session_ids and core.state.session is not None:
+    async def _store(self, changes: Mapping[str, SessionChanges]) -> None:
+        """Store changes, and read the list and the active session again."""
+        core, session_id = self.core, self.core.state.session_id
+        await core.store.sessions.update_many(changes)
+        if session_id in changes and core.state.session is not None:
             session = await core.store_of(session_id).sessions.get(session_id)
             if core.state.is_active(session_id):
                 core.update(session=session)
-        await self._catalog.refresh()
-
-    def _summaries(self, session_ids: Collection[str]) -> list[SessionSummary]:
-        sessions = self.core.state.sessions
-        return [session for session in sessions if session.session_id in session_ids]
+        await self.refresh()
 
 
-def _description(sessions: list[SessionSummary]) -> str:
+def described(sessions: list[SessionSummary]) -> str:
+    """Return a session's title, or the number of several, for sentences."""
     return quoted_title(sessions[0].title) if len(sessions) == 1 else f"{len(sessions):,} sessions"
 
 
@@ -166,3 +152,15 @@ def _normalized_tags(tags: Collection[str]) -> tuple[str, ...]:
     """Return tags in their order, without duplicates, empty tags and unprintable characters."""
     cleaned = (" ".join(clean(tag).split()) for tag in tags)
     return tuple(dict.fromkeys(filter(None, cleaned)))
+
+
+def default_title(text: str) -> str:
+    """Return a title that is the beginning of a text."""
+    line = " ".join(text[: 4 * TITLE_LENGTH].split())
+    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1].rstrip() + "…"
+
+
+def quoted_title(title: str) -> str:
+    """Return a title in quotation marks for a sentence, which has room for less than all of it."""
+    line = one_line(title)
+    return f"“{line if len(line) <= 60 else line[:59].rstrip() + '…'}”"

@@ -5,22 +5,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.workspace import say
 from tui_chat.errors import StoreBusy
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
 from tui_chat.store.database import Database
-from tui_chat.workspace.events import BranchChanged, Done, Failed, ReplyGrew, SessionsChanged
-from tui_chat.workspace.external_changes import (
+from tui_chat.workspace.events import BranchChanged, Done, Failed, SessionsChanged
+from tui_chat.workspace.windows import (
     CHECK_INTERVAL,
     FOLLOW_INTERVAL,
     IDLE_AFTER,
@@ -73,49 +72,32 @@ async def asked(other: Store, session_id: str, text: str) -> str:
     return exchange.reply.message.id
 
 
-def thinking(text: str, thought: str, *calls: ToolCall) -> Message:
+def thinking(text: str, thought: str) -> Message:
     reasoning = (ReasoningBlock(Protocol.GEMINI, thought),)
     semantics = MessageSemantics(reasoning=reasoning)
-    return Message("assistant", text, tool_calls=calls, semantics=semantics)
+    return Message("assistant", text, semantics=semantics)
 
 
-async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
+async def test_a_reply_that_another_program_receives_is_read_until_its_end(
     make_workspace, other_program: OpenOther
 ):
     workspace, heard = await make_workspace(sent=["one"])
     other = await other_program()
-    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert await workspace.windows.check() == CHECK_INTERVAL
     reply_id = await asked(other, workspace.state.session_id, "two")
-    heard.changes.clear()
-    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
-    assert [entry.message.content for entry in workspace.state.entries[-2:]] == ["two", ""]
-    assert heard.of(BranchChanged)
-    call = ToolCall("c", "dice", '{"sides"')
-    steps = [
-        thinking("", "Hm"),
-        thinking("", "Hmm, well"),
-        thinking("It ", "Hmm, well"),
-        thinking("It is so", "Hmm, well"),
-        thinking("It is so", "Hmm, well", call),
-        thinking("It was", "Hmm"),  # a provider that takes something back
-    ]
-    for message in steps:
+    steps = [thinking("", "Hm"), thinking("It is so", "Hmm"), thinking("It was", "Hm")]
+    for message in steps:  # the last one: a provider that takes something back
         await other.replies.flush(reply_id, message)
         heard.changes.clear()
-        assert await workspace.external_changes.check() == FOLLOW_INTERVAL
-        (told,) = heard.of(ReplyGrew)
-        grown = told.grown
-        assert (grown.entry_id, grown.reply.text) == (reply_id, message.content)
-        assert grown.reply.thought == message.semantics.reasoning[0].text
-        assert [str(c.arguments) for c in grown.reply.calls] == [
-            c.arguments for c in message.tool_calls
-        ]
-        assert workspace.state.partial is grown
-        assert not heard.of(BranchChanged), "the branch is not read again for a few words"
+        assert await workspace.windows.check() == FOLLOW_INTERVAL
+        question, reply = workspace.state.entries[-2:]
+        assert (question.message.content, reply.status) == ("two", "streaming")
+        assert reply.message.content == message.content
+        assert reply.message.semantics.reasoning == message.semantics.reasoning
+        assert heard.of(BranchChanged)
     heard.changes.clear()
-    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
-    came = [change for change in heard.changes if not isinstance(change, SessionsChanged)]
-    assert came == [], "the list of sessions may be read later, on a busy machine"
+    assert await workspace.windows.check() == FOLLOW_INTERVAL
+    assert heard.changes == [], "nothing more came"
 
     assert not await workspace.replies.submit("three")
     assert not await workspace.replies.regenerate(reply_id)
@@ -123,41 +105,11 @@ async def test_a_reply_that_another_program_receives_is_followed_to_its_end(
         "A reply is still arriving here, in another window."
     ] * 2
     await other.replies.end(reply_id, message=Message("assistant", "So."), status="complete")
-    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert await workspace.windows.check() == CHECK_INTERVAL
     assert workspace.state.entries[-1].message.content == "So."
     assert workspace.state.entries[-1].status == "complete"
-    assert workspace.state.partial is None
     await say(workspace, heard, "three")
     assert len(workspace.state.entries) == 6
-
-
-async def test_a_reply_of_another_program_is_not_shown_in_the_session_opened_meanwhile(
-    make_workspace, other_program: OpenOther, monkeypatch: pytest.MonkeyPatch
-):
-    workspace, heard = await make_workspace(sent=["one"])
-    first = workspace.state.session_id
-    await workspace.sessions.new()
-    await say(workspace, heard, "elsewhere")
-    second = workspace.state.session_id
-    await workspace.sessions.open(first)
-    other = await other_program()
-    reply_id = await asked(other, first, "two")
-    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
-    await other.replies.flush(reply_id, thinking("It ", "Hm"))
-    replies = workspace.store.replies
-    read = replies.read_journal
-
-    async def read_late(*arguments: Any) -> Any:
-        arrived = await read(*arguments)
-        await workspace.sessions.open(second)
-        return arrived
-
-    monkeypatch.setattr(replies, "read_journal", read_late)
-    heard.changes.clear()
-    await workspace.external_changes.check()
-    assert workspace.state.session_id == second
-    assert not heard.of(ReplyGrew)
-    assert workspace.state.partial is None
 
 
 async def test_replies_of_a_killed_program_are_interrupted(make_workspace, other_program):
@@ -171,29 +123,28 @@ async def test_replies_of_a_killed_program_are_interrupted(make_workspace, other
     await asked(other, listed, "unseen")
     reply_id = await asked(other, shown, "seen")
     await other.replies.flush(reply_id, Message("assistant", "As far as"))
-    await workspace.external_changes.check()
-    assert workspace.state.partial is not None
+    await workspace.windows.check()
+    assert workspace.state.entries[-1].message.content == "As far as"
     clock.time += QUIET
-    assert await workspace.external_changes.check() == FOLLOW_INTERVAL
+    assert await workspace.windows.check() == FOLLOW_INTERVAL
     assert {each.status for each in workspace.state.sessions} == {"streaming"}, "it runs"
     await other.close()
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     clock.time += QUIET
-    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert await workspace.windows.check() == CHECK_INTERVAL
     assert workspace.state.entries[-1].message.content == "As far as"
     assert {each.status for each in workspace.state.sessions} == {"interrupted"}
-    assert workspace.state.partial is None
 
 
 async def test_checks_are_rarer_while_nobody_writes(make_workspace, other_program: OpenOther):
     clock = Clock()
     workspace, _ = await make_workspace(clock=clock, sent=["mine"])
     other = await other_program()
-    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert await workspace.windows.check() == CHECK_INTERVAL
     clock.time += IDLE_AFTER
-    assert await workspace.external_changes.check() == IDLE_INTERVAL
+    assert await workspace.windows.check() == IDLE_INTERVAL
     await other.sessions.update(workspace.state.session_id, title="theirs")
-    assert await workspace.external_changes.check() == CHECK_INTERVAL
+    assert await workspace.windows.check() == CHECK_INTERVAL
 
 
 async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace, other_program):
@@ -204,7 +155,7 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace,
     async def titles() -> list[str]:
         clock.time += CHECK_INTERVAL
         heard.changes.clear()
-        assert await workspace.external_changes.check() == CHECK_INTERVAL
+        assert await workspace.windows.check() == CHECK_INTERVAL
         return [each.title for each in workspace.state.sessions]
 
     assert await titles() == ["mine"]
@@ -234,7 +185,6 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace,
     assert [entry.siblings for entry in workspace.state.entries] == [2, 1], "it can be gone to"
     assert workspace.state.entries[1] is said[1]
     await other.sessions.delete((mine,))
-    await titles()
     assert await titles() == ["Imported"]
     assert workspace.state.session is None
     assert workspace.state.entries == ()
@@ -244,7 +194,7 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace,
 async def test_a_failed_check_is_repeated_later(make_workspace, other_program, monkeypatch):
     workspace, heard = await make_workspace(clock=Clock(), sent=["mine"])
     other = await other_program()
-    await workspace.external_changes.check()
+    await workspace.windows.check()
 
     async def busy(*_: object) -> int:
         raise StoreBusy("Another program is using it.")
@@ -256,14 +206,14 @@ async def test_a_failed_check_is_repeated_later(make_workspace, other_program, m
         await other.sessions.update(workspace.state.session_id, title=f"before {fails}")
         with monkeypatch.context() as patched:
             patched.setattr(subject, fails, busy)
-            assert await workspace.external_changes.check() > CHECK_INTERVAL
+            assert await workspace.windows.check() > CHECK_INTERVAL
             assert not heard.of(Failed)
-        assert await workspace.external_changes.check() == CHECK_INTERVAL
+        assert await workspace.windows.check() == CHECK_INTERVAL
         assert workspace.state.session.title == f"before {fails}"
         assert [each.title for each in workspace.state.sessions] == [f"before {fails}"]
     await other.sessions.update(workspace.state.session_id, title="while it is read")
-    with workspace.active.loading_branch():
-        await workspace.external_changes.check()
+    with workspace.sessions.loading_branch():
+        await workspace.windows.check()
         assert workspace.state.session.title == "before list"
-    await workspace.external_changes.check()
+    await workspace.windows.check()
     assert workspace.state.session.title == "while it is read"
