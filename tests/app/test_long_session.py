@@ -15,13 +15,13 @@ from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.status_lines import ActivityLine
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.workspace import live_request, sessions
+from tui_chat.workspace import requests, sessions
 
 
 async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_request, "LONG_BRANCH", 2)
+    monkeypatch.setattr(requests, "LONG_BRANCH", 2)
     monkeypatch.setattr(sessions, "FIRST_MESSAGES", 2)
     gate = threading.Event()
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:

@@ -41,6 +41,7 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.press("escape")
             await screen.loses("Quit without saving?")
             await write_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
+            await screen.press("ctrl+r")
             await screen.loses("not saved yet")
             await screen.sees("› the ferry")
             [(stored,)] = queued(tmp_path)

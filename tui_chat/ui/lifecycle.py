@@ -303,8 +303,7 @@ class Lifecycle:
         if state.unsaved_presets and not await self._saves_or_drops_presets(workspace):
             return
         await workspace.replies.stop_all()
-        if workspace.state.unsaved_replies:
-            await workspace.replies.save_again()
+        await workspace.save_again()
         question = (
             f"{workspace.state.unsaved}\n\n"
             "The end of a reply, a draft or a queued message exists only in memory and would be "

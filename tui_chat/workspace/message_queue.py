@@ -51,6 +51,10 @@ class MessageQueue:
         if self._may_go_on(session_id):
             self._spawn(self.send_next())
 
+    async def save(self) -> None:
+        """Store the active session's queue as it is shown, after that was not possible."""
+        await self._change(self.core.state.session_id, lambda queue: queue)
+
     async def take(self, index: int) -> QueuedMessage | None:
         """Take a message out of the active session's queue; return None if it is not there."""
         queue = self.core.state.queue
@@ -83,7 +87,7 @@ class MessageQueue:
         """
         async with self._sending:
             session_id = self.core.state.session_id
-            await self._change(session_id, lambda now: now)  # another window may have sent one
+            await self.save()  # another window may have sent one
             state = self.core.state
             if state.session_id != session_id or not state.queue or state.is_streaming:
                 return False

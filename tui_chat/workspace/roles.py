@@ -133,28 +133,19 @@ class Roles:
         await self._show_changed(role_id, await self.core.store.roles.get(role_id))
 
     async def edit_character(self, role_id: str, shown: Values, values: Values) -> None:
-        """Give a role's character the changed values; can be undone. Raises InputError."""
+        """Give a role's character the changed values. Raises InputError."""
+        from tui_chat.library.foreign_files import card_files
+
         changed = {name: value for name, value in values.items() if value != shown[name]}
         if not changed:
             return
-        name, before = await self._change_character(role_id, changed)
-
-        async def restore() -> None:
-            await self._change_character(role_id, before)
-
-        self.core.push_undo(f"the character of {name}", restore, done="Changed")
-
-    async def _change_character(self, role_id: str, changed: Values) -> tuple[str, Values]:
-        """Give the character of a role these values; return the role's name, and those before."""
-        from tui_chat.library.foreign_files import card_files
-
         cards = card_files()
         role = await self.core.store.roles.get(role_id)
         if role is None:
             raise InputError("This role does not exist.")
         now = cards.values(role.character or Character())
         await self.save_card(role_id, cards.edit(role, {**now, **changed}))
-        return role.name, {name: now[name] for name in changed}
+        self.core.publish(Done(f"Changed the character of {role.name}."))
 
     @reported(None)
     async def delete(self, role_id: str) -> None:

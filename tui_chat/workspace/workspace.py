@@ -135,6 +135,13 @@ class Workspace:
         await self.roles.load()
         await self.usage.load_corrections()
 
+    async def save_again(self) -> None:
+        """Store what is on the screen and could not be stored; a fault is reported."""
+        if self.state.unsaved_replies:
+            await self.replies.save_again()
+        if self.state.is_queue_unsaved:
+            await self.queue.save()
+
     async def close(self) -> None:
         """Stop all replies, each kept as far as it came, and close store and network."""
         try:

@@ -345,8 +345,8 @@ class ChatArea(Area):
         await self.drafts.wait_until_stored()  # it is about the message that was just sent
         workspace = await self.host.opened_workspace()
         entries = workspace.state.entries
-        if workspace.state.unsaved_replies:
-            await workspace.replies.save_again()
+        if workspace.state.unsaved_replies or workspace.state.is_queue_unsaved:
+            await workspace.save_again()
             return
         replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
         if not replied:

