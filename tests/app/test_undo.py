@@ -75,4 +75,4 @@ async def test_an_edit_of_the_request_is_undone_only_if_there_is_one(tmp_path: P
             await screen.press("g", "j", "d")
             await screen.sees("is not sent. u undoes it.")
             await screen.press("u")
-            await screen.sees("Undone: the change by hand of /")
+            await screen.sees("Removed the edit by hand of /")

@@ -30,9 +30,6 @@ from tui_chat.workspace.settings import NEW_CHAT_EDITS
 Edits: TypeAlias = tuple[RequestEdit, ...]
 _Change: TypeAlias = Callable[[Edits, EditedBody, Protocol], Edits]
 
-MOST_UNDO = 50
-"""Changes that can be undone."""
-
 NO_REPLIES = ("title", "summary")
 """Kinds of requests that are no part of the conversation and are made without its edits."""
 
@@ -42,8 +39,6 @@ class RequestEdits:
 
     def __init__(self, core: WorkspaceCore) -> None:
         self.core = core
-        self._undo: list[tuple[str, Edits, Edits]] = []
-        """The edits before and after each change, with the session's id, oldest first."""
 
     def require_editable(self) -> Composed:
         """Return the request that is shown. Raises InputError if it cannot be edited."""
@@ -136,42 +131,17 @@ class RequestEdits:
 
     @reported(None)
     async def undo(self) -> None:
-        """Take the last change back; without one, as after a restart, the last edit."""
-        if (index := self._last_change) is not None:
-            _, before, _ = self._undo.pop(index)
-            pointers = sorted({edit.pointer for edit in {*before} ^ {*self.core.state.edits}})
-            await self._store(before, undoable=False)
-            self.core.publish(Done(f"Undone: the change by hand of {', '.join(pointers)}."))
-            return
-        if (last := self._last_edit) is None:
-            raise InputError("Nothing to undo.")
-        left = tuple(edit for edit in self.core.state.edits if edit != last)
-        await self._store(left, undoable=False)
-        self.core.publish(Done(f"Removed the edit by hand of {last.pointer}."))
-
-    @property
-    def _last_edit(self) -> RequestEdit | None:
-        """The last edit of the request that is shown; None if it has none or cannot be edited."""
-        if not self.core.state.edits:
-            return None
+        """Take the last edit of the request that is shown back."""
+        last: RequestEdit | None = None
         with suppress(InputError):
             composed = self.require_editable()
             assert composed.inputs is not None
-            for edit in reversed(composed.inputs.edits):
-                if edit.protocol is composed.protocol and edit in self.core.state.edits:
-                    return edit
-        return None
-
-    @property
-    def _last_change(self) -> int | None:
-        """The index of the active session's last change; None if it has none, or if its edits are
-        others since: a request that left took some of them.
-        """
-        state = self.core.state
-        own = [
-            n for n, (session_id, _, _) in enumerate(self._undo) if session_id == state.session_id
-        ]
-        return own[-1] if own and self._undo[own[-1]][2] == state.edits else None
+            own = [edit for edit in composed.inputs.edits if edit.protocol is composed.protocol]
+            last = next((edit for edit in reversed(own) if edit in self.core.state.edits), None)
+        if last is None:
+            raise InputError("Nothing to undo.")
+        await self._store(tuple(edit for edit in self.core.state.edits if edit != last))
+        self.core.publish(Done(f"Removed the edit by hand of {last.pointer}."))
 
     # --- changing ------------------------------------------------------------------------
 
@@ -205,11 +175,8 @@ class RequestEdits:
         await self._store((*others, *after))
         return True
 
-    async def _store(self, edits: Edits, *, undoable: bool = True) -> None:
+    async def _store(self, edits: Edits) -> None:
         core = self.core
-        if undoable:
-            change = core.state.session_id, core.state.edits, edits
-            self._undo = [*self._undo[1 - MOST_UNDO :], change]
         core.update(edits=edits)
         if core.state.session is None:
             await core.remember(NEW_CHAT_EDITS, pack(edits) if edits else "")

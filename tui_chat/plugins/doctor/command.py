@@ -30,7 +30,7 @@ from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, InputError, StoreError, TuiChatError, install_advice
 from tui_chat.library.presets import load_preset
 from tui_chat.plugins.doctor.endpoint_checks import Check, Result, check_server, show_check
-from tui_chat.store import status
+from tui_chat.store import access
 from tui_chat.workspace.settings import DEFAULT_MODEL, LAST_MODEL, default_model, last_model
 
 if TYPE_CHECKING:
@@ -192,11 +192,11 @@ def _database(path: Path) -> Iterator[Check]:
         yield Check("database", "ok", f"{path} does not exist yet; the first start creates it.")
     else:
         try:
-            facts = status.status(path)
+            facts = access.status(path)
         except (StoreError, InputError) as error:
             yield Check("database", "failed", str(error), error.advice)
         else:
-            roles = counted(status.count_roles(path), "role")
+            roles = counted(access.count_roles(path), "role")
             counts = f"{facts.sessions:,} sessions, {facts.messages:,} messages, {roles}"
             used = "; another program has it open" if facts.in_use else ""
             size = f"{facts.bytes / 1e6:,.1f} MB"
@@ -255,7 +255,7 @@ def _models_of_new_sessions(config: Config) -> list[tuple[str, Endpoint, str, st
     configured = config.endpoint_named(config.endpoint), config.model
     stored: dict[str, str] = {}
     with suppress(StoreError, InputError):  # the check of the database names its fault
-        stored = status.stored_settings(paths.database_file(config.data_dir))
+        stored = access.stored_settings(paths.database_file(config.data_dir))
     chosen = default_model(config, stored.get(DEFAULT_MODEL, ""))
     why = "chosen last in the app" if chosen is None else "the default that you chose in the app"
     chosen = chosen or last_model(config, stored.get(LAST_MODEL, ""))
