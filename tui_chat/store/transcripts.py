@@ -138,21 +138,19 @@ async def _import(
     for entry in plan.completed:
         await write_reply(tx, entry)
     new_ids = {entry.message.id for entry, _ in plan.entries}
+    new_sessions = {session.session_id for session in plan.sessions}
     for transcript in batch:
+        session_id = transcript.session.session_id
         sent = [request for request in transcript.requests if request.message_id in new_ids]
         if sent:
             await insert_imported_requests(tx, sent)
             for kind, text in transcript.revisions:
                 await save_revision(tx, kind, text, now)
-    for transcript in batch:
-        if transcript.variables and transcript.session.session_id in plan.titles:
-            values = dict(transcript.variables)
-            await add_variables(tx, transcript.session.session_id, values)
-    new_sessions = {session.session_id for session in plan.sessions}
-    for transcript in batch:
-        if transcript.draft and transcript.session.session_id in new_sessions:
+        if transcript.variables and session_id in plan.titles:
+            await add_variables(tx, session_id, dict(transcript.variables))
+        if transcript.draft and session_id in new_sessions:
             sql = "UPDATE sessions SET draft = ? WHERE session_id = ?"
-            await tx.run(sql, transcript.draft, transcript.session.session_id)
+            await tx.run(sql, transcript.draft, session_id)
     await set_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
     for session_id, updated in plan.extended.items():
         await _extend_active_branch(tx, session_id)

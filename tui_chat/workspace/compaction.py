@@ -54,31 +54,24 @@ class CompactionPlan:
     """The messages to sum up, and the request for the summary."""
 
     session_id: str
+    history: tuple[Message, ...]
+    """The branch as it is sent."""
     head_id: str
     """The last message of the branch."""
     end: int
     """The number of messages of the branch, counted as they are sent, that the summary replaces."""
-    messages: int
-    """The same without earlier summaries."""
     tokens: int
     """The tokens that they take in each request."""
     is_whole: bool
     """False if more should be summed up than fits into one request."""
     composed: Composed
-    cost: Decimal | None
+    cost: Decimal | None = None
     """US dollars for the input of the request; None if unknown."""
 
-
-@dataclass(frozen=True, slots=True)
-class _OlderPart:
-    """The part of a branch that is to be summed up; see `CompactionPlan`."""
-
-    history: tuple[Message, ...]
-    """The branch as it is sent."""
-    end: int
-    tokens: int
-    is_whole: bool
-    composed: Composed
+    @property
+    def messages(self) -> int:
+        """The number of messages that the summary replaces, without earlier summaries."""
+        return sum(summary_of(message) is None for message in self.history[: self.end])
 
 
 @dataclass(eq=False)
@@ -95,19 +88,8 @@ class Compaction:
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
         await self._sessions.branch_loaded()
-        state = self.core.state
-        part = self._older_part()
-        composed = part.composed
-        return CompactionPlan(
-            session_id=state.session_id,
-            head_id=state.entries[-1].message.id,
-            end=part.end,
-            messages=sum(summary_of(message) is None for message in part.history[: part.end]),
-            tokens=part.tokens,
-            is_whole=part.is_whole,
-            composed=composed,
-            cost=await self.input_cost(composed),
-        )
+        plan = self._plan()
+        return replace(plan, cost=await self.input_cost(plan.composed))
 
     async def input_cost(self, composed: Composed) -> Decimal | None:
         """Return the US dollars for the input of a request; None if unknown."""
@@ -117,9 +99,9 @@ class Compaction:
 
     def request(self) -> Composed:
         """Return the request for a summary of the active branch. Raises InputError."""
-        return self._older_part().composed
+        return self._plan().composed
 
-    def _older_part(self) -> _OlderPart:
+    def _plan(self) -> CompactionPlan:
         """Return what would be summed up of the active branch. Raises InputError."""
         state = self.core.state
         history = sendable_messages(state.entries)
@@ -153,7 +135,11 @@ class Compaction:
         if composed.errors:
             raise InputError(composed.errors[0].sentence)
         end = [message.id for message in history].index(sent[cut].id)
-        return _OlderPart(history, end, sums[cut], target == cut, composed)
+        head_id = state.entries[-1].message.id
+        is_whole = target == cut
+        return CompactionPlan(
+            state.session_id, history, head_id, end, sums[cut], is_whole, composed
+        )
 
     def request_for(self, part: tuple[Message, ...]) -> Composed:
         """Return the request for a summary of messages. Raises InputError."""

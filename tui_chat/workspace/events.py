@@ -89,11 +89,6 @@ class RequestComposed(WorkspaceEvent):
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseLoaded(WorkspaceEvent):
-    """The stored response to a request was loaded into `WorkspaceState.request`."""
-
-
-@dataclass(frozen=True, slots=True)
 class ReplyGrew(WorkspaceEvent):
     """More of a reply in the active session arrived."""
 
@@ -124,11 +119,6 @@ class ReplyRetrying(WorkspaceEvent):
     """The provider refused the active session's request for now; it will be sent again."""
 
     waiting: RetryPause
-
-
-@dataclass(frozen=True, slots=True)
-class QueueChanged(WorkspaceEvent):
-    """A message was added to the queue of a session or taken out of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.message import Part
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import Failed, QueueChanged, ReplySettled
+from tui_chat.workspace.events import BranchChanged, Failed, ReplySettled
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.state import QueuedMessage, WorkspaceState
@@ -147,7 +147,7 @@ class MessageQueue:
             state.queue,
             state.is_queue_unsaved,
         ):
-            self.core.update(QueueChanged(), queue=queue, is_queue_unsaved=is_unsaved)
+            self.core.update(BranchChanged(), queue=queue, is_queue_unsaved=is_unsaved)
 
     def _changed(self, session_id: str, queue: _Queue) -> _Queue:
         for change in self._unsaved.get(session_id, ()):

@@ -125,15 +125,19 @@ class Presets:
             )
         if name and name != current and file_name(name) in core.library.names("presets"):
             raise InputError(f"A preset “{name}” already exists.")
-        path = core.library.save_preset(opened.edits.preset, name or current, like=current)
+        path = self._save(opened, name or current, current)
         if path.stem != current:
             self._close(current)
-        before = opened if path.stem == current else None
-        core.publish(PresetSaved(path.stem, opened.edits.preset, before))
-        saved = OpenPreset(opened.edits.mark_saved(), self._stamp(path.stem))
-        self._open(path.stem, saved)
-        core.update(preset_name=path.stem)
-        self._show(saved.edits.preset)
+            core.update(preset_name=path.stem)
+        self._show(opened.edits.preset)
+        return path
+
+    def _save(self, opened: OpenPreset, name: str, like: str) -> Path:
+        """Write an open preset to the file of a name. Raises InputError."""
+        path = self.core.library.save_preset(opened.edits.preset, name, like=like)
+        before = opened if path.stem == like else None
+        self.core.publish(PresetSaved(path.stem, opened.edits.preset, before))
+        self._open(path.stem, OpenPreset(opened.edits.mark_saved(), self._stamp(path.stem)))
         return path
 
     def save_all(self) -> bool:
@@ -149,9 +153,7 @@ class Presets:
                         "over.",
                         advice="Save it in the preset editor, which asks first.",
                     )
-                self.core.library.save_preset(opened.edits.preset, name, like=name)
-                self.core.publish(PresetSaved(name, opened.edits.preset, opened))
-                self._open(name, OpenPreset(opened.edits.mark_saved(), self._stamp(name)))
+                self._save(opened, name, name)
             self.core.publish(PresetChanged())
             return True
         return False

@@ -199,11 +199,9 @@ class Roles:
     def _in_order(self, roles: Iterable[Role]) -> tuple[Role, ...]:
         """Return roles by their last use, the disabled ones last."""
         ranks = {role_id: rank for rank, role_id in enumerate(self._recent)}
-
-        def order(role: Role) -> tuple[bool, int]:
-            return role.status == "disabled", ranks.get(role.role_id, len(ranks))
-
-        return tuple(sorted(roles, key=order))
+        last = len(ranks)
+        order = sorted(roles, key=lambda role: ranks.get(role.role_id, last))
+        return tuple(sorted(order, key=lambda role: role.status == "disabled"))
 
     async def import_changed_files(self) -> bool:
         """Import the role files that are new or changed; return True if there were any. Raises

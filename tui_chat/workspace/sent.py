@@ -46,7 +46,7 @@ from tui_chat.request_recipe import read_recipe, rebuilt_inputs, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import RequestOutdated, ResponseLoaded
+from tui_chat.workspace.events import RequestComposed, RequestOutdated
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.session_list import default_title
 from tui_chat.workspace.state import (
@@ -452,7 +452,7 @@ class Sent:
         return replace(viewed, description=description, before=before, forecast=forecast)
 
     async def load_response(self, entry_id: str) -> None:
-        """Load the stored response to a request, and publish `ResponseLoaded`."""
+        """Load the stored response to a request, and publish `RequestComposed`."""
         core = self.core
         loading = ReceivedResponse(entry_id, None, is_loading=True)
         core.update(request=replace(core.state.request, received=loading))
@@ -462,7 +462,7 @@ class Sent:
         received = core.state.request.received
         if received is not None and received.entry_id == entry_id:
             loaded = ReceivedResponse(entry_id, response)
-            core.update(ResponseLoaded(), request=replace(core.state.request, received=loaded))
+            core.update(RequestComposed(), request=replace(core.state.request, received=loaded))
 
     async def messages_to(self, message_id: str) -> tuple[Message, ...]:
         """Return the messages that a model is sent of the branch that ends with a message."""

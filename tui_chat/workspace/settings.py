@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tui_chat.compose import Composed
 from tui_chat.config import Config
 from tui_chat.config.edit import Changes, change_config
 from tui_chat.errors import InputError, TuiChatError
@@ -175,7 +174,8 @@ class SessionSetup:
         """
         from tui_chat.analysis.settings_report import inherited_settings, report_settings
 
-        composed = self.composed
+        request = self.core.state.request
+        composed = self._requests.compose(request.draft, None, request.parts)
         try:
             name = typed_setting_name(name)
         except SettingError as error:
@@ -189,12 +189,6 @@ class SessionSetup:
             if value:
                 return f"{name} is not set; it is {value} ({source})."
         return f"{name} is not set; the provider's default holds."
-
-    @property
-    def composed(self) -> Composed:
-        """The request that Enter would send, with the present settings."""
-        request = self.core.state.request
-        return self._requests.compose(request.draft, None, request.parts)
 
     @reported(None)
     async def set_profile(self, name: str) -> None:
@@ -256,18 +250,15 @@ class SessionSetup:
         """Read the profile and the lorebooks in use again where another program changed their
         files. One that is gone or has faults stays as it was read; the fault is reported.
         """
-        core, state = self.core, self.core.state
-        used: list[tuple[Kind, str]] = [("lorebooks", name) for name in state.lorebook_names]
-        if state.profile_name:
-            used.append(("profiles", state.profile_name))
-        for kind, name in used:
+        core = self.core
+        for (kind, name), read in tuple(self._read_files.items()):
             stamp = core.library.stamp(kind, name)
-            if stamp is None or stamp == self._read_files.get((kind, name)):
+            if stamp is None or stamp == read:
                 continue
             with core.reporting():
-                if kind == "profiles":
+                if kind == "profiles" and name == core.state.profile_name:
                     core.update(RequestOutdated(), profile=self._profile(name))
-                else:
+                elif kind == "lorebooks" and name in core.state.lorebook_names:
                     self._lorebook(name)
                     self.reload_lorebooks()
 
@@ -459,7 +450,8 @@ class SessionSetup:
         config = self.core.state.config
         if not self.core.remembers:
             return config.endpoint_named(config.endpoint), config.model
-        return await self.default_model() or await self._last_model()
+        stored = await self.core.store.settings.get(LAST_MODEL) or ""
+        return await self.default_model() or last_model(config, stored)
 
     @property
     def _default_preset(self) -> str:
@@ -469,11 +461,6 @@ class SessionSetup:
         core = self.core
         has_rules = core.remembers or not core.library.is_ours(DEFAULT_PRESET)
         return DEFAULT_PRESET if has_rules else NO_PRESET
-
-    async def _last_model(self) -> tuple[Endpoint, str]:
-        """Return the endpoint and model chosen last; the config's if it changed since."""
-        stored = await self.core.store.settings.get(LAST_MODEL) or ""
-        return last_model(self.core.state.config, stored)
 
     def _endpoint(self, name: str) -> Endpoint:
         config = self.core.state.config

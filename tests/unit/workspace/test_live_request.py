@@ -14,7 +14,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Part
 from tui_chat.models.settings import Settings
 from tui_chat.workspace import requests
-from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated, ResponseLoaded
+from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated
 from tui_chat.workspace.state import ViewedRequest, WhatIf
 
 NOTHING_BEFORE = (
@@ -141,7 +141,7 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
     received = workspace.state.request.received
     assert (received.entry_id, received.is_loading) == (reply, False)
     assert b"one" in received.response.body
-    assert heard.of(ResponseLoaded)
+    assert heard.of(RequestComposed)
 
 
 @each_row(

@@ -131,8 +131,6 @@ class ChatArea(Area):
             case events.ReplyGrew():
                 grown = event.grown
                 self.pane.stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
-            case events.QueueChanged():
-                self._show_queue()
             case events.ReplySettled(session_id, _, error):
                 self._show_queue()
                 if session_id == self.workspace.state.session_id:

@@ -377,7 +377,8 @@ class SessionSettingsForm(Form[bool | None]):
 
     def _refresh(self) -> None:
         """Show of each row where its value comes from and what becomes of it."""
-        composed = self._workspace.settings.composed
+        request = self._workspace.state.request
+        composed = self._workspace.requests.compose(request.draft, None, request.parts)
         inputs = composed.inputs
         if inputs is None:
             return

@@ -100,8 +100,6 @@ class InspectorArea(Area):
                 pane.own_protocol = workspace.state.endpoint.protocol
             case events.BranchChanged() | events.SessionsChanged():
                 self._load_view(pane, workspace)
-            case events.ResponseLoaded():
-                self._show_reply(pane, workspace)
             case events.ReplyGrew() if pane.shows(REPLY):
                 self._show_reply(pane, workspace)
             case _:
