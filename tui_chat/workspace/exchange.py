@@ -6,23 +6,28 @@ What a store returned for an exchange is what the state takes over: nothing is r
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from tui_chat.compose import Composed
-from tui_chat.context import Inputs
+from tui_chat.compose import Composed, encode
+from tui_chat.context import Inputs, count_envelope
 from tui_chat.context.generation import uses_prefill
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.library import Library
 from tui_chat.models.message import Message
-from tui_chat.models.request import Begun, NewExchange
+from tui_chat.models.request import Begun, NewExchange, RecordedRequest, RequestRecord
 from tui_chat.models.request_edit import RequestEdit, edits_after
 from tui_chat.models.session import Entry, SessionSummary
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.request_recipe import dump_recipe, recipe_of
 from tui_chat.send import FinishedReply, new_exchange
+from tui_chat.tokens import counter_for
 from tui_chat.workspace.state import LastSent, WorkspaceState
+
+if TYPE_CHECKING:
+    from tui_chat.analysis.captured_request import CapturedRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,86 @@ class Exchange:
     """The reply as it ended; None until then, and if its session is gone."""
     before: LastSent | None = None
     """The request of the session that the endpoint accepted before this one, if that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that was sent."""
+
+    record: RequestRecord
+    how: Literal["kept", "rebuilt", "differs", "lost"]
+    """`kept`: the exact bytes. `rebuilt`: composed again, with the same bytes. `differs`: composed
+    again, with other bytes. `lost`: neither kept nor to be composed again."""
+    why: str = ""
+    """The reason why it differs or cannot be composed again; empty otherwise."""
+    body: bytes | None = None
+    """None if it is lost."""
+    composed: Composed | None = None
+    """The request composed again; None if that is not possible."""
+    captured: CapturedRequest | None = None
+    """The kept body, read as that of another program; None if it was composed again."""
+
+    @property
+    def continued(self) -> bool:
+        """True if the reply continues the history's last message."""
+        chat = self.record.recipe.get("chat")
+        kind = cast("Mapping[str, Any]", chat).get("kind") if isinstance(chat, Mapping) else ""
+        return self.record.recipe.get("prefill") is True or kind == "continue"
+
+    @property
+    def is_exact(self) -> bool:
+        """True if `composed` has the bytes that were sent."""
+        composed = self.composed
+        return composed is not None and composed.payload.sha256 == self.record.sha256
+
+    @property
+    def sent_at(self) -> str:
+        """The local time of day at which it was sent."""
+        return datetime.fromtimestamp(self.record.created).astimezone().strftime("%H:%M")
+
+    @property
+    def description(self) -> str:
+        """The time of sending and the exactness of `shown`."""
+        match self.how:
+            case "kept" if (recorded := self.record.recorded) is not None:
+                return recorded_words(recorded, self.sent_at, is_exact=self.is_exact)
+            case "kept" if self.captured is not None:
+                how = f"read from the kept bytes. {self.why}"
+            case "kept" if self.is_exact:
+                how = "exact bytes"
+            case "kept":
+                how = f"read from the kept bytes. {self.why}"
+            case "rebuilt":
+                how = "rebuilt, same SHA-256"
+            case _:
+                how = f"rebuilt, NOT the same bytes. {self.why}"
+        return f"as sent at {self.sent_at} · {how}"
+
+    @property
+    def shown(self) -> Composed | None:
+        """The request to show: the sent bytes, else composed again; None if it is lost."""
+        if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
+            return self.composed
+        if self.captured is not None:
+            return self.composed
+        from tui_chat.analysis.captured_request import read_captured  # needed for old requests only
+
+        captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
+        count = counter_for(self.composed.envelope.parameters.model.value)
+        return encode(count_envelope(captured.envelope, count), self.composed.endpoint)
+
+
+def recorded_words(recorded: RecordedRequest, time: str, *, is_exact: bool) -> str:
+    """Return when another program sent a request, and how exact what is shown of it is."""
+    at = f" at {time}" if time else ""
+    if recorded.missing:
+        return f"rebuilt from the transcript · sent{at} · without {recorded.missing}"
+    how = "exact bytes" if is_exact else "the same JSON, laid out anew"
+    if recorded.is_masked:
+        how = "credentials masked in the body"
+    headers = "" if recorded.headers is not None else " · headers rebuilt"
+    edited = " · edited by hand" if recorded.came else ""
+    return f"recorded{at} · {how}{headers}{edited}"
 
 
 def edits_after_all(

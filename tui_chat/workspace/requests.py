@@ -30,14 +30,12 @@ from tui_chat.context.builders import prepared
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, NotYet
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import forget_recent, recent_memo
 from tui_chat.models.message import Message, Part
-from tui_chat.models.payload import Payload
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edits_for
 from tui_chat.models.role import ROLE_FAULTS
@@ -47,6 +45,7 @@ from tui_chat.tokens import is_loaded
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import RequestComposed, RequestOutdated
 from tui_chat.workspace.state import (
+    Comparison,
     DiffBase,
     LiveRequestState,
     ViewedRequest,
@@ -79,18 +78,6 @@ _ingredients = attrgetter(
 
 _Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
 """Draft, attachments and protocol of a composed request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """The request with which the one shown is compared."""
-
-    name: str
-    """For example `the session's last request`."""
-    payload: Payload | None
-    """None if there is nothing to compare with."""
-    reason: str = ""
-    """The reason why there is nothing, as a sentence."""
 
 
 class Requests:

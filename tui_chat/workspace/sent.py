@@ -18,16 +18,15 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from tui_chat import __version__
-from tui_chat.compose import Composed, calibrate, compose, encode
-from tui_chat.context import Inputs, count_envelope
+from tui_chat.compose import Composed, calibrate, compose
+from tui_chat.context import Inputs
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import LARGEST_REQUEST, read_file
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import (
@@ -47,6 +46,7 @@ from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import RequestComposed, RequestOutdated
+from tui_chat.workspace.exchange import SentRequest
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.session_list import default_title
 from tui_chat.workspace.state import (
@@ -60,7 +60,6 @@ from tui_chat.workspace.state import (
 from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
-    from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.store import Store
     from tui_chat.turn_file import TurnFile
 
@@ -68,86 +67,6 @@ _LONGEST_LIST = 300
 """Characters of the list of things that were not kept."""
 _LONGEST_PATH = 4_096
 """Characters from which a text is not a path."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentRequest:
-    """A request that was sent."""
-
-    record: RequestRecord
-    how: Literal["kept", "rebuilt", "differs", "lost"]
-    """`kept`: the exact bytes. `rebuilt`: composed again, with the same bytes. `differs`: composed
-    again, with other bytes. `lost`: neither kept nor to be composed again."""
-    why: str = ""
-    """The reason why it differs or cannot be composed again; empty otherwise."""
-    body: bytes | None = None
-    """None if it is lost."""
-    composed: Composed | None = None
-    """The request composed again; None if that is not possible."""
-    captured: CapturedRequest | None = None
-    """The kept body, read as that of another program; None if it was composed again."""
-
-    @property
-    def continued(self) -> bool:
-        """True if the reply continues the history's last message."""
-        chat = self.record.recipe.get("chat")
-        kind = cast("Mapping[str, Any]", chat).get("kind") if isinstance(chat, Mapping) else ""
-        return self.record.recipe.get("prefill") is True or kind == "continue"
-
-    @property
-    def is_exact(self) -> bool:
-        """True if `composed` has the bytes that were sent."""
-        composed = self.composed
-        return composed is not None and composed.payload.sha256 == self.record.sha256
-
-    @property
-    def sent_at(self) -> str:
-        """The local time of day at which it was sent."""
-        return datetime.fromtimestamp(self.record.created).astimezone().strftime("%H:%M")
-
-    @property
-    def description(self) -> str:
-        """The time of sending and the exactness of `shown`."""
-        match self.how:
-            case "kept" if (recorded := self.record.recorded) is not None:
-                return recorded_words(recorded, self.sent_at, is_exact=self.is_exact)
-            case "kept" if self.captured is not None:
-                how = f"read from the kept bytes. {self.why}"
-            case "kept" if self.is_exact:
-                how = "exact bytes"
-            case "kept":
-                how = f"read from the kept bytes. {self.why}"
-            case "rebuilt":
-                how = "rebuilt, same SHA-256"
-            case _:
-                how = f"rebuilt, NOT the same bytes. {self.why}"
-        return f"as sent at {self.sent_at} · {how}"
-
-    @property
-    def shown(self) -> Composed | None:
-        """The request to show: the sent bytes, else composed again; None if it is lost."""
-        if self.composed is None or self.is_exact or self.how != "kept" or self.body is None:
-            return self.composed
-        if self.captured is not None:
-            return self.composed
-        from tui_chat.analysis.captured_request import read_captured  # needed for old requests only
-
-        captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
-        count = counter_for(self.composed.envelope.parameters.model.value)
-        return encode(count_envelope(captured.envelope, count), self.composed.endpoint)
-
-
-def recorded_words(recorded: RecordedRequest, time: str, *, is_exact: bool) -> str:
-    """Return when another program sent a request, and how exact what is shown of it is."""
-    at = f" at {time}" if time else ""
-    if recorded.missing:
-        return f"rebuilt from the transcript · sent{at} · without {recorded.missing}"
-    how = "exact bytes" if is_exact else "the same JSON, laid out anew"
-    if recorded.is_masked:
-        how = "credentials masked in the body"
-    headers = "" if recorded.headers is not None else " · headers rebuilt"
-    edited = " · edited by hand" if recorded.came else ""
-    return f"recorded{at} · {how}{headers}{edited}"
 
 
 async def _open_nothing(session_id: str) -> None: ...
@@ -248,12 +167,13 @@ class Sent:
         """
         sent = await self.request(entry_id)
         entry = await self.core.active_store.messages.get(entry_id)
-        if sent.composed is None or sent.body is None or entry is None:
-            raise InputError(f"This turn cannot be put into a file. {sent.why}".strip())
-        if sent.composed.inputs is None:
-            sentence = "This turn cannot be put into a file: it was not composed here."
-            raise InputError(sentence, advice="Export the session, which has the request.")
-        return dump_turn(sent.composed, sent.body, TurnReply.of(entry))
+        composed = sent.composed
+        if composed is None or composed.inputs is None or sent.body is None or entry is None:
+            raise InputError(
+                f"This turn cannot be put into a file. {sent.why}".strip(),
+                advice="Export the session, which has the request if that was recorded.",
+            )
+        return dump_turn(composed, sent.body, TurnReply.of(entry))
 
     # --- composing again -------------------------------------------------------------------
 
@@ -373,6 +293,7 @@ class Sent:
             request = replace(request, foreign=replace(foreign, is_recorded=False))
             self.core.update(RequestOutdated(), request=request)
 
+    @reported(False)
     async def view_sent(self, entry_id: str, *, is_automatic: bool = False) -> bool:
         """Show the request that produced a reply. Return False, with the fault reported, if there
         is none or nothing is known of it. `is_automatic`: nobody asked for it, so it is shown only
@@ -380,35 +301,31 @@ class Sent:
         """
         core = self.core
         entries, session_id = core.state.entries, core.state.session_id
-        sent = await self.sent_request(entry_id)
-        if sent is None or core.state.session_id != session_id:
+        sent = await self.request(entry_id, entries)
+        if (composed := sent.shown) is None:
+            sentence = "What was sent is no longer kept, and cannot be composed again."
+            if sent.body is not None:
+                sentence = "What was sent is kept, but it cannot be read as a request."
+            raise InputError(sentence, advice=sent.why)
+        entry = next((e for e in entries if e.message.id == entry_id), None)
+        viewed = ViewedRequest(
+            composed,
+            sent.description,
+            entry,
+            sent.captured,
+            is_automatic=is_automatic,
+            is_of_session=True,
+        )
+        if sent.record.is_recorded:
+            viewed = await self._with_request_before(viewed, entry_id)
+        elif (last := await self.last_sent(composed.endpoint.name, before=entry_id)) is not None:
+            viewed = replace(viewed, before=last.composed)
+        foreign = core.state.foreign_reply
+        is_wanted = not is_automatic or (foreign is not None and foreign.entry_id == entry_id)
+        if core.state.session_id != session_id or not is_wanted:
             return False
-        composed = sent.shown
-        with core.reporting():
-            if composed is None:
-                sentence = "What was sent is no longer kept, and cannot be composed again."
-                if sent.body is not None:
-                    sentence = "What was sent is kept, but it cannot be read as a request."
-                raise InputError(sentence, advice=sent.why)
-            entry = next((e for e in entries if e.message.id == entry_id), None)
-            viewed = ViewedRequest(
-                composed, sent.description, entry, sent.captured, is_of_session=True
-            )
-            if sent.record.is_recorded:
-                viewed = await self._with_request_before(viewed, entry_id)
-            else:
-                name = composed.endpoint.name
-                last = await self.last_sent(name, before=entry_id)
-                viewed = replace(viewed, before=last.composed if last is not None else None)
-            if is_automatic:
-                foreign = core.state.foreign_reply
-                if foreign is None or foreign.entry_id != entry_id:
-                    return False
-                viewed = replace(viewed, is_automatic=True)
-            if core.state.session_id == session_id:
-                self._requests.view(viewed)
-                return True
-        return False
+        self._requests.view(viewed)
+        return True
 
     def view_side_request(self, sent: SideRequest) -> bool:
         """Show a side request, such as a title's, as sent. Return False, reported, if it fails."""

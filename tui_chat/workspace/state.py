@@ -16,6 +16,7 @@ from tui_chat.models.generation import side_kind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.payload import Payload
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
 from tui_chat.models.request_edit import RequestEdit
@@ -180,6 +181,18 @@ class DiffBase:
     def is_of_session(self) -> bool:
         """True for a branch, which no other session has."""
         return self.what_if is not None and self.what_if.history is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The request with which the one shown is compared."""
+
+    name: str
+    """For example `the session's last request`."""
+    payload: Payload | None
+    """None if there is nothing to compare with."""
+    reason: str = ""
+    """The reason why there is nothing, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
@@ -161,49 +161,46 @@ class _GuardedSource:
         self.inner = inner
         self._changed = changed
         self._plugin = plugin
-        with self._guard():
+        with guard(plugin, "tool source"):
             self.name = inner.name
         self._fault = ""
 
-    def _guard(self) -> AbstractContextManager[None]:
-        return guard(self._plugin, "tool source")
+    @contextmanager
+    def _noting(self) -> Generator[None]:
+        """Note an exception of the source as its fault."""
+        try:
+            with guard(self._plugin, "tool source"):
+                yield
+        except PluginFailed as error:
+            self._fault = str(error)
 
     @property
     def tools(self) -> Sequence[Tool]:
-        try:
-            with self._guard():
-                return tuple(self.inner.tools)
-        except PluginFailed as error:
-            self._fault = str(error)
-            return ()
+        with self._noting():
+            return tuple(self.inner.tools)
+        return ()
 
     @property
     def status(self) -> SourceStatus:
-        try:
-            with self._guard():
-                status = self.inner.status
-        except PluginFailed as error:
-            self._fault, status = str(error), SourceStatus(self.name)
+        status = SourceStatus(self.name)
+        with self._noting():
+            status = self.inner.status
         return replace(status, state="failed", sentence=self._fault) if self._fault else status
 
     async def load(self) -> None:
         self._fault = ""
-        try:
-            with self._guard():
-                await self.inner.load()
-        except PluginFailed as error:
-            self._fault = str(error)
+        with self._noting():
+            await self.inner.load()
+        if self._fault:
             self._changed()
 
     async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
-        try:
-            with self._guard():
-                return await self.inner.call(tool, arguments, progress)
-        except PluginFailed as error:
-            return ToolRun(str(error), ok=False)
+        with self._noting():
+            return await self.inner.call(tool, arguments, progress)
+        return ToolRun(self._fault, ok=False)
 
     async def close(self) -> None:
-        with suppress(PluginFailed), self._guard():
+        with self._noting():
             await self.inner.close()
 
 

@@ -11,7 +11,7 @@ from tests.plugins.tap.conftest import recording
 from tests.support.vendors import serve
 from tests.support.workspace import settled
 from tui_chat.models.endpoint import Protocol
-from tui_chat.workspace.sent import SentRequest
+from tui_chat.workspace.exchange import SentRequest
 
 TOOLS = [{"name": "weather", "input_schema": {"type": "object"}}]
 BODY: dict[str, Any] = {
@@ -122,4 +122,4 @@ async def test_a_recorded_request_is_compared_with_the_one_before_it(
     assert await workspace.sent.view_sent(earliest.message_id)
     base = workspace.requests.comparison()
     assert base.payload is None, "not with itself"
-    assert base.reason.startswith("No earlier Anthropic request of this session is recorded.")
+    assert base.reason.startswith("This session has no earlier recorded Anthropic request.")

@@ -32,7 +32,7 @@ from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.events import Done
-from tui_chat.workspace.sent import SentRequest
+from tui_chat.workspace.exchange import SentRequest
 from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
 
