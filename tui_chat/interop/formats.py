@@ -87,8 +87,6 @@ def readable(
     A conversation without messages is ignored, or an error if it had something unreadable; with
     `may_be_empty` it is accepted.
     """
-    if isinstance(value, ValueError):  # in the place of a value that is no JSON
-        return FoundConversation(place, fault=str(value))
     if not isinstance(value, dict):
         return FoundConversation(place, fault=f"must be an object, not {type_name(value)}")
     try:
@@ -145,8 +143,7 @@ class ListFormat:
     detect: Callable[[JsonObject], bool]
     """True for the members before the list, or before the object that has it."""
     read: Callable[[Iterable[tuple[str, object]], JsonObject], Iterator[FoundConversation]]
-    """Gets the elements with their places, and these members; a ValueError stands for an element
-    that is no JSON. Raises UnreadableConversation."""
+    """Gets the elements with their places, and these members. Raises UnreadableConversation."""
 
 
 class RecordReader(Protocol):

@@ -235,8 +235,6 @@ def _read(entries: Iterable[tuple[str, object]], _: JsonObject) -> Iterator[Foun
     reader, is_empty = CallReader(), True
     for place, value in entries:
         try:
-            if isinstance(value, ValueError):
-                raise value
             call = reader.read(value)
         except ValueError as error:
             yield FoundConversation(place, fault=str(error))

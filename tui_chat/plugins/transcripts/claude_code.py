@@ -46,7 +46,7 @@ from tui_chat.plugins.transcripts.content import (
     total,
     unknown_content,
 )
-from tui_chat.plugins.transcripts.json_text import JsonLines, read_records
+from tui_chat.plugins.transcripts.json_text import read_records
 from tui_chat.plugins.transcripts.steps import (
     SUBAGENT,
     Result,
@@ -445,7 +445,7 @@ def _subagent_files(
             continue
         try:
             reader = _SessionReader()
-            yield from read_records(JsonLines(source.pieces(file)), reader.take, place)
+            yield from read_records(source.pieces(file), reader.take, place)
         except InputError as error:
             yield FoundConversation(place, fault=str(error))
             continue

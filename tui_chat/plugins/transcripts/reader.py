@@ -3,7 +3,7 @@
 1. The format is detected from the content, not from the file name: a database by its tables, JSON
    lines by the first record that only one format has, an object by its keys.
 2. Conversations in an array or in JSON lines are read one by one. A broken one is reported, and
-   the rest is read; if the text itself breaks off, reading ends.
+   the rest is read; where the text itself is no JSON, reading ends.
 3. Lines of records are one conversation, which loses its damaged lines only. Lines of messages
    are read completely or not at all.
 
@@ -39,8 +39,6 @@ from tui_chat.plugins.transcripts.json_text import (
     LARGEST,
     BadLine,
     BadText,
-    BadValue,
-    JsonLines,
     JsonText,
     parse_line,
     read_records,
@@ -149,7 +147,7 @@ def _read(
     if lines := _lines_format(sample):
         entry, form = lines
         reader = form.open(source)
-        yield from _written_by(entry, read_records(JsonLines(text), reader.take))
+        yield from _written_by(entry, read_records(text, reader.take))
         yield from _written_by(entry, reader.conversations())
         return
     first = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
@@ -228,8 +226,6 @@ def _unknown(place: str) -> FoundConversation:
 
 
 def _conversation(place: str, value: object) -> FoundConversation:
-    if isinstance(value, BadValue):
-        return FoundConversation(place, fault=str(value))
     data = as_object(value)
     for entry, form in _formats(ObjectFormat):
         if form.detect(data):
@@ -245,7 +241,7 @@ def _conversation(place: str, value: object) -> FoundConversation:
 def _array(text: JsonText) -> Iterator[FoundConversation]:
     messages: list[tuple[str, object]] = []
     for place, value in text.elements("$"):
-        if not isinstance(value, BadValue) and (is_message(value) or messages):
+        if is_message(value) or messages:
             messages.append((place, value))
         else:
             yield _conversation(place, value)
@@ -266,11 +262,11 @@ def _objects(text: JsonText) -> Iterator[FoundConversation]:
             yield from _array(text)
             is_read = True
         else:
-            data[key] = _member(text)
+            data[key] = text.value()
     if is_read:
         return
     if is_message(data):
-        yield from _message_lines(text, data)
+        yield message_list([("line 1", data), *_lines(text)])
     elif text.peek():
         yield _conversation("line 1", data)
         for place, value in _lines(text):
@@ -279,19 +275,11 @@ def _objects(text: JsonText) -> Iterator[FoundConversation]:
         yield _conversation("", data)
 
 
-def _member(text: JsonText) -> object:
-    """Return the value of a member, without which the rest is of no use. Raises BadText."""
-    value = text.value_or_fault()
-    if isinstance(value, BadValue):
-        raise BadText(str(value))
-    return value
-
-
 def _lines(text: JsonText) -> Iterator[tuple[str, object]]:
     """Yield the values up to the end of the text with their places."""
     while text.peek():
         place = f"line {text.line}"
-        yield place, text.value_or_fault()
+        yield place, text.value()
 
 
 def _listed(text: JsonText, form: ListFormat, data: JsonObject) -> Iterator[FoundConversation]:
@@ -308,17 +296,10 @@ def _listed(text: JsonText, form: ListFormat, data: JsonObject) -> Iterator[Foun
                 if key == form.keys[1] and text.peek() == "[":
                     yield from text.elements(place)
                 else:
-                    _member(text)
+                    text.value()
         except BadText as error:
             ends.append(error)
 
     yield from form.read(elements(), data)
     if ends:
         raise ends[0]
-
-
-def _message_lines(text: JsonText, first: JsonObject) -> Iterator[FoundConversation]:
-    """Read lines of messages, which are one conversation, completely or not at all."""
-    values = [("line 1", first), *_lines(text)]
-    bad = next(((place, value) for place, value in values if isinstance(value, BadValue)), None)
-    yield FoundConversation(bad[0], fault=str(bad[1])) if bad else message_list(values)
