@@ -71,20 +71,6 @@ def test_faults_have_a_place(file: object, place: str, fault: str):
     assert found.advice in ("", known_formats())
 
 
-@each_row(
-    ("file", "fault", "advice"),
-    [
-        ({"entries": {}}, "is a lorebook", "the folder `lorebooks`"),
-        ({"prompts": [], "prompt_order": []}, "is a preset of another program", "presets import"),
-        ({"presetMessages": []}, "is a preset", "the folder `presets`"),
-    ],
-)
-def test_files_of_other_kinds_are_named(file: object, fault: str, advice: str):
-    (found,) = read(file)
-    assert (found.transcript, found.fault, found.unknown) == (None, fault, True)
-    assert advice in found.advice
-
-
 def test_messages_without_ids_are_recognized_only_if_all_are_equal():
     first, longer = only([USER]), only([USER, REPLY])
     assert only([USER]) == first

@@ -40,7 +40,7 @@ def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pyt
     assert (told["file"], told["sessions"]["known"]) == ("-", 2)
     given(b"")
     empty = chat("import", "-")
-    assert (empty.code, empty.err) == (2, "Error: standard input is empty\n")
+    assert (empty.code, empty.err) == (2, "Error: standard input is empty.\n")
 
 
 def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):
@@ -59,7 +59,7 @@ def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
     assert done.code == 2
     assert done.err.startswith("Error: ")
     assert "nowhere cannot be read" in done.err
-    assert done.out.endswith("2 files: 2 sessions, 0 messages added; 1 file with faults.\n")
+    assert "2 sessions read: 0 new, 0 grown, 2 already there; 0 messages added.\n" in done.out
 
 
 def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, tmp_path: Path):

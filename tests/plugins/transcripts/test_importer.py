@@ -233,7 +233,7 @@ async def test_archives_in_a_folder_are_read(store: Store, tmp_path: Path):
     assert report.new == 2
     assert [fault.place for fault in report.faults] == ["broken.zip", "chatgpt.zip: a.json"]
     assert report.skipped == ["other.ZIP"]
-    assert report.skipped_files() == "1 other file skipped: other.ZIP."
+    assert report.lines("f")[-1] == "  1 other file skipped: other.ZIP."
     assert report.read == report.size
 
 

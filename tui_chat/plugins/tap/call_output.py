@@ -208,7 +208,6 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
     if comparison is None:
         return None
     forecast, difference = comparison.forecast, comparison.difference
-    first = comparison.first
     return {
         "previous": comparison.previous,
         "messages": {
@@ -223,8 +222,6 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
             "new": difference.new,
             "rows": list(_rows(comparison)),
         },
-        "first_difference": first
-        and {"path": first.path, "was": _line(first.was), "now": _line(first.now)},
         "cache": {
             "kind": forecast.at.kind,
             "sentence": forecast.sentence,

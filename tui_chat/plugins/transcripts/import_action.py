@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
-from tui_chat.errors import located
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.plugins.transcripts.report import Report
@@ -17,8 +16,8 @@ if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
 
-_MOST_NOTES = 8
-"""Notes on an imported file that are shown."""
+_MOST = 5
+"""Notes on an imported file, and faults of it, that are shown."""
 
 
 async def import_from_app(app: TuiChat, path: str) -> None:
@@ -69,20 +68,9 @@ async def _ask_participant(
 def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:
     """Return the result of importing a file in sentences, and its severity."""
     name = one_line(report.path.name, 60)
-    lines = report.result(name)
-    notes = list(report.notes.items())
-    lines += [f"{count:,} × {one_line(note, 200)}" for note, count in notes[:_MOST_NOTES]]
-    if report.skipped:
-        lines.append(report.skipped_files(3))
-    if len(notes) > _MOST_NOTES:
-        lines.append("`tui-chat import` shows the rest.")
-    for fault in report.faults[:3]:
-        sentence = located(one_line(fault.place, 80), one_line(fault.sentence, 200))
-        lines.append(located(name, sentence))
-        if fault.advice:
-            lines.append(one_line(fault.advice, 200))
-    if (more := len(report.faults) + report.more_faults - 3) > 0:
-        lines.append(f"{more:,} more could not be read; `tui-chat import` lists them all.")
+    lines = report.lines(name, most=_MOST)
+    for sentence, advice in report.told_faults(name, _MOST):
+        lines.append(f"{sentence}. {one_line(advice, 200)}".rstrip())
     if not report.faults:
         return "\n".join(lines), "information"
     return "\n".join(lines), "warning" if report.sessions or report.cards else "error"

@@ -16,7 +16,7 @@ from tui_chat.cli.common_options import CommonOptions, enable_plugins
 from tui_chat.cli.names import find, find_role
 from tui_chat.cli.options import INPUT, json_option, profile_option, role_option
 from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
-from tui_chat.errors import InputError, located
+from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.transcripts.added_files import LibraryImport
@@ -92,8 +92,6 @@ async def import_command(
     else:
         for report in reports:
             _print_report(report, dry_run)
-        if len(reports) > 1:
-            _print_totals(reports, dry_run)
         _print_unknown(participants)
     if any(report.failed for report in reports):
         sys.exit(2)
@@ -153,24 +151,11 @@ def _report_json(report: Report) -> dict[str, object]:
 
 
 def _print_report(report: Report, dry_run: bool) -> None:
-    for line in report.result(one_line(input_name(report.path)), dry_run=dry_run):
+    name = one_line(input_name(report.path))
+    for line in report.lines(name, dry_run=dry_run):
         write_line(line)
-    for note, count in report.notes.items():
-        write_line(f"  {count:,} × {note}")
-    if report.skipped:
-        write_line(f"  {report.skipped_files()}")
-    _print_faults(report)
-
-
-def _print_totals(reports: Sequence[Report], dry_run: bool) -> None:
-    sessions = sum(report.sessions for report in reports)
-    added = counted(sum(report.added for report in reports), "message")
-    failed = sum(report.failed for report in reports)
-    write_line(
-        f"{counted(len(reports), 'file')}: {counted(sessions, 'session')}, "
-        f"{added} {'to add' if dry_run else 'added'}"
-        + (f"; {counted(failed, 'file')} with faults." if failed else ".")
-    )
+    for sentence, advice in report.told_faults(name):
+        write_error(f"{sentence}.", advice)
 
 
 def _print_unknown(participants: ChatParticipants) -> None:
@@ -181,15 +166,3 @@ def _print_unknown(participants: ChatParticipants) -> None:
             f"No role is called {listed(unknown)}; {{{{char}}}} is {name} in the imported chats. "
             "To use the character's own texts, import the card first, or name a role with --role."
         )
-
-
-def _print_faults(report: Report) -> None:
-    """Print the faults of a file on the standard error stream, with advice."""
-    name = one_line(input_name(report.path))
-    for fault in report.faults:
-        sentence = located(one_line(fault.place), one_line(fault.sentence))
-        write_error(located(name, sentence))
-    for advice in dict.fromkeys(fault.advice for fault in report.faults if fault.advice):
-        write_line(f"{name}: {advice}", err=True)
-    if report.more_faults:
-        write_line(f"{name}: {counted(report.more_faults, 'fault')} more.", err=True)

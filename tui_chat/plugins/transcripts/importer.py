@@ -7,7 +7,7 @@
    remains when the import is stopped.
 3. A character card (a picture, JSON or a CharX archive) becomes a role, with a preset that sends
    it. A newer version of a card replaces the older one, with the model, the settings and the preset
-   that were chosen for the role meanwhile. The report says what that preset does not send.
+   that were chosen for the role meanwhile.
 4. Lorebooks and the presets of other programs become files of the library. The folder of another
    program's user is imported as a whole, see `FolderFormat`.
 """
@@ -95,8 +95,6 @@ async def import_files(
             for report, card in batch.cards:
                 role = await _as_chosen(store, card.role)
                 report.cards.append(role)
-                if library is not None:
-                    report.notes.update(library.unsent_notes(role))
                 if not dry_run:
                     await store.roles.save(role, card.picture)
             cards = [role for report in reports for role in report.cards]

@@ -56,21 +56,6 @@ _SAMPLE_BYTES = 8 * 2**20
 """Lines and bytes of a text in which a record of a known format is looked for."""
 _FIRST = (api.Format("tui-chat's own JSON", ""), OWN_FORMATS)
 _LAST = (api.Format("JSON or JSON lines of messages", ""), MESSAGE_FORMATS)
-_OTHER_FILES: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (
-        ("prompts", "prompt_order"),
-        "a preset of another program",
-        "Import it with `tui-chat presets import FILE`, or in the preset editor with m.",
-    ),
-    (("presetMessages",), "a preset", "Copy it into the folder `presets` beside config.toml."),
-    (
-        ("entries",),
-        "a lorebook",
-        "Copy it into the folder `lorebooks` beside config.toml; `/lorebook` chooses it.",
-    ),
-)
-"""Files that hold no conversation: containers that all of them have, what they are, advice."""
-
 _Named: TypeAlias = "tuple[api.Format, Format]"
 F = TypeVar("F")
 
@@ -232,9 +217,6 @@ def _conversation(place: str, value: object) -> FoundConversation:
             if form.read is None:
                 return FoundConversation(place, ignored=True)
             return replace(readable(place, value, form.read), program=entry.program)
-    for keys, what, advice in _OTHER_FILES:
-        if all(isinstance(data.get(key), dict | list) for key in keys):
-            return FoundConversation(place, fault=f"is {what}", advice=advice, unknown=True)
     return _unknown(place)
 
 

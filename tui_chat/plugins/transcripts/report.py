@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.cli.output import counted
+from tui_chat.errors import located
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 
@@ -107,14 +108,6 @@ class Report:
         else:
             self.more_skipped += 1
 
-    def skipped_files(self, most_names: int = MAX_SKIPPED) -> str:
-        """Return a sentence with the number of skipped files and at most so many of their names."""
-        count = len(self.skipped) + self.more_skipped
-        names = [one_line(name, 60) for name in self.skipped[:most_names]]
-        if more := count - len(names):
-            names.append(f"{more:,} more")
-        return f"{count:,} other file{'s' * (count != 1)} skipped: {', '.join(names)}."
-
     def fault(self, place: str, sentence: str, advice: str = "") -> None:
         """Add a fault, or count it."""
         if len(self.faults) < _MAX_FAULTS:
@@ -122,8 +115,32 @@ class Report:
         else:
             self.more_faults += 1
 
-    def result(self, name: str, *, dry_run: bool = False) -> list[str]:
-        """Return what was imported, or with `dry_run` what would be, in sentences about `name`."""
+    def lines(self, name: str, *, dry_run: bool = False, most: int = MAX_SKIPPED) -> list[str]:
+        """Return what was imported, or with `dry_run` what would be, in sentences about `name`,
+        with at most so many notes and names of skipped files.
+        """
+        lines = self._result(name, dry_run=dry_run)
+        notes = list(self.notes.items())
+        lines += [f"  {count:,} × {one_line(note, 200)}" for note, count in notes[:most]]
+        if more := len(notes) - most:
+            lines += [f"  {more:,} more notes"] * (more > 0)
+        if count := len(self.skipped) + self.more_skipped:
+            names = [one_line(name, 60) for name in self.skipped[:most]]
+            names += [f"{count - len(names):,} more"] * (count > len(names))
+            lines.append(f"  {counted(count, 'other file')} skipped: {', '.join(names)}.")
+        return lines
+
+    def told_faults(self, name: str, most: int = _MAX_FAULTS) -> Iterator[tuple[str, str]]:
+        """Yield at most so many faults as sentences about `name`, each advice with the first."""
+        told = set[str]()
+        for fault in self.faults[:most]:
+            sentence = located(one_line(fault.place, 80), one_line(fault.sentence, 200))
+            yield located(name, sentence), "" if fault.advice in told else fault.advice
+            told.add(fault.advice)
+        if (more := len(self.faults) - most) > 0 or self.more_faults:
+            yield f"{name}: {max(0, more) + self.more_faults:,} more could not be read", ""
+
+    def _result(self, name: str, *, dry_run: bool) -> list[str]:
         lines: list[str] = []
         new = "would be new" if dry_run else "new"
         if self.sessions:
