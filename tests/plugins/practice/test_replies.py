@@ -149,7 +149,7 @@ async def test_picture_answers_with_a_picture(client, protocol, stream):
         assert error is None
     else:
         reply = protocol_of(known).read_reply(response.content)
-    assert reply.text == "The colors of this picture follow from your message."
+    assert reply.text == "This is a small blue picture."
     if known is Protocol.ANTHROPIC:
         assert not reply.parts  # the protocol has none
         return

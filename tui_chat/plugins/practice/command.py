@@ -37,7 +37,9 @@ def practice(port: int, host: str, alias: str, script: Path | None) -> None:
         raise InputError(f"{host}:{port} cannot be served: {error}") from error
 
 
-def serve(port: int, host: str, alias: str, script: Path | None) -> LoopbackServer:
+def serve(
+    port: int = 0, host: str = "127.0.0.1", alias: str = "", script: Path | None = None
+) -> LoopbackServer:
     """Return a server; see `api.OfflineProvider`. Raises InputError."""
     from tui_chat.plugins.practice.models import find_model
     from tui_chat.plugins.practice.provider import PracticeTransport

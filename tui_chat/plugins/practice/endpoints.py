@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from tui_chat.api import OfflineProvider
@@ -46,12 +45,10 @@ def _transport() -> Any:
     return PracticeTransport()
 
 
-def _serve(
-    port: int = 0, host: str = "127.0.0.1", alias: str = "", script: Path | None = None
-) -> Any:
+def _serve(**options: Any) -> Any:
     from tui_chat.plugins.practice.command import serve
 
-    return serve(port, host, alias, script)
+    return serve(**options)
 
 
 PROVIDER = OfflineProvider(ENDPOINTS, MODELS, _transport, _serve)

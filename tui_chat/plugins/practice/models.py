@@ -3,10 +3,7 @@
 """
 
 import math
-import zlib
-from base64 import b64encode
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 
 import httpx
 
@@ -20,6 +17,12 @@ from tui_chat.offline.reply import Piece, Pieces
 from tui_chat.plugins.practice.json_answers import sample_of
 
 MOST_FAILURES = 1_000_000
+_PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsItjNvMZ0Ai+hcEKLNXz"
+    "WgQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQELgs+oGEtpJOdKAAAAABJRU5E"
+    "rkJggg=="
+)
+"""A PNG file of 64 by 64 pixels."""
 FAULTS: dict[str, Callable[[], Refusal]] = {
     "429": lambda: Refusal("rate_limited", seconds=2),
     "500": lambda: Refusal("failed"),
@@ -111,25 +114,9 @@ def _researcher(prompt: Prompt) -> Iterator[Piece]:
     yield Piece(f"\n\nYour message has {_words(last_text(prompt))}. That needs no source.")
 
 
-def _picture(prompt: Prompt) -> Iterator[Piece]:
-    yield Piece("The colors of this picture follow from your message.")
-    yield Piece(_drawn(last_text(prompt)), "picture")
-
-
-def _drawn(text: str, size: int = 64) -> str:
-    """Return a PNG file in base64, whose colors follow from a text."""
-    digest = sha256(text.encode("utf-8", "replace")).digest()
-    rows = b"".join(b"\0" + (digest[y % 16 : y % 16 + 3] * size) for y in range(size))
-    side = size.to_bytes(4, "big")
-    header = side + side + bytes((8, 2, 0, 0, 0))  # 8 bits of red, green and blue
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b""))
-    return b64encode(b"\x89PNG\r\n\x1a\n" + b"".join(map(_chunk, chunks))).decode()
-
-
-def _chunk(chunk: tuple[bytes, bytes]) -> bytes:
-    kind, content = chunk
-    check = zlib.crc32(kind + content).to_bytes(4, "big")
-    return len(content).to_bytes(4, "big") + kind + content + check
+def _picture(_: Prompt) -> Iterator[Piece]:
+    yield Piece("This is a small blue picture.")
+    yield Piece(_PICTURE, "picture")
 
 
 def _toolsmith(prompt: Prompt, name: str = "") -> Iterator[Piece]:
