@@ -59,7 +59,7 @@ class Composed:
     @property
     def model(self) -> str:
         """The model of the request."""
-        return self.envelope.parameters.model.value
+        return self.envelope.parameters.values.model
 
     @property
     def method(self) -> str:
@@ -130,7 +130,7 @@ class Composed:
     @property
     def streams(self) -> bool:
         """True if a streamed reply is requested."""
-        return self.envelope.parameters.stream
+        return self.envelope.parameters.values.stream
 
     @property
     def errors(self) -> tuple[Note, ...]:
@@ -163,7 +163,7 @@ def encode(
     if inputs is not None and inputs.edits:
         from tui_chat.edited_request import edit_request  # few requests are edited
 
-        count = counter(envelope.parameters.model.value).corrected(inputs.correction)
+        count = counter(envelope.parameters.values.model).corrected(inputs.correction)
         request = edit_request(envelope, encoded, endpoint.protocol, inputs.edits, count)
         envelope, encoded, edited = request.envelope, request.encoded, request.body
     notes = sorted((*envelope.notes, *encoded.notes, *media), key=lambda note: _RANK[note.level])

@@ -20,7 +20,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.edited_body import EditedBody, EditResult, apply_edits, child_of
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, body_of
 from tui_chat.models.request_edit import EDITED, NOT_APPLIED, RequestEdit
 from tui_chat.models.text import Origin, OriginKind
@@ -87,11 +87,11 @@ def _parameters(envelope: ChatEnvelope, decoded: ChatEnvelope, body: EditedBody)
     """Return the parameters with the model and the stream flag of the edited body."""
     parameters = envelope.parameters
     changed = {result.path[0] for result in body.results if not result.fault}
-    if "model" in changed and (model := decoded.parameters.model.value):
-        origin = Origin(OriginKind.EDIT, "/model", "edited by hand", parameters.model.origin)
-        parameters = replace(parameters, model=Sourced(model, origin))
+    if "model" in changed and (model := decoded.parameters.values.model):
+        origin = Origin(OriginKind.EDIT, "/model", "edited by hand", parameters.origin("model"))
+        parameters = parameters.with_value("model", model, origin)
     if "stream" in changed:
-        parameters = replace(parameters, stream=decoded.parameters.stream)
+        parameters = parameters.with_values(stream=decoded.parameters.values.stream)
     return parameters
 
 
@@ -195,7 +195,7 @@ def _faults(protocol: Protocol, decoded: ChatEnvelope | str, body: EditedBody) -
     faults: list[str] = []
     if isinstance(decoded, str):
         faults.append(decoded.removesuffix("."))
-    elif not (protocol_of(protocol).model_in_path or decoded.parameters.model.value):
+    elif not (protocol_of(protocol).model_in_path or decoded.parameters.values.model):
         faults.append("it names no model")
     stream = child_of(body.tree, "stream")
     if stream is not None and not (isinstance(stream, Lit) and isinstance(stream.value, bool)):

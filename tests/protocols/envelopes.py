@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_text
@@ -10,7 +12,7 @@ from tui_chat.models.envelope import (
     ChatEnvelope,
     Parameters,
     Placement,
-    Sourced,
+    RequestSettings,
     ToolDefinition,
     Turn,
 )
@@ -67,8 +69,18 @@ def turns(draw: st.DrawFn, number: int) -> Turn:
     )
 
 
-def maybe(values: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    return st.one_of(st.none(), values.map(lambda value: Sourced(value, SETTING)))
+SETTINGS: dict[str, st.SearchStrategy[object]] = {
+    "temperature": st.floats(0, 1),
+    "max_tokens": st.integers(1, 9999),
+    "top_p": st.floats(0, 1),
+    "stop": st.lists(any_text, max_size=6).map(tuple),
+    "seed": st.integers(0, 99),
+    "tool_choice": st.builds(
+        ToolChoice,
+        st.sampled_from(["auto", "none", "required"]),
+        st.lists(names, max_size=1).map(tuple),
+    ),
+}
 
 
 @st.composite
@@ -78,27 +90,11 @@ def envelopes(draw: st.DrawFn) -> ChatEnvelope:
         st.one_of(st.none(), st.lists(names, min_size=1, max_size=4, unique=True).map(tuple))
     )
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    parameters = Parameters(
-        Sourced("m", SETTING),
-        temperature=draw(maybe(st.floats(0, 1))),  # type: ignore[arg-type]
-        max_tokens=draw(maybe(st.integers(1, 9999))),  # type: ignore[arg-type]
-        stream=draw(st.booleans()),
-        top_p=draw(maybe(st.floats(0, 1))),  # type: ignore[arg-type]
-        stop=draw(maybe(st.lists(any_text, max_size=6).map(tuple))),  # type: ignore[arg-type]
-        seed=draw(maybe(st.integers(0, 99))),  # type: ignore[arg-type]
-        tool_choice=draw(  # type: ignore[arg-type]
-            maybe(
-                st.builds(
-                    ToolChoice,
-                    st.sampled_from(["auto", "none", "required"]),
-                    st.lists(names, max_size=1).map(tuple),
-                )
-            )
-        ),
-    )
+    values: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=SETTINGS))
+    values |= {"model": "m", "stream": draw(st.booleans())}
     return ChatEnvelope(
         tuple(draw(turns(number)) for number in range(count)),
-        parameters,
+        Parameters(RequestSettings(**values), dict.fromkeys(values, SETTING)),
         None
         if tools is None
         else tuple(ToolDefinition(name, draw(any_text), schema) for name in tools),

@@ -13,6 +13,7 @@ from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, encode
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.protocols.common.openai_tools import announced_tools
 
 CASES = Path(__file__).parent / "cases"
 BODIES = read_cases(CASES / "agents.json")
@@ -76,9 +77,8 @@ def test_announced_tools_are_tools_and_no_message():
     assert captured.tools[:3] == ("exec", "tool_0", "tool_1")
     assert captured.not_kept[-1] == f"additional_tools ({', '.join(captured.tools)})"
     assert captured.messages[0].role == "user"
-    assert [turn.role for turn in composed.envelope.turns][:2] == ["system", "system"]
-    (native,) = composed.envelope.semantics.tools.native
-    assert (native.name, native.item) == ("additional_tools", 0)
+    (item,) = announced_tools(composed.envelope.turns[0])
+    assert item["type"] == "additional_tools"
 
 
 @each_row("target", [p for p in Protocol if p is not Protocol.OPENAI_RESPONSES])

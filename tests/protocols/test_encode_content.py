@@ -32,7 +32,6 @@ from tui_chat.models.semantics import (
     NO_MESSAGE_SEMANTICS,
     MessageSemantics,
     ReasoningBlock,
-    Semantics,
 )
 from tui_chat.models.text import OriginKind
 
@@ -61,7 +60,7 @@ def test_plain_reasoning_is_sent_back_only_with_tool_calls(
     thought = ReasoningBlock(CHAT, "hm", kind="reasoning_content")
     [turn] = decoded(chat(assistant("x"))).turns
     reply = replace(turn, tool_calls=beside, semantics=MessageSemantics((thought,)))
-    envelope = replace(decoded(chat(user())), turns=(reply,), semantics=Semantics())
+    envelope = replace(decoded(chat(user())), turns=(reply,), source=None, rest=None)
     assert ("reasoning_content" in body_of(encoded(envelope, CHAT))["messages"][0]) is sent
 
 
@@ -102,9 +101,7 @@ def test_the_name_of_a_text_file_is_sent_or_noted(target: Protocol, role: str) -
     for part in (document, as_bytes):
         turns = list(start.turns)
         turns[index] = replace(turns[index], parts=(part,), semantics=NO_MESSAGE_SEMANTICS)
-        envelope = replace(
-            start, turns=tuple(turns), semantics=replace(start.semantics, source=None)
-        )
+        envelope = replace(start, turns=tuple(turns), source=None)
         out = encoded(envelope, target)
         sentences = [note.sentence for note in out.notes if note.code == "name-left-out"]
         assert ("notes.txt" in str(body_of(out))) != any("notes.txt" in each for each in sentences)

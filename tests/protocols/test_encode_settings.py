@@ -21,7 +21,6 @@ from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Sourced
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import ResponseFormat
 from tui_chat.models.text import Origin, OriginKind
@@ -37,7 +36,7 @@ def test_another_model_loses_the_settings_it_refuses() -> None:
     own = {"model": "claude-sonnet-4-5", "max_tokens": 9, "temperature": 1, "messages": [user()]}
     envelope = decoded(own, ANTHROPIC)
     origin = Origin(OriginKind.SETTING, "model", "--model")
-    parameters = replace(envelope.parameters, model=Sourced("claude-opus-4-8", origin))
+    parameters = envelope.parameters.with_value("model", "claude-opus-4-8", origin)
     out = encoded(replace(envelope, parameters=parameters), ANTHROPIC)
     assert "temperature" not in body_of(out)
     assert [note.code for note in out.notes] == ["sampling-left-out"]

@@ -29,7 +29,6 @@ from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import compose
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.semantics import NO_SEMANTICS
 from tui_chat.protocols.common.tools import restore_names
 
 Story = list[tuple[str, ...]]
@@ -162,5 +161,5 @@ def test_what_is_left_of_a_captured_content_is_no_content_of_the_model() -> None
     contents = [{"role": "model", "parts": [{"text": "hi"}]}, {"role": "user", "parts": parts}]
     envelope = decoded({"contents": contents}, GEMINI, "m")
     left = tuple(turn for turn in envelope.turns if turn.role != "tool")
-    sent = body_of(encoded(replace(envelope, turns=left, semantics=NO_SEMANTICS), GEMINI))
+    sent = body_of(encoded(replace(envelope, turns=left, source=None, rest=None), GEMINI))
     assert sent["contents"] == [contents[0], {"role": "user", "parts": [{"text": "go on"}]}]

@@ -30,8 +30,8 @@ LLAMA = Endpoint("e", OLLAMA, "http://127.0.0.1:11434", models=("qwen3:8b",))
 
 def test_a_stream_is_the_default_and_always_named_by_us() -> None:
     plain = {"model": "m", "messages": [user()]}
-    assert decoded(plain, OLLAMA).parameters.stream
-    assert not decoded({**plain, "stream": False}, OLLAMA).parameters.stream
+    assert decoded(plain, OLLAMA).parameters.values.stream
+    assert not decoded({**plain, "stream": False}, OLLAMA).parameters.values.stream
     for stream in (True, False):
         assert json.loads(composed(stream=stream).payload.body)["stream"] is stream
 

@@ -93,7 +93,7 @@ def content_of(composed: Composed) -> list[object]:
         )
         for turn in envelope.turns
     ]
-    return [turns, envelope.parameters, envelope.tools, envelope.semantics]
+    return [turns, envelope.parameters, envelope.tools, envelope.source]
 
 
 def rebuilt(inputs: Inputs, sent: Message | None) -> Inputs:

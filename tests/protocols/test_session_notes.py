@@ -24,7 +24,8 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Part, ToolCall
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import KeptReply, MessageSemantics, ReasoningBlock, WebSearch
+from tui_chat.models.semantics import KeptReply, MessageSemantics, ReasoningBlock
+from tui_chat.models.settings import WebSearch
 
 EVERYWHERE = frozenset(Protocol)
 State = dict[str, Any]

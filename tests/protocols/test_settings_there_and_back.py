@@ -15,8 +15,15 @@ from tests.support.requests import body_of, chat, decoded, encoded, endpoint, us
 from tests.support.sdk_types import accept as accept_types
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, Sourced, ToolDefinition
-from tui_chat.models.semantics import HostedTool
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    HostedTool,
+    NativeTool,
+    Parameters,
+    RequestSettings,
+    RequestTool,
+    ToolDefinition,
+)
 from tui_chat.models.settings import (
     CONTEXT_SETTINGS,
     EFFORTS,
@@ -27,6 +34,7 @@ from tui_chat.models.settings import (
 )
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import captured_origin
 
 MODELS = {
     Protocol.OPENAI_CHAT: ["gpt-4.1", "gpt-5-mini", "gpt-5.1", "gpt-5.6", "o4-mini", "kimi-k2"],
@@ -56,10 +64,6 @@ searches = st.builds(
     max_uses=st.sampled_from([None, 2]),
     live=st.sampled_from([None, None, False]),
 )
-hosted = st.one_of(
-    searches.map(lambda search: HostedTool("web_search", search)),
-    st.sampled_from([HostedTool("web_fetch"), HostedTool("code_execution")]),
-)
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "temperature": st.sampled_from([0.0, 0.5, 1.0, 1.5]),
     "max_tokens": st.sampled_from([10, 1500, 9000, 200_000]),
@@ -88,7 +92,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     ),
     "user_id": st.sampled_from(["u1", "u" * 200]),
     "store": st.booleans(),
-    "hosted_tools": st.lists(hosted, min_size=1, max_size=2, unique_by=lambda t: t.kind).map(tuple),
+    "web_search": searches,
+    "hosted": st.sampled_from(["web_fetch", "code_execution"]),
 }  # fmt: skip
 parameters = st.fixed_dictionaries({}, optional=VALUES)
 REPLACED = {"effort", "reasoning_budget"}
@@ -96,8 +101,8 @@ REPLACED = {"effort", "reasoning_budget"}
 
 
 def test_every_parameter_is_drawn() -> None:
-    drawn = {*VALUES, "model", "stream"}
-    assert {each.name for each in fields(Parameters)} == drawn | CONTEXT_SETTINGS
+    drawn = {*VALUES, "model", "stream"} - {"hosted"}
+    assert {each.name for each in fields(RequestSettings)} == drawn | CONTEXT_SETTINGS
 
 
 SAMPLING = {"temperature", "top_p", "top_k"}
@@ -109,27 +114,43 @@ def accept(protocol: Protocol, body: Any) -> None:
     accept_types(protocol, {key: value for key, value in body.items() if key not in lacking})
 
 
-def envelope_of(values: dict[str, Any], model: str, with_tool: bool) -> ChatEnvelope:
+def envelope_of(
+    values: dict[str, Any], target: Protocol, model: str, with_tool: bool
+) -> ChatEnvelope:
     """Return a request with these settings, each of which has its own origin."""
     plain = decoded(chat(user("Answer as JSON.")))
-    sourced = {
-        name: Sourced(value, Origin(OriginKind.SETTING, name, f"{name}, set by the session"))
-        for name, value in values.items()
+    values = {**values, "model": model, "stream": True}
+    tools: list[RequestTool] = [ToolDefinition("f", "", {"type": "object", "properties": {}})]
+    if kind := values.pop("hosted", ""):
+        source = Protocol.GEMINI if target is Protocol.ANTHROPIC else Protocol.ANTHROPIC
+        tools.append(NativeTool(source, kind, {}, HostedTool(kind)))
+    origins = {
+        name: Origin(OriginKind.SETTING, name, f"{name}, set by the session") for name in values
     }
-    origin = Origin(OriginKind.SETTING, "model", "model, set by the session")
-    tool = ToolDefinition("f", "", {"type": "object", "properties": {}})
     return replace(
         plain,
-        parameters=Parameters(Sourced(model, origin), **sourced),
-        tools=(tool,) if with_tool else None,
-        semantics=replace(plain.semantics, source=None, settings=None),
+        parameters=Parameters(RequestSettings(**values), origins),
+        tools=tuple(tools[0 if with_tool else 1 :]) or None,
+        source=None,
+        rest=None,
     )
+
+
+def settings_of(envelope: ChatEnvelope) -> dict[str, Any]:
+    """Return what is set, with the tools that the provider runs."""
+    values = {f.name: getattr(envelope.parameters.values, f.name) for f in fields(RequestSettings)}
+    hosted = {tool.hosted.kind: tool.hosted.search for tool in envelope.native_tools if tool.hosted}
+    values["web_search"] = hosted.pop("web_search", values["web_search"])
+    values["hosted"] = next(iter(hosted), None)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def noted(name: str, envelope: ChatEnvelope, out: Encoded) -> bool:
     """Whether a note concerns a setting."""
-    value = getattr(envelope.parameters, name)
-    return any(note.origin == value.origin for note in out.notes)
+    origins = [envelope.parameters.origins.get(name)]
+    if name in ("web_search", "hosted"):
+        origins.append(captured_origin("tools"))
+    return any(note.origin in origins for note in out.notes)
 
 
 DEFAULTS = {
@@ -146,8 +167,6 @@ def is_default(name: str, value: Any, envelope: ChatEnvelope) -> bool:
 
 
 def meaning(name: str, value: Any) -> Any:
-    if name == "hosted_tools":
-        return {(tool.kind, tool.search) for tool in value}
     if name == "response_format":
         return value.kind, json.dumps(value.schema)
     return value
@@ -160,21 +179,20 @@ def meaning(name: str, value: Any) -> Any:
 def test_settings_arrive_or_a_note_says_why_not(target: Protocol, data: Any) -> None:
     values = data.draw(parameters)
     model = data.draw(st.sampled_from(MODELS[target]))
-    envelope = envelope_of(values, model, data.draw(st.booleans()))
+    envelope = envelope_of(values, target, model, data.draw(st.booleans()))
     out = encoded(envelope, target, endpoint(target, model))
     body = body_of(out)
     accept(target, body)
-    arrived = decoded(body, target).parameters
+    arrived = settings_of(decoded(body, target))
     for name, value in values.items():
         if is_default(name, value, envelope):
             continue
-        back = getattr(arrived, name)
-        same = back is not None and meaning(name, back.value) == meaning(name, value)
-        assert same or noted(name, envelope, out), (name, value, back and back.value)
-    added = {f.name for f in fields(Parameters) if getattr(arrived, f.name) is not None}
-    for name in added - values.keys() - {"model", "stream", "max_tokens", "store"}:
+        back = arrived.get(name)
+        same = back is not None and meaning(name, back) == meaning(name, value)
+        assert same or noted(name, envelope, out), (name, value, back)
+    for name in arrived.keys() - values.keys() - {"model", "stream", "max_tokens", "store"}:
         source = values.keys() & (REPLACED if name in REPLACED else {"parallel_tool_calls"})
-        assert source, (name, getattr(arrived, name))
+        assert source, (name, arrived[name])
 
 
 @pytest.mark.skipif(not ORACLE.is_file(), reason="no oracle")
@@ -182,7 +200,7 @@ def test_settings_arrive_or_a_note_says_why_not(target: Protocol, data: Any) -> 
 @given(data=st.data())
 def test_the_oracle_accepts_random_settings(target: Protocol, data: Any) -> None:
     model = data.draw(st.sampled_from(MODELS[target]))
-    envelope = envelope_of(data.draw(parameters), model, data.draw(st.booleans()))
+    envelope = envelope_of(data.draw(parameters), target, model, data.draw(st.booleans()))
     body = body_of(encoded(envelope, target, endpoint(target, model)))
     assert oracle(target, body, model) == []
 
@@ -197,28 +215,29 @@ def test_settings_come_back_or_a_note_says_why_not(
 ) -> None:
     values = data.draw(parameters)
     first, second = (data.draw(st.sampled_from(MODELS[each])) for each in (source, target))
-    start = envelope_of(values, first, data.draw(st.booleans()))
+    start = envelope_of(values, source, first, data.draw(st.booleans()))
     captured = decoded(body_of(encoded(start, source, endpoint(source, first))), source, first)
     there = encoded(replaced(captured, second), target, endpoint(target, second))
     foreign = decoded(body_of(there), target, second)
     accept(target, body_of(there))
     back = encoded(replaced(foreign, first), source, endpoint(source, first))
     accept(source, body_of(back))
-    returned = decoded(body_of(back), source, first).parameters
+    returned = settings_of(decoded(body_of(back), source, first))
+    was, between = settings_of(captured), settings_of(foreign)
     for name in values:
-        before, after = getattr(captured.parameters, name), getattr(returned, name)
-        if before is None or is_default(name, before.value, captured):
+        before, after = was.get(name), returned.get(name)
+        if before is None or is_default(name, before, captured):
             continue
-        same = after is not None and meaning(name, before.value) == meaning(name, after.value)
+        same = after is not None and meaning(name, before) == meaning(name, after)
         assert (
             same
             or noted(name, captured, there)
-            or (getattr(foreign.parameters, name) is not None and noted(name, foreign, back))
+            or (name in between and noted(name, foreign, back))
             or (name in REPLACED and any(n.code == "setting-changed" for n in back.notes))
-        ), (name, before.value, after and after.value)
+        ), (name, before, after)
 
 
 def replaced(envelope: ChatEnvelope, model: str) -> ChatEnvelope:
     """Return the request for another model, as `convert --model` makes it."""
     origin = Origin(OriginKind.SETTING, "model", "--model")
-    return replace(envelope, parameters=replace(envelope.parameters, model=Sourced(model, origin)))
+    return replace(envelope, parameters=envelope.parameters.with_value("model", model, origin))

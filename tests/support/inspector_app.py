@@ -15,7 +15,7 @@ from tui_chat.models.envelope import (
     Note,
     Parameters,
     Placement,
-    Sourced,
+    RequestSettings,
     Turn,
 )
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
@@ -168,7 +168,7 @@ def composed(
     base, path = URLS[protocol]
     envelope = ChatEnvelope(
         turns_with(draft),
-        Parameters(Sourced("gpt-5.1", MODEL)),
+        Parameters(RequestSettings(model="gpt-5.1"), {"model": MODEL}),
         dropped=(Dropped(Origin(OriginKind.HISTORY, "old"), "user", "Hello", 3),),
         budget=Budget(limit, 4096, 212, 1204, 3, "o200k", protocol is Protocol.OPENAI_CHAT),
     )

@@ -589,7 +589,6 @@ def _items(body: Mapping[str, Any]) -> list[Any]:
 
 def _named_by_path(prompt: Prompt, path: str) -> Prompt:
     model, _, verb = path.rpartition("/")[2].rpartition(":")
-    parameters = prompt.envelope.parameters
-    named = replace(parameters.model, value=model)
-    parameters = replace(parameters, model=named, stream=verb.startswith("stream"))
+    streams = verb.startswith("stream")
+    parameters = prompt.envelope.parameters.with_values(model=model, stream=streams)
     return replace(prompt, envelope=replace(prompt.envelope, parameters=parameters))

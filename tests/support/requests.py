@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Sourced
+from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.payload import render
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.registry import PROTOCOLS
 
 CHAT, RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
@@ -26,10 +27,8 @@ def decoded(body: Any, source: Protocol = CHAT, model: str = "") -> ChatEnvelope
     envelope = PROTOCOLS[source].decode(text.encode())
     if not model:
         return envelope
-    parameters = replace(
-        envelope.parameters, model=Sourced(model, envelope.parameters.model.origin)
-    )
-    return replace(envelope, parameters=parameters)
+    origin = captured_origin("model")
+    return replace(envelope, parameters=envelope.parameters.with_value("model", model, origin))
 
 
 def encoded(envelope: ChatEnvelope, target: Protocol, to: Endpoint | None = None) -> Encoded:

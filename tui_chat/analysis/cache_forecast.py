@@ -147,7 +147,7 @@ def _incomparable(last: Composed | None, now: Composed) -> BreakKind | None:
 def _is_continuation(composed: Composed) -> bool:
     """Return True if the provider keeps earlier turns of a request."""
     previous = composed.encoded.tree.get("previous_response_id")
-    return composed.envelope.semantics.is_continuation or isinstance(previous, Str)
+    return composed.envelope.is_continuation or isinstance(previous, Str)
 
 
 def _equal_segments(was: Prompt, now: Prompt) -> int:

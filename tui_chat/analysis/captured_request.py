@@ -22,7 +22,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.edited_body import merged
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Sourced, Turn
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.json_text import json_fault
 from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, plain, tree_of
 from tui_chat.models.message import Message
@@ -31,6 +31,7 @@ from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
+from tui_chat.protocols.common.openai_tools import announced_tools, without_announcements
 from tui_chat.protocols.common.tools import tool_tree
 from tui_chat.protocols.registry import detect_request, protocol_of
 from tui_chat.tokens import counter_for
@@ -58,21 +59,25 @@ class CapturedRequest:
     @property
     def settings(self) -> SessionSettings:
         """Its model and the parameters that a session can hold, as a session's settings."""
-        model = self.envelope.parameters.model.value
+        model = self.envelope.parameters.values.model
         return SessionSettings(model=model, **dict(self._kept().values()))
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The conversation without its system prompt, each message with an id."""
-        _, talk = _split_system(self.envelope.turns)
+        _, talk = _split_system(without_announcements(self.envelope.turns))
         return tuple(_message(turn, f"captured-{n}") for n, turn in enumerate(talk, 1))
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The names of its tools, also of those that are announced within the conversation."""
-        functions = [tool.name for tool in self.envelope.tools or ()]
-        native = [json.loads(tool.data) for tool in self.envelope.semantics.tools.native]
-        return (*functions, *_names_in(native))
+        functions = [tool.name for tool in self.envelope.functions]
+        native = [tool.value for tool in self.envelope.native_tools]
+        return (*functions, *_names_in([*native, *self._announced]))
+
+    @property
+    def _announced(self) -> list[dict[str, Any]]:
+        return [item for turn in self.envelope.turns for item in announced_tools(turn)]
 
     @property
     def not_kept(self) -> tuple[str, ...]:
@@ -83,9 +88,8 @@ class CapturedRequest:
             names = _names_in(value) if key == "tools" else []
             if key not in kept and value not in (None, []):
                 left.append(f"tools ({', '.join(names)})" if names else key)
-        for tool in self.envelope.semantics.tools.native:
-            if tool.item is not None:
-                left.append(f"{tool.name} ({', '.join(_names_in(json.loads(tool.data)))})")
+        for item in self._announced:
+            left.append(f"{item.get('type')} ({', '.join(_names_in(item))})")
         return tuple(left)
 
     def _flat_body(self) -> dict[str, Any]:
@@ -99,11 +103,13 @@ class CapturedRequest:
     def _kept(self) -> dict[str, tuple[str, Any]]:
         """Return the settings that a session holds, by their keys in the body: name and value."""
         body, kept = self._flat_body(), dict[str, tuple[str, Any]]()
+        parameters = self.envelope.parameters
         for name in _KEPT:
-            sourced = cast("Sourced[Any] | None", getattr(self.envelope.parameters, name))
-            if sourced is not None and sourced.origin.id in body:
+            value = getattr(parameters.values, name)
+            key = parameters.origin(name).id.rpartition(".")[2]
+            if value is not None and key in body:
                 with suppress(SettingError):
-                    kept[sourced.origin.id] = name, read_setting(name, sourced.value)
+                    kept[key] = name, read_setting(name, value)
         return kept
 
     def composed(self, endpoint: Endpoint, model: str = "") -> Composed:
@@ -113,10 +119,11 @@ class CapturedRequest:
         body; what encoding it again would write otherwise has the origin of the body as a whole.
         """
         envelope = self.envelope
-        if model and not envelope.parameters.model.value:
-            named = Sourced(model, Origin(OriginKind.SETTING, "model", "model, from the URL"))
-            envelope = replace(envelope, parameters=replace(envelope.parameters, model=named))
-        name = envelope.parameters.model.value
+        if model and not envelope.parameters.values.model:
+            origin = Origin(OriginKind.SETTING, "model", "model, from the URL")
+            named = envelope.parameters.with_value("model", model, origin)
+            envelope = replace(envelope, parameters=named)
+        name = envelope.parameters.values.model
         limit = endpoint.facts_of(name).context_limit
         composed = encode(count_envelope(envelope, counter_for(name), limit), endpoint)
         return _with_tree(composed, _like(composed.encoded.tree, json.loads(self.body)))
@@ -129,12 +136,12 @@ class CapturedRequest:
             history=self.messages,
             settings=replace(self.settings, model=model),
             now=now,
-            tools=self.envelope.tools or None,
+            tools=self.envelope.functions or None,
         )
 
     def preset(self, name: str) -> Preset:
         """Return a preset with its system prompt in front of the history."""
-        system, _ = _split_system(self.envelope.turns)
+        system, _ = _split_system(without_announcements(self.envelope.turns))
         return Preset(
             name,
             (

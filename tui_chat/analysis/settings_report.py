@@ -10,17 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import Any, cast
+from typing import Any
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Note, Parameters, Sourced
+from tui_chat.models.envelope import Note, Parameters
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import json_pointer
-from tui_chat.models.semantics import HostedTool
-from tui_chat.models.setting_types import SETTINGS, setting_json, setting_text
+from tui_chat.models.setting_types import SETTINGS, setting_text
 from tui_chat.models.settings import (
     CONTEXT_SETTINGS,
     AuthorNote,
@@ -31,10 +30,6 @@ from tui_chat.models.settings import (
     WebSearch,
 )
 from tui_chat.models.text import GLUE, Origin, OriginKind
-
-_NAMES = {"hosted_tools": "web_search"}
-"""Parameters that have another name as a setting."""
-
 
 EXAMPLES = Settings(
     effort="high", reasoning_budget=4096, reasoning_summary="auto", temperature=0.7, top_p=0.9,
@@ -108,13 +103,13 @@ def report_settings(composed: Composed) -> tuple[SettingReport, ...]:
     for pointer, node, origin in _setting_nodes(composed.encoded.tree):
         values_by_origin.setdefault(origin, []).append(SentValue(pointer, _compact(plain(node))))
     reports: list[SettingReport] = []
-    for name, sourced in set_parameters(composed.envelope.parameters):
-        sent = values_by_origin.pop(_setting_of(sourced.origin), [])
-        value = setting_text(parameter_json(sourced.value))
+    for name, setting, origin in set_parameters(composed.envelope.parameters):
+        sent = values_by_origin.pop(_setting_of(origin), [])
+        value = setting_text(setting)
         if not sent and name == "model" and value and value in composed.encoded.path:
             sent = [SentValue(f"<{composed.encoded.path}>", _compact(value))]
-        notes = _notes(composed, sourced.origin)
-        reports.append(SettingReport(name, value, sourced.origin, tuple(sent), notes))
+        notes = _notes(composed, origin)
+        reports.append(SettingReport(name, value, origin, tuple(sent), notes))
     named = {report.name for report in reports}
     for origin, sent in values_by_origin.items():
         if origin.id not in named:  # else a text that a setting puts in front of the messages
@@ -162,42 +157,27 @@ def inherited_settings(inputs: Inputs) -> dict[str, tuple[str, str]]:
     profile, role = below.profile, below.role
     values = {
         "context_limit": ("" if limit is None else str(limit), "known for this model"),
-        "reply_reserve": (str(reserve), "max_tokens" if limits.max_tokens else "default"),
+        "reply_reserve": (str(reserve), "max_tokens" if limits.values.max_tokens else "default"),
         "user_name": (below.user_name, f"profile {profile.name}" if profile else "default"),
         "char_name": (below.char_name, f"role {role.name}" if role else "default"),
     }
-    for name, sourced in set_parameters(resolved):
-        report = SettingReport(name, setting_text(parameter_json(sourced.value)), sourced.origin)
+    for name, value, origin in set_parameters(resolved):
+        report = SettingReport(name, setting_text(value), origin)
         values[name] = report.value, report.source
     return {name: value for name, value in values.items() if value[0] or name != "context_limit"}
 
 
-def set_parameters(parameters: Parameters) -> Iterator[tuple[str, Sourced[Any]]]:
-    """Yield the parameters that are set, by the names that they have as settings."""
-    for field in fields(parameters):
-        value = getattr(parameters, field.name)
-        if isinstance(value, Sourced):
-            yield _NAMES.get(field.name, field.name), value
+def set_parameters(parameters: Parameters) -> Iterator[tuple[str, Any, Origin]]:
+    """Yield the name, value and origin of each setting that is set; the model is the first."""
+    names = sorted((field.name for field in fields(parameters.values)), key="model".__ne__)
+    for name in names:
+        value = getattr(parameters.values, name)
+        if value is not None and name != "stream":
+            yield name, value, parameters.origin(name)
 
 
 def _notes(composed: Composed, origin: Origin) -> tuple[Note, ...]:
     return tuple(note for note in composed.notes if note.origin == origin)
-
-
-def parameter_json(value: Any) -> Any:
-    """Return a parameter's value as the JSON value that a person writes as a setting; false for no
-    hosted tools, and a list for several.
-    """
-    if not isinstance(value, tuple):
-        return setting_json(value)
-    items = cast("tuple[object, ...]", value)
-    tools = [item for item in items if isinstance(item, HostedTool)]
-    if len(tools) < len(items):
-        return setting_json(items)
-    values = [
-        setting_json(tool.search) if tool.kind == "web_search" else tool.kind for tool in tools
-    ]
-    return values if len(values) > 1 else values[0] if values else False
 
 
 def _compact(value: Any) -> str:

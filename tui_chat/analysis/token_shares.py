@@ -101,7 +101,7 @@ def token_shares(envelope: ChatEnvelope, pinned: Collection[str] = ()) -> Shares
     budget = envelope.budget
     shares = tuple(_shares(envelope))
     counted = sum(share.tokens for share in shares)
-    may_drop = () if envelope.semantics.source is not None else envelope.turns
+    may_drop = () if envelope.source is not None else envelope.turns
     return Shares(
         shares,
         framing=max(budget.total - counted, 0) if budget else 0,

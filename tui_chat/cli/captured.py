@@ -37,7 +37,7 @@ from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_content
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
+from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import read_recorded, recorded_events
@@ -239,15 +239,15 @@ def _with_model(
     Gemini has the model in the URL, so its requests name none; the others require one.
     """
     parameters, notes = envelope.parameters, ()
-    if not model and not parameters.model.value:
-        if target is envelope.semantics.source or protocol_of(target).model_in_path:
+    if not model and not parameters.values.model:
+        if target is envelope.source or protocol_of(target).model_in_path:
             return envelope, ()
         model = PLACEHOLDER
         sentence = f"The request names no model. “{model}” is a placeholder; set --model."
         notes = (Note(Level.ERROR, "no-model", sentence, place="/model"),)
     if model:
         origin = Origin(OriginKind.SETTING, "model", "--model")
-        parameters = replace(parameters, model=Sourced(model, origin))
+        parameters = parameters.with_value("model", model, origin)
     return replace(envelope, parameters=parameters), notes
 
 

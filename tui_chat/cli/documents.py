@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args, get_t
 
 from pydantic import Field, TypeAdapter
 
-from tui_chat.analysis.settings_report import parameter_json, set_parameters
+from tui_chat.analysis.settings_report import set_parameters
 from tui_chat.analysis.token_shares import ShareItem, token_shares
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import plain
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.reply_end import end_sentence, reply_reason
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.setting_types import setting_json, settings_json
 from tui_chat.models.text import OriginKind
 from tui_chat.models.token_probabilities import unpack_tokens
 
@@ -363,7 +363,7 @@ class TokensDocument:
 class ParameterDocument:
     """A setting of a request."""
 
-    value: Any = of(lambda sourced: parameter_json(sourced.value))
+    value: Any
     origin: OriginDocument
 
 
@@ -403,8 +403,8 @@ def envelope_document(composed: Composed) -> EnvelopeDocument:
         notes=composed.notes,
         tokens=tokens,
         parameters={
-            name: document(ParameterDocument, sourced)
-            for name, sourced in set_parameters(envelope.parameters)
+            name: document(ParameterDocument, origin, value=setting_json(value), origin=origin)
+            for name, value, origin in set_parameters(envelope.parameters)
         },
     )
 

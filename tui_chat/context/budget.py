@@ -11,6 +11,7 @@ from tui_chat.context.history import SummarizedHistory, TruncatedHistory
 from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
+from tui_chat.models.json_text import as_object
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.text import Origin
 from tui_chat.models.tool import definitions_in
@@ -28,15 +29,14 @@ def count_envelope(
     envelope: ChatEnvelope, count: Counter, limit: int | None = None
 ) -> ChatEnvelope:
     """Return a decoded envelope with its turns' tokens; `limit` is the model's, or None."""
-    asked = envelope.parameters.max_tokens
     tokens = tuple(count.each(envelope.turns))
     costs = list(zip(envelope.turns, tokens, strict=True))
-    tools = (*tool_costs(envelope.tools or (), count), *_native_costs(envelope, count))
+    tools = tuple(_request_tool_costs(envelope, count))
     fixed = REQUEST_OVERHEAD + sum(cost for _, cost in tools)
     guessed = bool(tools) or any(turn.parts for turn in envelope.turns)
     budget = Budget(
         limit=limit,
-        reserve=0 if asked is None else asked.value,
+        reserve=envelope.parameters.values.max_tokens or 0,
         fixed=fixed + sum(cost for turn, cost in costs if turn.role == "system"),
         history=sum(cost for turn, cost in costs if turn.role != "system"),
         dropped=0,
@@ -58,7 +58,7 @@ def calibrated(envelope: ChatEnvelope, reported: int | None) -> ChatEnvelope:
     if budget is None or not reported:
         return envelope
     mentioned = ""
-    if envelope.semantics.is_continuation:
+    if envelope.is_continuation:
         mentioned = ", with what the provider keeps of earlier messages"
     elif not Correction.is_likely(budget.total, reported):
         mentioned = ", too different to be divided among the parts"
@@ -119,10 +119,11 @@ def tool_costs(tools: tuple[ToolDefinition, ...], count: Counter) -> tuple[tuple
     return tuple((tool.name, cost) for tool, cost in zip(tools, count.tools(tools), strict=True))
 
 
-def _native_costs(envelope: ChatEnvelope, count: Counter) -> Iterator[tuple[str, int]]:
-    """Yield the name and tokens of each tool of a captured request that is not a function."""
-    for tool in envelope.semantics.tools.native:
-        for name, definition in definitions_in(json.loads(tool.data)):
+def _request_tool_costs(envelope: ChatEnvelope, count: Counter) -> Iterator[tuple[str, int]]:
+    """Yield the name and tokens of each tool of a captured request."""
+    yield from tool_costs(envelope.functions, count)
+    for tool in envelope.native_tools:
+        for name, definition in definitions_in(as_object(tool.value)):
             words = json.dumps(definition, separators=(",", ":"), ensure_ascii=False)
             yield name, count.count(words) + count.scaled(TOOL_OVERHEAD)
 

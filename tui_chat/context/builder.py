@@ -178,7 +178,7 @@ def begin(inputs: Inputs, counter: CounterOf) -> Request:
         inputs = replace(inputs, history=muted.history, chat=_with_hidden(inputs.chat, muted))
     inputs = without_expired_sounds(with_answered_as_draft(inputs))
     asked = parameters(inputs)
-    count = counter(asked.model.value).corrected(inputs.correction)
+    count = counter(asked.values.model).corrected(inputs.correction)
     limit = context_limit(inputs, asked)
     return Request(
         inputs,
@@ -309,9 +309,9 @@ def finish(
     ]
     if not any(note.level is Level.ERROR for note in content.notes):  # it says that little fits
         notes += unsent
-    if not asked.model.value:
+    if not asked.values.model:
         sentence = "No model is chosen: neither session, role nor endpoint names one."
-        notes.append(Note(Level.ERROR, "no-model", sentence, asked.model.origin))
+        notes.append(Note(Level.ERROR, "no-model", sentence, asked.origin("model")))
     has_marks = parts.groups.marks
     return ChatEnvelope(
         turns=content.turns,

@@ -49,7 +49,7 @@ def uses_prefill(inputs: Inputs) -> bool:
     """Return True if a request to continue a message ends with that message (a prefill): if the
     preset says so, else if the model is known to accept it; never if it is known not to.
     """
-    takes = inputs.endpoint.facts_of(parameters(inputs).model.value).prefill
+    takes = inputs.endpoint.facts_of(parameters(inputs).values.model).prefill
     wanted = inputs.rules.continue_prefill
     return takes is True if wanted is None else wanted and takes is not False
 

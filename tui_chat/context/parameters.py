@@ -4,12 +4,10 @@ model from the session, else the role, else the endpoint.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.models.envelope import Parameters, Sourced
-from tui_chat.models.role import Role
-from tui_chat.models.semantics import HostedTool
+from tui_chat.models.envelope import Parameters, RequestSettings
 from tui_chat.models.setting_types import SETTINGS
 from tui_chat.models.settings import NO_SETTINGS, setting_values
 from tui_chat.models.text import Origin, OriginKind
@@ -20,6 +18,10 @@ RESERVE_SHARE = 4
 
 USUAL_RESERVE = 4096
 """Tokens reserved for the reply if neither a setting nor the endpoint says how many."""
+_STREAM = {
+    True: Origin(OriginKind.SETTING, "stream", "stream: the reply is shown as it arrives"),
+    False: Origin(OriginKind.SETTING, "stream", "stream: the reply is wanted whole"),
+}
 
 
 def parameters(inputs: Inputs) -> Parameters:
@@ -27,45 +29,39 @@ def parameters(inputs: Inputs) -> Parameters:
 
     Effort and reasoning budget are one choice: only the one with higher precedence is used.
     """
-    found: dict[str, Sourced[Any]] = {}
+    model, by = _model(inputs)
+    values: dict[str, Any] = {"model": model, "stream": inputs.stream}
+    origins = {"model": _origin("model", by), "stream": _STREAM[inputs.stream]}
     for settings, by in inputs.setting_places:
         if settings is NO_SETTINGS:
             continue
-        given = {
-            name: Sourced(value, _origin(name, by))
-            for name, value in zip(SETTINGS, setting_values(settings), strict=True)
-            if value is not None
-        }
-        if found.keys() & _REASONING:
-            given = {name: each for name, each in given.items() if name not in _REASONING}
-        found = given | found
-    if "stop" in found and not found["stop"].value:
-        del found["stop"]
-    search = found.pop("web_search", None)
-    if search is not None:
-        tools = (HostedTool("web_search", search.value),) if search.value.enabled else ()
-        found["hosted_tools"] = Sourced(tools, search.origin)
-    model = _model(inputs, inputs.active_role)
-    return Parameters(model, stream=inputs.stream, **cast("dict[str, Any]", found))
+        is_chosen = not values.keys().isdisjoint(_REASONING)
+        for name, value in zip(SETTINGS, setting_values(settings), strict=True):
+            if value is None or name in values or (is_chosen and name in _REASONING):
+                continue
+            values[name], origins[name] = value, _origin(name, by)
+    if values.get("stop") == ():
+        del values["stop"], origins["stop"]
+    return Parameters(RequestSettings(**values), origins)
 
 
-def _model(inputs: Inputs, role: Role | None) -> Sourced[str]:
-    endpoint = inputs.endpoint
+def _model(inputs: Inputs) -> tuple[str, str]:
+    """Return the model, and who chose it."""
+    endpoint, role = inputs.endpoint, inputs.active_role
     if inputs.settings.model:
-        return Sourced(inputs.settings.model, _origin("model", "session"))
+        return inputs.settings.model, "session"
     if role is not None and role.model:
-        return Sourced(role.model, _origin("model", f"role {role.name}"))
-    default = endpoint.models[0] if endpoint.models else ""
-    return Sourced(default, _origin("model", f"endpoint {endpoint.name}"))
+        return role.model, f"role {role.name}"
+    return endpoint.models[0] if endpoint.models else "", f"endpoint {endpoint.name}"
 
 
 def context_limit(inputs: Inputs, asked: Parameters) -> int | None:
     """Return the limit of input and output together in tokens; None if unknown."""
     if inputs.context_limit is not None:
         return inputs.context_limit
-    if asked.context_limit is not None:
-        return asked.context_limit.value
-    return inputs.endpoint.facts_of(asked.model.value).context_limit
+    if asked.values.context_limit is not None:
+        return asked.values.context_limit
+    return inputs.endpoint.facts_of(asked.values.model).context_limit
 
 
 def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
@@ -74,10 +70,10 @@ def reply_reserve(inputs: Inputs, asked: Parameters, limit: int | None) -> int:
     """
     if inputs.reply_reserve is not None:
         return inputs.reply_reserve
-    if asked.reply_reserve is not None:
-        return asked.reply_reserve.value
-    if asked.max_tokens is not None:
-        return asked.max_tokens.value
+    if asked.values.reply_reserve is not None:
+        return asked.values.reply_reserve
+    if asked.values.max_tokens is not None:
+        return asked.values.max_tokens
     if limit is None:
         return 0
     # The protocol's default limit may be most of the context; reserving all of it would leave no

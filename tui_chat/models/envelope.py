@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import Extras, Json
 from tui_chat.models.boundary import Accepts, Check, Forms, Hidden
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.models.semantics import (
-    NO_MESSAGE_SEMANTICS,
-    NO_SEMANTICS,
-    HostedTool,
-    MessageSemantics,
-    Semantics,
-)
-from tui_chat.models.settings import (
-    AuthorNote,
-    CharacterTexts,
-    Injection,
-    LoreRules,
-    ResponseFormat,
-    TextScript,
-    ToolChoice,
-)
-from tui_chat.models.text import Origin, Text
-
-T = TypeVar("T")
+from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch
+from tui_chat.models.text import GLUE, Origin, Text
 
 
 class Level(StrEnum):
@@ -113,73 +99,37 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Sourced(Generic[T]):
-    """A setting's value and its origin."""
+class RequestSettings(Settings):
+    """The settings of one request; None where unset."""
 
-    value: T
-    origin: Origin
+    model: str = ""
+    stream: bool = False
+    replies: int | None = None
+    """The number of replies."""
+    store: bool | None = None
+    """True if the provider keeps the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of a request; None where unset."""
+    """The settings of a request, and who set each."""
 
-    model: Sourced[str]
-    temperature: Sourced[float] | None = None
-    max_tokens: Sourced[int] | None = None
-    stream: bool = True
-    top_p: Sourced[float] | None = None
-    top_k: Sourced[int] | None = None
-    stop: Sourced[tuple[str, ...]] | None = None
-    """Stop sequences."""
-    seed: Sourced[int] | None = None
-    presence_penalty: Sourced[float] | None = None
-    frequency_penalty: Sourced[float] | None = None
-    tool_choice: Sourced[ToolChoice] | None = None
-    parallel_tool_calls: Sourced[bool] | None = None
-    response_format: Sourced[ResponseFormat] | None = None
-    effort: Sourced[str] | None = None
-    """The amount of reasoning: one of `EFFORTS`, or `auto` for as much as it decides."""
-    reasoning_budget: Sourced[int] | None = None
-    """Most tokens of reasoning; 0 for none. `effort` goes before it where a protocol takes one of
-    them only."""
-    reasoning_summary: Sourced[str] | None = None
-    """The way the reply shows its reasoning: `auto`, `concise`, `detailed`, or `none`."""
-    verbosity: Sourced[str] | None = None
-    """The length of the reply: `low`, `medium`, `high`."""
-    logprobs: Sourced[int] | None = None
-    """Log probabilities of the reply's tokens, with so many alternatives of each."""
-    replies: Sourced[int] | None = None
-    """The number of replies."""
-    service_tier: Sourced[str] | None = None
-    """Priority and price of the request, in OpenAI's words: `default`, `flex`, `priority`, ..."""
-    user_id: Sourced[str] | None = None
-    """The user that the request is made for, for the provider's detection of abuse."""
-    store: Sourced[bool] | None = None
-    """True if the provider keeps the reply."""
-    hosted_tools: Sourced[tuple[HostedTool, ...]] | None = None
-    """Tools that the provider runs. Those of a captured request are in `semantics` too."""
-    context_limit: Sourced[int] | None = None
-    """Tokens of input and output together, in place of the model's limit. This and the following
-    are for the context builder; no protocol sends them."""
-    reply_reserve: Sourced[int] | None = None
-    """Tokens of the context limit that are left for the reply."""
-    author_note: Sourced[AuthorNote] | None = None
-    """A message that is inserted into the conversation."""
-    user_name: Sourced[str] | None = None
-    """The value of `{{user}}`, in place of the profile's name."""
-    char_name: Sourced[str] | None = None
-    """The value of `{{char}}`, in place of the role's name."""
-    lore: Sourced[LoreRules] | None = None
-    """The rules for searching lorebooks."""
-    global_variables: Sourced[Mapping[str, str]] | None = None
-    """For `{{getglobalvar::name}}`."""
-    character: Sourced[CharacterTexts] | None = None
-    """Texts that replace those of the character's card."""
-    injections: Sourced[tuple[Injection, ...]] | None = None
-    scripts: Sourced[tuple[TextScript, ...]] | None = None
-    reply_start: Sourced[str] | None = None
-    """The beginning of the reply, sent as the last message."""
+    values: RequestSettings = RequestSettings()
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+    """The origin of each setting, by its name."""
+
+    def origin(self, name: str) -> Origin:
+        """Return the origin of a setting."""
+        return self.origins.get(name, GLUE)
+
+    def with_values(self, **values: Any) -> Parameters:
+        """Return the parameters with other values; the origins stay."""
+        return Parameters(replace(self.values, **values), self.origins)
+
+    def with_value(self, name: str, value: Any, origin: Origin) -> Parameters:
+        """Return the parameters with a value that another origin set."""
+        values = replace(self.values, **{name: value})
+        return Parameters(values, {**self.origins, name: origin})
 
 
 def _from_text(schema: object) -> object:
@@ -235,11 +185,42 @@ class ToolDefinition:
     """True if arguments must follow the schema exactly; None if unspecified."""
     dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"
     """`gemini`: the schema is in Gemini's form, with types in capitals."""
-    extras: Annotated[str, Hidden()] = ""
-    """The definition's keys that have no field here, as a compact JSON object, for pass-through
-    to the protocol that the envelope was decoded from."""
+    extras: Annotated[Extras | None, Hidden()] = None
+    """What only the protocol of a captured request knows of it."""
     source: Annotated[ToolOrigin | None, Hidden()] = None
     """None for one of the configuration or of a captured request."""
+
+
+HostedToolKind = Literal["web_search", "web_fetch", "code_execution"]
+
+
+@dataclass(frozen=True, slots=True)
+class HostedTool:
+    """A tool that the provider runs and that several protocols have."""
+
+    kind: HostedToolKind
+    search: WebSearch = DEFAULT_SEARCH
+    """For `web_search`."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTool:
+    """A tool that the provider runs itself, or that is not a plain function."""
+
+    protocol: Protocol
+    """The only protocol that supports it."""
+    name: str
+    """The provider's word for it: `web_search_20250305`, `code_interpreter`."""
+    value: Json
+    """The definition as it came, for pass-through only."""
+    hosted: HostedTool | None = None
+    """Its meaning for other protocols, if it has one."""
+    extras: Extras | None = None
+    """What `hosted` does not express of it."""
+
+
+RequestTool: TypeAlias = ToolDefinition | NativeTool
+"""A tool of a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +281,20 @@ class Budget:
         return None if self.limit is None else self.limit - self.reserve - self.total
 
 
+EARLIER_TURNS: Mapping[Protocol, tuple[str, ...]] = {
+    Protocol.OPENAI_RESPONSES: ("previous_response_id", "conversation", "prompt"),
+    Protocol.GEMINI: ("cachedContent",),
+}
+"""Keys of requests that continue a conversation which the provider keeps."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ChatEnvelope:
     """The whole request without a protocol: what is built, and encoded and decoded by each."""
 
     turns: tuple[Turn, ...]
     parameters: Parameters
-    tools: tuple[ToolDefinition, ...] | None = None
+    tools: tuple[RequestTool, ...] | None = None
     """None: no tools were named. Empty: an empty list was, which is not the same."""
     dropped: tuple[Dropped, ...] = ()
     """The history that did not fit into the budget."""
@@ -324,7 +312,25 @@ class ChatEnvelope:
     """The variables that preset messages without any other content set, by the message's id."""
     without_value: frozenset[str] = frozenset()
     """The ids of preset messages that are not sent since what they require has no value."""
-    semantics: Semantics = NO_SEMANTICS
-    """The request's content besides turns, tools and parameters."""
-    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """For diagnosis only (`missing_fields`, `provider_metadata`): no logic reads it."""
+    source: Protocol | None = None
+    """The protocol that it was captured from; None for a composed request."""
+    rest: Extras | None = None
+    """What only that protocol knows of the request."""
+
+    @property
+    def is_continuation(self) -> bool:
+        """True if the provider keeps earlier turns, which the request does not have."""
+        rest = self.rest
+        return rest is not None and any(
+            rest.keys.get(key) for key in EARLIER_TURNS.get(rest.protocol, ())
+        )
+
+    @property
+    def functions(self) -> tuple[ToolDefinition, ...]:
+        """The tools that are functions."""
+        return tuple(tool for tool in self.tools or () if isinstance(tool, ToolDefinition))
+
+    @property
+    def native_tools(self) -> tuple[NativeTool, ...]:
+        """The tools that only the protocol of a captured request has in their form."""
+        return tuple(tool for tool in self.tools or () if isinstance(tool, NativeTool))

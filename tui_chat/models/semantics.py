@@ -1,29 +1,19 @@
-"""Typed fields for what a protocol can express and the unified message or envelope cannot.
+"""Typed fields for what a protocol can express of a message and no other field holds.
 
-1. `MessageSemantics` belongs to a message, `Semantics` to a whole request. A value goes to a
-   unified field if there is one, else to a field that several protocols share, else to the
-   namespace of its protocol, else to `provider_extras`, which is for pass-through only: no logic
-   reads it.
-2. A namespace (`Namespace`) has a field for each setting its protocol documents and no unified
-   field holds. The field is named as in the request body, in snake_case, and holds the JSON value.
-3. `UNSET` is the default of every namespace field: an explicit null differs from an absent key.
-4. Only the protocol modules write semantics, the workspace `summary` and `brought`, importers
-   `lore_timers`.
-   A protocol reads its own namespace and reports in notes what it drops of another's.
+Only the protocol modules write semantics, the workspace `summary` and `brought`, importers
+`lore_timers`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
-from dataclasses import field
-from enum import Enum
+from collections.abc import Sized
 from hashlib import sha256
-from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar
+from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.settings import DEFAULT_SEARCH, LoreTimer, WebSearch
+from tui_chat.models.settings import LoreTimer
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,132 +232,3 @@ class MessageSemantics:
 
 
 NO_MESSAGE_SEMANTICS = MessageSemantics()
-
-
-class Unset(Enum):
-    """The type of `UNSET`."""
-
-    UNSET = "unset"
-
-
-UNSET: Final = Unset.UNSET
-"""The value of a setting that the request does not have."""
-
-Setting: TypeAlias = Any | Literal[Unset.UNSET]
-"""A JSON value, or UNSET."""
-
-
-@dataclass(frozen=True, slots=True)
-class Namespace:
-    """The settings that one protocol documents and no unified field holds. Each protocol's package
-    has its own: a field for each setting, and what the notes on a loss need to know.
-    """
-
-    protocol: ClassVar[Protocol]
-    keys: ClassVar[Mapping[str, str]] = {}
-    """Body keys of the fields whose names differ."""
-    form_only: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are not in the body: they say how something was written."""
-    informational: ClassVar[frozenset[str]] = frozenset()
-    """Settings that affect neither the prompt nor the reply."""
-    groups: ClassVar[frozenset[str]] = frozenset()
-    """Fields that hold several settings, each of which gets its own note."""
-    earlier_turns: ClassVar[frozenset[str]] = frozenset()
-    """Settings that continue a conversation which the provider keeps."""
-
-    @classmethod
-    def body_path(cls, path: str) -> str:
-        """Return the path in the body of a path whose first step is a field's name."""
-        first, dot, rest = path.partition(".")
-        return cls.keys.get(first, first) + dot + rest
-
-
-N = TypeVar("N", bound=Namespace)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionSemantics:
-    """`semantics.session`: the link to earlier requests."""
-
-    previous_response_id: str = ""
-    """The stored response that this request continues."""
-
-
-HostedToolKind = Literal["web_search", "web_fetch", "code_execution"]
-
-
-@dataclass(frozen=True, slots=True)
-class HostedTool:
-    """A tool that the provider runs and that several protocols have."""
-
-    kind: HostedToolKind
-    search: WebSearch = DEFAULT_SEARCH
-    """For `web_search`."""
-    position: int | None = None
-    """Its index among all tools of the request; None for the last."""
-
-
-@dataclass(frozen=True, slots=True)
-class NativeTool:
-    """A tool that the provider runs itself, or that is not a plain function."""
-
-    protocol: Protocol
-    """The only protocol that supports it."""
-    position: int
-    """Its index among all tools of the request."""
-    name: str
-    """The provider's word for it: `web_search_20250305`, `code_interpreter`."""
-    data: str
-    """The definition as compact JSON, for pass-through only."""
-    hosted: HostedTool | None = None
-    """Its meaning for other protocols, if it has one."""
-    lost: tuple[str, ...] = ()
-    """Its keys that `hosted` does not express."""
-    item: int | None = None
-    """Its index among the items of the conversation if it stands there, as Responses'
-    `additional_tools` does, and not in the list of tools."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolSemantics:
-    """`semantics.tools`. An empty list of tools is represented by the envelope's own field."""
-
-    alias_map: tuple[tuple[str, str], ...] = ()
-    """Our name and its name on the wire, for tools whose names a protocol forbids: pairs that
-    were given out before and shall stay. `Encoded.aliases` has those of one request."""
-    native: tuple[NativeTool, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Semantics:
-    """The content of a request besides its turns, tools and parameters."""
-
-    source: Protocol | None = None
-    """The protocol it was decoded from; None for a composed request."""
-    session: SessionSemantics = SessionSemantics()
-    tools: ToolSemantics = ToolSemantics()
-    settings: Namespace | None = None
-    """The namespace of the source protocol."""
-    unified: frozenset[str] = frozenset()
-    """Settings of the namespace (`verbosity`, `thinking.type`) whose meaning a unified parameter
-    holds as well, for other protocols."""
-    provider_extras: Mapping[Protocol, Mapping[str, Any]] = field(
-        default_factory=dict[Protocol, Mapping[str, Any]]
-    )
-    """Undocumented top-level keys, for pass-through only."""
-
-    @property
-    def is_continuation(self) -> bool:
-        """True if the provider keeps earlier turns, which the request does not have."""
-        settings = self.settings
-        kept = (getattr(settings, name) for name in settings.earlier_turns) if settings else ()
-        return bool(self.session.previous_response_id) or any(
-            value is not UNSET and bool(value) for value in kept
-        )
-
-    def namespace(self, kind: type[N]) -> N:
-        """Return the namespace if it is of this protocol, else an empty one."""
-        return self.settings if isinstance(self.settings, kind) else kind()
-
-
-NO_SEMANTICS = Semantics()

@@ -51,7 +51,7 @@ def _longest_run(text: str) -> int:
 def describe_request(prompt: Prompt) -> str:
     """Return a Markdown description of the request."""
     turns = prompt.envelope.turns
-    mode = "streamed" if prompt.envelope.parameters.stream else "not streamed"
+    mode = "streamed" if prompt.envelope.parameters.values.stream else "not streamed"
     characters = sum(len(turn.text.plain) for turn in turns)
     system = [
         f"In turn {number} (system), {_count(len(text), 'character')}:\n\n"
@@ -61,7 +61,7 @@ def describe_request(prompt: Prompt) -> str:
     ]
     tools = [
         f"- {inline_code(tool.name)}" + f": {_excerpt(tool.description)}" * bool(tool.description)
-        for tool in prompt.envelope.tools or ()
+        for tool in prompt.envelope.functions
     ]
     settings = [
         f"- {inline_code(name)} = {_excerpt(to_json(value), 200)}"

@@ -34,12 +34,12 @@ class Prompt:
     @property
     def model(self) -> str:
         """The name of the model."""
-        return self.envelope.parameters.model.value
+        return self.envelope.parameters.values.model
 
     @property
     def tokens(self) -> int:
         """The tokens of system, turns and tools, estimated from their characters."""
-        tools = self.envelope.tools or ()
+        tools = self.envelope.functions
         lengths = (len(t.name) + len(t.description) + len(str(t.parameters)) for t in tools)
         return max(1, -(-(sum(map(_length, self.envelope.turns)) + sum(lengths)) // 4))
 

@@ -122,11 +122,11 @@ class OfflineTransport(httpx.AsyncBaseTransport):
         self, request: httpx.Request, writer: ReplyWriter, pieces: Pieces
     ) -> httpx.Response:
         """Return the response with a model's reply. Raises Refusal."""
-        parameters = writer.prompt.envelope.parameters
-        limit = parameters.max_tokens
-        found = limited(pieces, limit.value if limit and limit.value > 0 else None)
+        settings = writer.prompt.envelope.parameters.values
+        limit = settings.max_tokens
+        found = limited(pieces, limit if limit and limit > 0 else None)
         timed = self._timed(chain((next(found),), found), request)
-        if not parameters.stream:
+        if not settings.stream:
             *content, finish = [piece async for piece in timed]
             headers = {"content-type": writer.json_type}
             return httpx.Response(200, headers=headers, content=writer.whole(content, finish))

@@ -191,7 +191,7 @@ class SentRequest:
         from tui_chat.analysis.captured_request import read_captured  # needed for old requests only
 
         captured = read_captured(self.body.decode("utf-8", "replace"), self.record.protocol)
-        count = counter_for(self.composed.envelope.parameters.model.value)
+        count = counter_for(self.composed.envelope.parameters.values.model)
         return encode(count_envelope(captured.envelope, count), self.composed.endpoint)
 
 

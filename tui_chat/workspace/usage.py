@@ -156,7 +156,7 @@ class UsageReports:
         request whose earlier turns the provider keeps. Return the settings to store.
         """
         budget = composed.envelope.budget
-        is_partial = composed.envelope.semantics.is_continuation
+        is_partial = composed.envelope.is_continuation
         is_offline = composed.endpoint.base_url.startswith(LOOPBACK_URL)
         if budget is not None and not is_partial and not is_offline:
             key = composed.endpoint.name, composed.model

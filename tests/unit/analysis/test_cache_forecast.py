@@ -19,11 +19,11 @@ from tui_chat.analysis.prompt import prompt_of
 from tui_chat.analysis.token_shares import token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
+from tui_chat.models.blocks import Extras
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.semantics import SessionSemantics
 from tui_chat.tokens import (
     NO_CORRECTION,
     REQUEST_OVERHEAD,
@@ -306,9 +306,8 @@ def sent(*lines: PresetMessage, draft: str = "x") -> Composed:
 
 
 def kept(request: Composed) -> Composed:
-    session = SessionSemantics("resp_1")
-    semantics = replace(request.envelope.semantics, session=session)
-    return replace(request, envelope=replace(request.envelope, semantics=semantics))
+    rest = Extras(Protocol.OPENAI_RESPONSES, keys={"previous_response_id": "resp_1"})
+    return replace(request, envelope=replace(request.envelope, rest=rest))
 
 
 def elsewhere(request: Composed) -> Composed:

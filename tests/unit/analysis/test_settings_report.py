@@ -75,7 +75,7 @@ def test_outcomes_are_where_the_protocol_has_them():
     assert outcomes[Protocol.GEMINI]["temperature"] == "/generationConfig/temperature 0.5"
     assert outcomes[Protocol.OLLAMA]["stop"] == '/options/stop ["END"]'
     assert outcomes[Protocol.ANTHROPIC]["effort"] == (
-        '/thinking {"type":"adaptive"}, /output_config/effort "high"'
+        '/thinking/type "adaptive", /output_config/effort "high"'
     )
     assert outcomes[Protocol.GEMINI]["effort"] == (
         '/generationConfig/thinkingConfig/thinkingLevel "HIGH"'

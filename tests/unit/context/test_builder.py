@@ -134,7 +134,7 @@ def test_a_history_that_begins_with_a_system_message_gets_no_second_prompt():
 def test_a_disabled_role_adds_nothing_but_a_note():
     envelope = built(HISTORY, role=replace(ROLE, status="disabled"))
     assert order(envelope) == "U1 A1 U2 A2 D"
-    assert envelope.parameters.model.value == "m"
+    assert envelope.parameters.values.model == "m"
     assert "role-disabled" in codes(envelope)
 
 

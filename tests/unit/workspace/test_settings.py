@@ -146,8 +146,8 @@ async def test_a_reset_setting_is_inherited_again(make_workspace):
     await workspace.settings.set_parameter("temperature", "default")
     composed = workspace.requests.compose("x")
     assert json.loads(composed.payload.body)["temperature"] == 0.1
-    found = composed.envelope.parameters.temperature
-    assert found.origin.name == "temperature, set by the role Cold"
+    found = composed.envelope.parameters.origin("temperature")
+    assert found.name == "temperature, set by the role Cold"
     await workspace.settings.set_parameter("service_tier", "default")
     assert workspace.state.settings == Settings(service_tier="default"), "a tier of that name"
     await workspace.settings.set_parameter("service_tier", "inherit")

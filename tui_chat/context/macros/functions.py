@@ -66,7 +66,7 @@ macro("{{persona}}", "the profile's text")(
     )
 )
 value("{{preset}}", "the preset's name", lambda inputs: inputs.preset.name)
-value("{{model}}", "the selected model", lambda inputs: parameters(inputs).model.value)
+value("{{model}}", "the selected model", lambda inputs: parameters(inputs).values.model)
 value(
     "{{date}}",
     "the day, as June 30, 2025",

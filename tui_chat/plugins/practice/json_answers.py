@@ -54,11 +54,11 @@ def obeying(pieces: Pieces, envelope: ChatEnvelope) -> Pieces:
     """Yield a reply whose text is JSON if the request wants that: the model's own text if it is an
     object, else a sample of the schema. A reply without text stays as it is.
     """
-    wanted = envelope.parameters.response_format
-    if wanted is None or wanted.value.kind == "text":
+    wanted = envelope.parameters.values.response_format
+    if wanted is None or wanted.kind == "text":
         yield from pieces
         return
-    schema = wanted.value.schema or _ANY_OBJECT
+    schema = wanted.schema or _ANY_OBJECT
     text = ""
     for piece in pieces:
         if not isinstance(piece, Piece) or piece.kind != "text":

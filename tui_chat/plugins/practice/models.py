@@ -123,8 +123,8 @@ def _toolsmith(prompt: Prompt, name: str = "") -> Iterator[Piece]:
     """Yield a call of a declared tool, a report of results, or the reason for not calling. `name`
     is the tool to call; empty for the one that the request names, or the first.
     """
-    choice, tools = prompt.envelope.parameters.tool_choice, prompt.envelope.tools
-    name = name or next(iter(choice.value.names if choice else ()), "")
+    choice, tools = prompt.envelope.parameters.values.tool_choice, prompt.envelope.functions
+    name = name or next(iter(choice.names if choice else ()), "")
     results: list[Turn] = []
     for turn in reversed(prompt.envelope.turns):
         if turn.role != "tool":
@@ -137,7 +137,7 @@ def _toolsmith(prompt: Prompt, name: str = "") -> Iterator[Piece]:
             "The request declares no tools, so there is nothing to call. In the app, `/tools` "
             "adds one."
         )
-    elif choice and choice.value.mode == "none":
+    elif choice and choice.mode == "none":
         yield Piece("Tools were declared, but the request forbids calls.")
     elif tool := next((tool for tool in tools if name in ("", tool.name)), None):
         sample = to_json(sample_of(tool.parameters)) if tool.parameters else "{}"

@@ -147,8 +147,7 @@ class PracticeTransport(OfflineTransport):
         parameters = prompt.envelope.parameters
         if named := _MODEL.search(unquote(request.url.path)):
             is_stream = ":stream" in request.url.path
-            model = replace(parameters.model, value=named[1])
-            parameters = replace(parameters, model=model, stream=is_stream)
+            parameters = parameters.with_values(model=named[1], stream=is_stream)
         envelope = replace(prompt.envelope, parameters=parameters)
         if not envelope.turns:
             raise Refusal("invalid", "The request has no messages.")
@@ -162,12 +161,10 @@ class PracticeTransport(OfflineTransport):
             self._conversations[reply.id] = reply.conversation = _items(prompt)
             while len(self._conversations) > _STORED_RESPONSES:
                 self._conversations.popitem(last=False)
-        stops = prompt.envelope.parameters.stop
+        stops = prompt.envelope.parameters.values.stop
         for piece in pieces:
             if isinstance(piece, Piece) and piece.kind == "text" and stops is not None:
-                starts = [
-                    (piece.text.find(stop), stop) for stop in stops.value if stop in piece.text
-                ]
+                starts = [(piece.text.find(stop), stop) for stop in stops if stop in piece.text]
                 start, reply.stop = min(starts, default=(len(piece.text), None))
                 piece = replace(piece, text=piece.text[:start])
             yield piece

@@ -125,8 +125,8 @@ class PracticeWriter(ReplyWriter):
 
     def tokens(self, text: str) -> list[Token]:
         """Return the tokens of a text with their probabilities, if the request asks for them."""
-        alternatives = self.prompt.envelope.parameters.logprobs
-        return tokens_of(text, alternatives.value) if alternatives is not None else []
+        alternatives = self.prompt.envelope.parameters.values.logprobs
+        return tokens_of(text, alternatives) if alternatives is not None else []
 
     @classmethod
     def refuse(cls, refusal: Refusal) -> tuple[int, dict[str, str], dict[str, Any]]:

@@ -95,7 +95,7 @@ def output_limit(composed: Composed) -> int | None:
     """Return the most tokens of output that a request allows, by its limit or that of the model;
     None if neither is known.
     """
-    limit = composed.envelope.parameters.max_tokens
+    limit = composed.envelope.parameters.values.max_tokens
     if limit is not None:
-        return limit.value
+        return limit
     return composed.endpoint.max_tokens or composed.endpoint.facts_of(composed.model).max_output

@@ -319,7 +319,7 @@ def _setting(call: Call) -> tuple[str, ...]:
         return ("", "")
     envelope = call.composed.envelope
     system = [turn.text.plain for turn in envelope.turns if turn.role == "system"]
-    tools = [tool.name for tool in envelope.tools or ()]
+    tools = [tool.name for tool in envelope.functions]
     return tuple(
         blake2b("\0".join(texts).encode("utf-8", "replace"), digest_size=16).hexdigest()
         if texts

@@ -11,54 +11,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, cast
+from collections.abc import Iterator
+from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
-from tui_chat.models.json_text import as_object, as_string, to_json, type_name
+from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.json_text import to_json, type_name
 from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.semantics import (
-    UNSET,
-    HostedTool,
-    HostedToolKind,
-    Namespace,
-    ReasoningBlock,
-    Setting,
-)
-from tui_chat.models.settings import EFFORTS, ToolChoice, WebSearch
-from tui_chat.protocols.anthropic.tools import (
-    read_choice,
-    read_format,
-    write_choice,
-    write_format,
-)
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.protocols.anthropic.reader import READER
 from tui_chat.protocols.common.decoding import (
-    Meanings,
     TurnBuilder,
     captured_envelope,
-    captured_model,
-    read_settings,
-    read_tools,
-    sourced,
     take_cache_mark,
     take_marks,
     take_role,
     turns_with_results,
 )
-from tui_chat.protocols.common.reading import boolean
-from tui_chat.protocols.common.reasoning_effort import AUTO
-from tui_chat.protocols.common.request_fields import (
-    Fields,
-    is_count,
-    load_request,
-    take_if_reversible,
-)
-from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar, read_scalars
-from tui_chat.protocols.common.tools import take_domains, take_location
+from tui_chat.protocols.common.request_fields import Fields, load_request
 
 _ANTHROPIC = Protocol.ANTHROPIC
 _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -79,16 +50,11 @@ _KNOWN = frozenset(
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
     request, notes = load_request(body, _ANTHROPIC, "messages")
+    captured = READER.read(dict(request.remaining))
     turns = list(_system(request))
     for message in request.take_list("messages"):
         turns += _turns(message, len(turns) + 1)
-    tools = read_tools(request, _ANTHROPIC, read_tool, read_hosted)
-    parameters = _parameters(request)
-    settings = read_settings(AnthropicSettings, request.remaining)
-    meanings = settings.meanings()
-    return captured_envelope(
-        request, turns, parameters, tools, settings, notes, known=_KNOWN, meanings=meanings
-    )
+    return captured_envelope(captured, turns, notes, _KNOWN)
 
 
 def _system(request: Fields) -> Iterator[Turn]:
@@ -122,39 +88,6 @@ def _turns(message: Fields, number: int) -> Iterator[Turn]:
         yield builder.build()
         return
     yield from turns_with_results(builder, content, is_result, read_result, read_block)
-
-
-def _parameters(request: Fields) -> Parameters:
-    stream = request.take_equal("stream", True)
-    choice = take_if_reversible(request, "tool_choice", _read_choice, _write_choice)
-    config, form = request.take_fields("output_config"), None
-    if config is not None:
-        form = take_if_reversible(config, "format", read_format, write_format)
-        request.put_back("output_config", config)
-    return Parameters(
-        model=captured_model(request.take_text("model")),
-        stream=stream,
-        response_format=sourced("output_config.format", form),
-        tool_choice=sourced("tool_choice", choice[0] if choice else None),
-        parallel_tool_calls=sourced(
-            "tool_choice.disable_parallel_tool_use", choice[1] if choice else None
-        ),
-        **read_scalars(request, _SCALARS),
-    )
-
-
-def _read_choice(value: Any) -> tuple[ToolChoice, bool | None] | None:
-    """Return what `tool_choice` means, and whether calls may be parallel."""
-    choice, single = read_choice(value), boolean(as_object(value).get("disable_parallel_tool_use"))
-    return None if choice is None else (choice, None if single is None else not single)
-
-
-def _write_choice(meaning: tuple[ToolChoice, bool | None]) -> dict[str, Any]:
-    choice, parallel = meaning
-    fields = write_choice(choice)
-    if parallel is not None and choice.mode != "none":
-        fields["disable_parallel_tool_use"] = not parallel
-    return fields
 
 
 def blocks_of(holder: Fields, key: str) -> list[Fields] | str | None:
@@ -249,112 +182,3 @@ def is_result(block: Fields) -> bool:
     return block.remaining.get("type") == "tool_result" and isinstance(
         cast("object", block.remaining.get("tool_use_id")), str
     )
-
-
-# --- settings and tools ------------------------------------------------------------------
-
-_SCALARS = (
-    Scalar("max_tokens", "max_tokens", INTEGER),
-    Scalar("temperature", "temperature", NUMBER),
-    Scalar("top_p", "top_p", NUMBER),
-    Scalar("top_k", "top_k", INTEGER),
-    Scalar("stop", "stop_sequences", TEXTS),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AnthropicSettings(Namespace):
-    """The settings that only Anthropic has."""
-
-    protocol: ClassVar = Protocol.ANTHROPIC
-    informational: ClassVar = frozenset(
-        ("betas", "cache_control", "inference_geo", "metadata", "service_tier", "speed")
-    )
-    groups: ClassVar = frozenset({"metadata", "output_config", "thinking"})
-
-    cache_control: Setting = UNSET
-    """Top-level: marks the last block that can be cached."""
-    container: Setting = UNSET
-    context_management: Setting = UNSET
-    inference_geo: Setting = UNSET
-    mcp_servers: Setting = UNSET
-    metadata: Setting = UNSET
-    output_config: Setting = UNSET
-    """Effort and output format."""
-    output_format: Setting = UNSET
-    """Older beta form of the output format."""
-    service_tier: Setting = UNSET
-    speed: Setting = UNSET
-    stream: Setting = UNSET
-    """Only if it was false."""
-    thinking: Setting = UNSET
-    tool_choice: Setting = UNSET
-    """Only a form that the unified fields do not give back word for word."""
-    betas: Setting = UNSET
-    """Some clients put the beta header into the body."""
-
-    def meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = Meanings()
-        thinking, config = as_object(self.thinking), as_object(self.output_config)
-        kind, budget = thinking.get("type"), thinking.get("budget_tokens")
-        if is_count(budget) and kind == "enabled":
-            meanings.add("reasoning_budget", budget, "thinking.budget_tokens", "thinking.type")
-        elif kind == "adaptive":
-            meanings.add("effort", AUTO, "thinking.type")
-        if kind == "disabled":
-            meanings.add("effort", "none", "thinking.type")
-        elif (effort := config.get("effort")) in EFFORTS:
-            name = "thinking.type, output_config.effort" if kind == "adaptive" else ""
-            meanings.add("effort", effort, "output_config.effort", name=name)
-        if summary := _SUMMARIES.get(as_string(thinking.get("display"))):
-            meanings.add("reasoning_summary", summary, "thinking.display")
-        if user := as_string(as_object(self.metadata).get("user_id")):
-            meanings.add("user_id", user, "metadata.user_id")
-        if tier := _TIERS.get(as_string(self.service_tier)):
-            meanings.add("service_tier", tier, "service_tier")
-        return meanings
-
-
-_SUMMARIES: Mapping[str, str] = {"summarized": "auto", "omitted": "none"}
-_TIERS: Mapping[str, str] = {"auto": "auto", "standard_only": "default"}
-"""Anthropic's service tiers in OpenAI's words."""
-
-
-def read_tool(entry: Fields) -> ToolDefinition | None:
-    """Return a client tool's definition; None for tools that Anthropic runs."""
-    if entry.remaining.get("type") not in (None, "custom"):
-        return None
-    name, schema = entry.take_text("name"), entry.take_object("input_schema")
-    if not name or schema is None:
-        return None
-    description, strict = entry.take_text("description"), entry.take_boolean("strict")
-    return ToolDefinition(name, description, schema, strict, extras=entry.remaining_json())
-
-
-_SEARCH = re.compile(r"web_search_\d{8}")
-_OTHERS: tuple[tuple[re.Pattern[str], HostedToolKind], ...] = (
-    (re.compile(r"web_fetch_\d{8}"), "web_fetch"),
-    (re.compile(r"code_execution_\d{8}"), "code_execution"),
-)
-
-
-def read_hosted(tool: Fields) -> HostedTool | None:
-    """Return the meaning of a tool that Anthropic runs; None if other protocols have none."""
-    kind = str(tool.remaining.get("type"))
-    if _SEARCH.fullmatch(kind):
-        del tool.remaining["type"]
-        tool.take_text("name")
-        search = WebSearch(
-            location=take_location(tool),
-            allowed_domains=take_domains(tool, "allowed_domains"),
-            blocked_domains=take_domains(tool, "blocked_domains"),
-            max_uses=tool.take_integer("max_uses"),
-        )
-        return HostedTool("web_search", search)
-    for pattern, meaning in _OTHERS:
-        if pattern.fullmatch(kind):
-            del tool.remaining["type"]
-            tool.take_text("name")
-            return HostedTool(meaning)
-    return None

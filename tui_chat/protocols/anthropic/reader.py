@@ -18,7 +18,7 @@ from tui_chat.protocols.anthropic.messages import (
     write_message,
 )
 from tui_chat.protocols.anthropic.settings import TABLE
-from tui_chat.protocols.anthropic.tools import write_definition
+from tui_chat.protocols.anthropic.tools import read_hosted, write_definition, write_hosted
 from tui_chat.protocols.common.reading import boolean, objects_at, string
 from tui_chat.protocols.common.request_reader import RequestReader
 from tui_chat.protocols.common.trees import dictionary
@@ -54,4 +54,13 @@ def _read_tool(wire: JsonObject) -> ToolDefinition | None:
     return ToolDefinition(name, string(wire, "description"), schema, boolean(wire.get("strict")))
 
 
-READER = RequestReader(ANTHROPIC, TABLE, _read_turns, _write_turns, _read_tool, write_definition)
+READER = RequestReader(
+    ANTHROPIC,
+    TABLE,
+    _read_turns,
+    _write_turns,
+    _read_tool,
+    write_definition,
+    read_hosted,
+    write_hosted,
+)

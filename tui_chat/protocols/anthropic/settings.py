@@ -14,11 +14,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui_chat.models.blocks import Json
-from tui_chat.models.envelope import Level, Note, Parameters, Sourced
-from tui_chat.models.json_text import as_object
+from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.model_facts import CLAUDE_EFFORTS, ModelFacts, is_newer_claude
 from tui_chat.models.settings import EFFORTS
-from tui_chat.models.text import GLUE
 from tui_chat.protocols.anthropic.tools import (
     read_choice,
     read_format,
@@ -33,19 +31,22 @@ from tui_chat.protocols.common.reasoning_effort import (
     Reasoning,
     reasoning_by_budget,
     reasoning_by_word,
-    reasoning_name,
     summary_note,
     with_default_effort,
+    with_reasoning,
 )
 from tui_chat.protocols.common.setting_rows import (
     Row,
     Table,
     boolean,
+    count,
     integer,
     never,
     number,
     text,
     texts,
+    unread,
+    when_on,
     words,
 )
 
@@ -56,11 +57,6 @@ ROOM = 1_024
 """Tokens of the reply limit that a budget leaves."""
 
 
-def _read_budget(value: Json) -> int | None:
-    fields = as_object(value)
-    return integer(fields.get("budget_tokens")) if fields.get("type") == "enabled" else None
-
-
 def _read_effort(value: Json) -> str | None:
     return value if isinstance(value, str) and value in EFFORTS else None
 
@@ -69,8 +65,9 @@ def _not(value: bool | None) -> bool | None:
     return None if value is None else not value
 
 
-LIMIT: Table = (Row("max_tokens", ("max_tokens",), integer),)
-SETTINGS: Table = (
+TABLE: Table = (
+    Row("model", ("model",), text),
+    Row("max_tokens", ("max_tokens",), integer),
     Row("tool_choice", ("tool_choice",), read_choice, write_choice),
     Row(
         "parallel_tool_calls",
@@ -82,17 +79,13 @@ SETTINGS: Table = (
     Row("top_p", ("top_p",), number, low=0, high=1, is_sampling=True),
     Row("top_k", ("top_k",), integer, low=0, is_sampling=True),
     Row("stop", ("stop_sequences",), texts),
-    Row(
-        "reasoning_budget",
-        ("thinking",),
-        _read_budget,
-        lambda tokens: {"type": "enabled", "budget_tokens": tokens},
-    ),
+    Row("reasoning_budget", ("thinking", "type"), unread, lambda _: "enabled"),
+    Row("reasoning_budget", ("thinking", "budget_tokens"), count),
     Row(
         "effort",
-        ("thinking",),
-        lambda thinking: "none" if as_object(thinking).get("type") == "disabled" else None,
-        lambda effort: {"type": "disabled" if effort == "none" else "adaptive"},
+        ("thinking", "type"),
+        lambda word: "none" if word == "disabled" else None,
+        lambda effort: "disabled" if effort == "none" else "adaptive",
     ),
     Row(
         "reasoning_summary",
@@ -108,12 +101,10 @@ SETTINGS: Table = (
     Row("effort", ("thinking", "type"), lambda word: AUTO if word == "adaptive" else None, never),
     Row("response_format", ("output_config", "format"), read_format, write_format),
     Row("user_id", ("metadata", "user_id"), text),
-    Row("service_tier", ("service_tier",), text),
+    Row("service_tier", ("service_tier",), *words({"auto": "auto", "standard_only": "default"})),
+    Row("stream", ("stream",), boolean, when_on),
 )
 """In the order in which they are sent. With a budget `thinking.type` is that of the budget."""
-TABLE: Table = (Row("model", ("model",), text), *LIMIT, *SETTINGS)
-REASONING = ("effort", "reasoning_budget", "reasoning_summary")
-"""The parameters that ask for reasoning."""
 
 
 def fitted_reasoning(
@@ -130,27 +121,20 @@ def fitted_reasoning(
     `limit` is the reply limit, `excluded` the reason why there can be no budget (empty if there
     can), and `by_budget` true if a budget is to stay one where the model accepts it.
     """
-    if is_newer_claude(parameters.model.value):
+    if is_newer_claude(parameters.values.model):
         facts = replace(facts, efforts=CLAUDE_EFFORTS, adaptive_thinking=True)
-    keep = by_budget and bool(facts.budgets) and parameters.effort is None
+    keep = by_budget and bool(facts.budgets) and parameters.values.effort is None
     if facts.adaptive_thinking and not keep:
         reasoning = reasoning_by_word(parameters, facts, notes, _SYNONYMS)
     else:
         reasoning = _budget(parameters, facts, notes, limit - ROOM)
-        if excluded and reasoning.budget is not None and reasoning.source is not None:
-            notes[:] = [note for note in notes if note.origin is not reasoning.source.origin]
-            name = reasoning_name(reasoning.source)
-            notes.append(setting_note(reasoning.source, name, excluded))
+        source = reasoning.source
+        if excluded and reasoning.budget is not None and source is not None:
+            notes[:] = [note for note in notes if note.origin is not source.origin]
+            notes.append(source.left_out(excluded))
             reasoning = Reasoning()
     summary = _summary(parameters, reasoning, notes)
-    origin = reasoning.source.origin if reasoning.source is not None else GLUE
-    effort, budget = reasoning.effort, reasoning.budget
-    return replace(
-        parameters,
-        effort=Sourced(effort, origin) if effort else None,
-        reasoning_budget=Sourced(budget, origin) if budget is not None else None,
-        reasoning_summary=summary,
-    )
+    return with_reasoning(parameters, reasoning).with_values(reasoning_summary=summary)
 
 
 def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: int) -> Reasoning:
@@ -158,13 +142,12 @@ def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: 
     if facts.budgets is None and facts.efforts != ():
         facts = replace(facts, budgets=(ROOM, UNLIMITED))  # 1,024 at least [S]
     has_words = facts.efforts is not None and facts.efforts not in ((), ("none",))
-    if has_words and parameters.effort is not None:
+    if has_words and parameters.values.effort is not None:
         reasoning = reasoning_by_word(parameters, facts, notes)
         if reasoning.effort in BUDGETS and most >= ROOM:
             return replace(reasoning, budget=max(min(BUDGETS[reasoning.effort], most), ROOM))
         if reasoning.effort in BUDGETS and reasoning.source is not None:
-            why = "the reply limit leaves no room for it"
-            notes.append(setting_note(reasoning.source, reasoning_name(reasoning.source), why))
+            notes.append(reasoning.source.left_out(_NO_ROOM))
             return Reasoning()
     else:
         reasoning = reasoning_by_budget(parameters, facts, notes, most)
@@ -176,26 +159,27 @@ def _budget(parameters: Parameters, facts: ModelFacts, notes: list[Note], most: 
         return replace(reasoning, effort=reasoning.effort if has_words else "", budget=budget)
     notes.pop()
     if reasoning.source is not None:
-        why = "the reply limit leaves no room for it"
-        notes.append(setting_note(reasoning.source, reasoning_name(reasoning.source), why))
+        notes.append(reasoning.source.left_out(_NO_ROOM))
     return Reasoning()
 
 
-def _summary(
-    parameters: Parameters, reasoning: Reasoning, notes: list[Note]
-) -> Sourced[str] | None:
+_NO_ROOM = "the reply limit leaves no room for it"
+
+
+def _summary(parameters: Parameters, reasoning: Reasoning, notes: list[Note]) -> str | None:
     """Return the summary of the reasoning in one of the two lengths that there are."""
-    summary = parameters.reasoning_summary
+    values, summary = parameters.values, parameters.values.reasoning_summary
     if summary is None:
         return None
-    is_asked = parameters.effort is not None or parameters.reasoning_budget is not None
+    is_asked = values.effort is not None or values.reasoning_budget is not None
     why, level = f"no reasoning is {'sent' if is_asked else 'asked for'}", Level.WARNING
     if reasoning.source is not None and reasoning.effort == "none":
         why, level = "there is no reasoning", Level.INFO
     elif reasoning.source is not None:
-        if summary.value not in ("none", "auto"):
-            notes.append(summary_note(summary, "summarized"))
-        return summary if summary.value == "none" else Sourced("auto", summary.origin)
-    level = Level.INFO if summary.value == "none" else level
-    notes.append(setting_note(summary, f"the reasoning summary “{summary.value}”", why, level))
+        if summary not in ("none", "auto"):
+            notes.append(summary_note(parameters, "summarized"))
+        return summary if summary == "none" else "auto"
+    level = Level.INFO if summary == "none" else level
+    origin = parameters.origin("reasoning_summary")
+    notes.append(setting_note(f"the reasoning summary “{summary}”", why, origin, level))
     return None

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 from tui_chat.models.blocks import Json, JsonObject
-from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import HostedTool, HostedToolKind, ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
-from tui_chat.models.semantics import HostedTool
-from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
+from tui_chat.protocols.common.reading import string
 from tui_chat.protocols.common.schemas import object_schema
-from tui_chat.protocols.common.tools import definition_tree, write_location
+from tui_chat.protocols.common.setting_rows import integer
+from tui_chat.protocols.common.tools import (
+    definition_tree,
+    read_domains,
+    read_location,
+    write_location,
+)
 
 _MODES = {"auto": "auto", "any": "required", "none": "none"}
 _WORDS = {"auto": "auto", "required": "any", "none": "none"}
@@ -34,10 +42,32 @@ def write_definition(tool: ToolDefinition) -> JsonObject:
 
 @Memo
 def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
-    """Return a function's definition; `captured`: in the protocol that it was decoded from."""
+    """Return a function's definition; `captured`: in the protocol that it was captured from."""
     if not captured:
-        tool = replace(tool, parameters=object_schema(tool), extras="")
-    return definition_tree(write_definition(tool), tool)
+        tool = replace(tool, parameters=object_schema(tool))
+    return definition_tree(write_definition(tool), tool, Protocol.ANTHROPIC)
+
+
+_SEARCH = re.compile(r"web_search_\d{8}")
+_OTHERS: tuple[tuple[re.Pattern[str], HostedToolKind], ...] = (
+    (re.compile(r"web_fetch_\d{8}"), "web_fetch"),
+    (re.compile(r"code_execution_\d{8}"), "code_execution"),
+)
+
+
+def read_hosted(wire: JsonObject) -> HostedTool | None:
+    """Return the meaning of a tool that Anthropic runs; None if other protocols have none."""
+    kind = string(wire, "type")
+    if _SEARCH.fullmatch(kind):
+        search = WebSearch(
+            location=read_location(wire.get("user_location")),
+            allowed_domains=read_domains(wire.get("allowed_domains")),
+            blocked_domains=read_domains(wire.get("blocked_domains")),
+            max_uses=integer(wire.get("max_uses")),
+        )
+        return HostedTool("web_search", search)
+    known = (HostedTool(meaning) for pattern, meaning in _OTHERS if pattern.fullmatch(kind))
+    return next(known, None)
 
 
 def write_hosted(tool: HostedTool) -> JsonObject:

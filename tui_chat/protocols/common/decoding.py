@@ -1,4 +1,4 @@
-"""Build the envelope of a captured request: its turns, tools and settings.
+"""Build the envelope of a captured request.
 
 The text of a message is one string, also if it came in several blocks; the layout then has the
 blocks.
@@ -6,46 +6,26 @@ blocks.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import (
-    ChatEnvelope,
-    Level,
-    Note,
-    Parameters,
-    Placement,
-    Sourced,
-    ToolDefinition,
-    Turn,
-)
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, Placement, Turn
 from tui_chat.models.json_text import to_json, type_name
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.models.semantics import (
     ContentKind,
     ContentShape,
-    HostedTool,
     Layout,
     LayoutPiece,
     MessageSemantics,
-    Namespace,
-    NativeTool,
     ReasoningBlock,
-    Semantics,
-    SessionSemantics,
-    ToolSemantics,
     WireForm,
 )
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.request_fields import Fields, excerpt, is_count
-
-T = TypeVar("T")
-S = TypeVar("S", bound=Namespace)
+from tui_chat.protocols.common.reading import WireRequest
+from tui_chat.protocols.common.request_fields import Fields, excerpt
 
 _PLACEMENT = Placement("history", rule="Copied from this place in the captured request.")
 _ORDER: dict[ContentKind, int] = {
@@ -247,92 +227,24 @@ def take_marks(block: Fields) -> dict[str, Any]:
     return cast("dict[str, Any]", {"cache": cache, "extras": block.remaining_json()})
 
 
-def sourced(name: str, value: T | None) -> Sourced[T] | None:
-    """Return a setting as the captured request gave it; None if it did not."""
-    if value is None:
-        return None
-    return Sourced(value, captured_origin(name))
-
-
-def captured_model(name: str) -> Sourced[str]:
-    """Return the model as a setting; an unknown one is empty."""
-    return Sourced(name, captured_origin("model"))
-
-
-def read_settings(kind: type[S], left: dict[str, Any]) -> S:
-    """Take the keys that a namespace has fields for out of `left`, and return the namespace."""
-    names = [field.name for field in dataclasses.fields(kind) if field.name not in kind.form_only]
-    return kind(**{n: left.pop(k) for n in names if (k := kind.keys.get(n, n)) in left})
-
-
-class Meanings:
-    """The unified parameters that settings of a captured request mean. The settings stay in their
-    namespace, which gives them back word for word; this is for other protocols.
-    """
-
-    def __init__(self, settings: type[Namespace] = Namespace) -> None:
-        self._settings = settings
-        self.values: dict[str, Sourced[Any]] = {}
-        """By the parameter's name."""
-        self.paths: set[str] = set()
-        """See `Semantics.unified`."""
-
-    def add(self, parameter: str, value: object, *paths: str, name: str = "") -> None:
-        """Record what the settings at these paths of the namespace mean. `name` is that of the
-        setting in notes, the first path if empty.
-        """
-        name = name or self._settings.body_path(paths[0])
-        self.values[parameter] = cast("Sourced[Any]", sourced(name, value))
-        self.paths.update(paths)
-
-    def add_logprobs(self, is_on: object, number: object, path: str, number_path: str) -> None:
-        """Record log probabilities: whether they are asked for, and for how many tokens."""
-        if is_on is True and is_count(number):
-            self.add("logprobs", number, path, number_path)
-        elif is_on is True:
-            self.add("logprobs", 0, path)
-
-
-Tools = tuple[tuple[ToolDefinition, ...] | None, tuple[NativeTool, ...]]
-"""The functions, None if the request has no tools, and the protocol's other tools."""
-
-
 def captured_envelope(
-    request: Fields,
-    turns: Iterable[Turn],
-    parameters: Parameters,
-    tools: Tools,
-    settings: Namespace,
-    notes: Iterable[Note],
-    *,
-    known: Collection[str] = (),
-    meanings: Meanings | None = None,
-    session: SessionSemantics | None = None,
+    request: WireRequest, turns: Iterable[Turn], notes: Iterable[Note], known: Collection[str] = ()
 ) -> ChatEnvelope:
-    """Return the envelope of a captured request; what is left of it is kept for pass-through.
+    """Return the envelope of a captured request.
 
     `known` are the types of content that the protocol has although no unified message can express
     them. A note tells of all others.
     """
-    functions, native = tools
-    turns = tuple(turns)
-    meanings = meanings or Meanings()
-    hosted = [tool.hosted for tool in native if tool.hosted is not None]
-    if hosted:
-        beside = meanings.values.get("hosted_tools")  # a setting of its own, in OpenAI Chat
-        meanings.add("hosted_tools", (*hosted, *(beside.value if beside else ())), "tools")
-    protocol, rest = settings.protocol, request.remaining
-    semantics = Semantics(
-        source=protocol,
-        session=session or SessionSemantics(),
-        tools=ToolSemantics(native=native),
-        settings=settings,
-        unified=frozenset(meanings.paths),
-        provider_extras={protocol: rest} if rest else {},
-    )
-    parameters = replace(parameters, **meanings.values)
+    turns, protocol = tuple(turns), request.protocol
     notes = (*notes, *_unknown_notes(turns, known, protocol))
-    return ChatEnvelope(turns, parameters, functions, notes=notes, semantics=semantics)
+    return ChatEnvelope(
+        turns,
+        request.parameters,
+        request.tools,
+        notes=notes,
+        source=protocol,
+        rest=request.rest,
+    )
 
 
 def _unknown_notes(
@@ -349,44 +261,3 @@ def _unknown_notes(
         times = f" ({len(affected)} times)" if len(affected) > 1 else ""
         sentence = f"{what} not known here{times}: to {source.label} it is sent as it came."
         yield Note(Level.WARNING, "unknown-content", sentence, affected[0].origin)
-
-
-def read_tools(
-    request: Fields,
-    protocol: Protocol,
-    read: Callable[[Fields], ToolDefinition | None],
-    read_hosted: Callable[[Fields], HostedTool | None] = lambda tool: None,
-) -> Tools:
-    """Take `tools` apart: the functions that `read` accepts, and the protocol's other tools, with
-    the meaning that `read_hosted` finds in them. It takes the keys that it understands.
-    """
-    if request.remaining.get("tools") is None:
-        return None, ()
-    tools: list[ToolDefinition] = []
-    native: list[NativeTool] = []
-    for position, entry in enumerate(request.take_list("tools")):
-        whole = dict(entry.remaining)
-        tool = read(entry)
-        if tool is None:
-            kind = str(whole.get("type") or whole.get("name") or "tool")
-            native.append(native_tool(protocol, position, kind, whole, read_hosted))
-        else:
-            tools.append(tool)
-    return tuple(tools), tuple(native)
-
-
-def native_tool(
-    protocol: Protocol,
-    position: int,
-    name: str,
-    whole: dict[str, Any],
-    read_hosted: Callable[[Fields], HostedTool | None],
-) -> NativeTool:
-    """Return one of the protocol's own tools, with its meaning for others if it has one."""
-    fields = Fields(whole, "tools")
-    hosted = read_hosted(fields)
-    if hosted is None:
-        return NativeTool(protocol, position, name, to_json(whole))
-    hosted = replace(hosted, position=position)
-    lost = tuple(key for key, value in fields.remaining.items() if value is not None)
-    return NativeTool(protocol, position, name, to_json(whole), hosted, lost)

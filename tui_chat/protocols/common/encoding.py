@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Sourced
-from tui_chat.models.json_tree import Tree, tree_of
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import GLUE, Origin, OriginKind
-
-Items = list[tuple[str, Tree]]
-"""The keys and values of an object that is being built."""
 
 FILLER = "."
 """The smallest text that every provider accepts where it demands one and nobody wrote any."""
@@ -23,11 +16,6 @@ def field_origin(origin: Origin, what: str) -> Origin:
     return Origin(origin.kind, origin.id, what, within=origin)
 
 
-def setting_value(sourced: Sourced[Any]) -> Tree:
-    """Return a parameter's value, its origin being who set it."""
-    return tree_of(sourced.value, sourced.origin)
-
-
 def default_origin(name: str, why: str) -> Origin:
     """Return the origin of a setting that we send although it is not set."""
     return Origin(OriginKind.SETTING, name, f"{name}: {why}")
@@ -38,12 +26,9 @@ def captured_origin(name: str) -> Origin:
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
 
 
-def is_same_model(envelope: ChatEnvelope, protocol: Protocol) -> bool:
-    """Return True if a request was captured from this protocol and its model was not replaced:
-    then it is sent as it was, whatever is known of the model.
-    """
-    is_captured_model = envelope.parameters.model.origin == captured_origin("model")
-    return envelope.semantics.source is protocol and is_captured_model
+def is_captured(origin: Origin) -> bool:
+    """Return True for the origin of a setting that a captured request has."""
+    return origin == captured_origin(origin.id)
 
 
 def tool_origin(name: str) -> Origin:

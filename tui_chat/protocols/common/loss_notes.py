@@ -1,28 +1,37 @@
-"""Notes on the tools and settings that a protocol cannot express.
+"""Notes on what a protocol cannot express of a request's settings and tools.
 
 1. A loss that changes the model's input or options is a warning; any other (a cache mark, a
    billing tag, a value that says what happens anyway) is information.
 2. A note names a setting as its request does, so that it can be found there.
-3. What is in `SILENT` vanishes without a note, for the reason given there.
+3. A setting is lost if the protocol's own table does not read it from what was written. Where the
+   fitting of a request knows why, it has said so; else the protocol has no such setting.
+4. What only the protocol of a captured request knows is lost for another one, by key.
+5. What is in `SILENT` vanishes without a note, for the reason given there.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
 from tui_chat.models.block_turn import BlockTurn
+from tui_chat.models.blocks import Extras, Json, JsonObject
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, Turn
-from tui_chat.models.semantics import UNSET, Namespace
+from tui_chat.models.envelope import (
+    EARLIER_TURNS,
+    ChatEnvelope,
+    Level,
+    NativeTool,
+    Note,
+    Parameters,
+    RequestTool,
+    Turn,
+)
+from tui_chat.models.settings import CONTEXT_SETTINGS
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.encoding import captured_origin
 
-_UNIFIED = frozenset({"response_format", "stop", "tool_choice"})
-"""Fields that hold a unified setting in a form that the unified field does not give back."""
 SILENT: Mapping[str, str] = {
     "null, an empty text or list": "It sets nothing.",
     "model": "It is carried over, or replaced by the model that was asked for.",
@@ -32,28 +41,19 @@ SILENT: Mapping[str, str] = {
 """The values that another protocol's request may lack without a note, and why. The table in
 docs/configuration.md is this one."""
 _REDUNDANT = frozenset({"model", "stream"})
-"""Fields that repeat a unified field; see `SILENT`."""
+"""Keys that repeat a setting; see `SILENT`."""
 _MARKS = "Cache marks are sent to Anthropic, and to models of OpenAI that are known to accept them"
 
 
-def setting_note(sourced: Sourced[Any], name: str, why: str, level: Level = Level.WARNING) -> Note:
-    """Return the note for a unified setting that is not sent."""
-    sentence = f"{with_key(name, sourced.origin)} is not sent: {why}."
-    return Note(level, "setting-left-out", sentence, sourced.origin)
+def setting_note(name: str, why: str, origin: Origin, level: Level = Level.WARNING) -> Note:
+    """Return the note for a setting that is not sent."""
+    return Note(level, "setting-left-out", f"{with_key(name, origin)} is not sent: {why}.", origin)
 
 
 def with_key(label: str, origin: Origin) -> str:
-    """Return a setting's label, with its keys in the request unless the label names them."""
-    keys = (path.rpartition(".")[2] for path in origin.id.split(", "))
-    is_named = all(re.search(rf"\b{re.escape(key)}\b", label) for key in keys)
-    return label if is_named else f"{label} ({origin.id})"
-
-
-def setting_changed_note(
-    sourced: Sourced[Any], sentence: str, level: Level = Level.WARNING
-) -> Note:
-    """Return the note for a unified setting that is sent as another value."""
-    return Note(level, "setting-changed", sentence, sourced.origin)
+    """Return a setting's label, with its key in the request unless the label names it."""
+    key = origin.id.rpartition(".")[2]
+    return label if re.search(rf"\b{re.escape(key)}\b", label) else f"{label} ({origin.id})"
 
 
 def default_note(origin: Origin, sentence: str) -> Note:
@@ -61,36 +61,154 @@ def default_note(origin: Origin, sentence: str) -> Note:
     return Note(Level.INFO, "default-invented", sentence, origin)
 
 
+# --- settings ----------------------------------------------------------------------------
+
 _LABELS = {
     "replies": "the number of replies",
     "user_id": "the user's identifier",
     "reasoning_summary": "the reasoning summary",
 }
 _INFORMATIONAL = frozenset({"service_tier", "user_id", "store"})
-"""Parameters that change neither the prompt nor the reply."""
+"""Settings that change neither the prompt nor the reply."""
 _IMPLIED: Mapping[str, tuple[object, str]] = {
     "replies": (1, "{} sends one reply anyway"),
     "reasoning_summary": ("none", "{} sends no summary anyway"),
     "parallel_tool_calls": (True, "{} allows several calls at once anyway"),
 }
 """Values that say what happens anyway where there is no such setting, with that as the reason."""
+_ONE_CHOICE = ("effort", "reasoning_budget")
+"""Settings of which one is sent."""
+_UNSENT = CONTEXT_SETTINGS | {"model", "stream", "web_search", *_ONE_CHOICE}
+"""Settings that are not compared: no protocol has them, or the encoder says what becomes of
+them."""
 
 
-def missing_notes(protocol: Protocol, parameters: Parameters, *names: str) -> Iterator[Note]:
-    """Yield notes on the parameters, by their names, that a protocol does not have."""
-    for name in names:
-        value = cast("Sourced[Any] | None", getattr(parameters, name))
-        if value is None or (name == "store" and value.value is False):
+def setting_losses(
+    asked: Parameters, heard: Parameters, protocol: Protocol, told: Collection[Origin]
+) -> Iterator[Note]:
+    """Yield the notes on settings that are asked for and not `heard` in what is sent; `told` are
+    the origins of those of which the reason was said.
+    """
+    for name, origin in asked.origins.items():
+        value = getattr(asked.values, name)
+        if value is None or name in _UNSENT or origin in told or name in heard.origins:
+            continue
+        if name == "store" and value is False:
             continue
         label, why = _LABELS.get(name, name), "{} has no such setting"
         level = Level.INFO if name in _INFORMATIONAL else Level.WARNING
         if name == "logprobs":
-            label = f"logprobs with top_logprobs {value.value}"
+            label = f"logprobs with top_logprobs {value}"
         implied = _IMPLIED.get(name)
-        if implied is not None and implied[0] == value.value:
+        if implied is not None and implied[0] == value:
             level, why = Level.INFO, implied[1]
-        yield setting_note(value, label, why.format(protocol.label), level)
+        yield setting_note(label, why.format(protocol.label), origin, level)
 
+
+# --- what only another protocol knows ----------------------------------------------------
+
+_INFORMATIONAL_KEYS = frozenset(
+    (
+        *("background", "betas", "cache_control", "include", "inference_geo", "keep_alive"),
+        *("labels", "metadata", "prompt_cache_key", "prompt_cache_options", "speed"),
+        *("prompt_cache_retention", "safety_identifier", "service_tier", "serviceTier", "store"),
+        *("stream_options", "user"),
+    )
+)
+"""Keys of requests that affect neither the prompt nor the reply."""
+_GROUPS = frozenset(
+    ("reasoning", "text", "thinking", "output_config", "generationConfig", "toolConfig", "options")
+)
+"""Keys that hold several settings, each of which gets its own note."""
+_FORMS = ("response_format", "tool_choice")
+"""Settings whose form may say more than what is carried over."""
+
+
+def _rest_notes(envelope: ChatEnvelope, rest: Extras, shared: Collection[str]) -> Iterator[Note]:
+    """Yield the notes on the keys that only the protocol of a captured request knows."""
+    owner, earlier = rest.protocol.label, EARLIER_TURNS.get(rest.protocol, ())
+    origins = envelope.parameters.origins
+    read = {origin.id for origin in origins.values()}
+    forms = {origins[name].id for name in _FORMS if name in origins}
+    groups = _GROUPS | {
+        path[: match.start()] for path in read for match in re.finditer(r"\.|$", path)
+    }
+    left = {key: value for key, value in rest.keys.items() if key not in shared}
+    found = dict((*_leaves(left, "", groups - forms), *_changes(rest, forms)))
+    for path, value in found.items():
+        key, origin = path.partition(".")[0], captured_origin(path)
+        level = Level.INFO if key in _INFORMATIONAL_KEYS else Level.WARNING
+        is_read = path in read and path not in forms
+        if is_read or key in _REDUNDANT or value in (None, "", []):
+            continue
+        if path in forms:
+            sentence = f"{path} is carried over without the form that it had for {owner}."
+            yield Note(Level.INFO, "setting-changed", sentence, origin)
+        elif key in earlier:
+            kept = f"{key} {value}" if isinstance(value, str) else key
+            sentence = f"The request continues what {owner} keeps ({kept}); the messages before it "
+            sentence += "are missing here."
+            yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
+        else:
+            sentence = f"{path} was set for {owner} and is not carried over."
+            yield Note(level, "setting-left-out", sentence, origin)
+
+
+def _leaves(
+    fields: Mapping[str, Json], place: str, groups: Collection[str]
+) -> Iterator[tuple[str, Json]]:
+    """Yield the paths and values of keys, those in groups one by one."""
+    for key, value in fields.items():
+        path = f"{place}{key}"
+        if path in groups and isinstance(value, dict) and value:
+            yield from _leaves(cast("JsonObject", value), f"{path}.", groups)
+        else:
+            yield path, value
+
+
+def _changes(rest: Extras, forms: Collection[str]) -> Iterator[tuple[str, Json]]:
+    """Yield the forms that have a value otherwise than we write it, and the words of lists that we
+    write without them, such as those of `include`.
+    """
+    for change in rest.changes:
+        path, before, value = ".".join(change.path), change.before[0], [*change.value, None][0]
+        if value is not None and (form := _around(path, forms)):
+            yield form, value
+        elif isinstance(before, list) and isinstance(value, list):
+            for word in cast("list[Any]", value):
+                if isinstance(word, str) and word not in before:
+                    yield f"{path}.{word}", word
+
+
+def _around(path: str, forms: Collection[str]) -> str:
+    """Return the form that a path is in; empty for none."""
+    return next((form for form in forms if f"{path}.".startswith(f"{form}.")), "")
+
+
+def _tool_notes(tool: RequestTool, owner: Protocol) -> Iterator[Note]:
+    """Yield the notes on what only another protocol knows of a tool."""
+    code, sentence = "tool-extras-left-out", ""
+    if isinstance(tool, NativeTool) and tool.hosted is None:
+        code = "tool-left-out"
+        sentence = f"The tool “{tool.name}” has a form that only {owner.label} knows; it is left "
+        sentence += "out."
+    elif tool.extras is not None and (keys := meaningful_keys(tool.extras.keys)):
+        sentence = f"Keys of the tool “{tool.name}” that are not carried over from {owner.label}: "
+        sentence += f"{', '.join(keys)}."
+    if sentence:
+        yield Note(Level.WARNING, code, sentence, captured_origin("tools"))
+
+
+def meaningful_keys(extras: Mapping[str, Json]) -> list[str]:
+    """Return the keys of a tool's extras that have a value."""
+    return [
+        key
+        for key, value in extras.items()
+        if key not in ("type", "name") and value not in (None, "", [], {})
+    ]
+
+
+# --- all of it ---------------------------------------------------------------------------
 
 _NO_PREFILL = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES, Protocol.GEMINI)
 """Protocols whose documentation does not say that a reply continues a last message of the model."""
@@ -105,111 +223,25 @@ def begins_reply(turn: Turn | BlockTurn) -> bool:
 def envelope_notes(
     envelope: ChatEnvelope, protocol: Protocol, shared: Collection[str] = ()
 ) -> Iterator[Note]:
-    """Yield notes for the tools, settings and extras of other protocols that are left out.
+    """Yield notes for what only another protocol knows of a request's tools and settings, and on
+    what is not sent of a composed one.
 
     `shared`: settings that both protocols have under the same name, so that they are not.
     """
-    semantics = envelope.semantics
     if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
         sentence = f"{_MARKS}; {envelope.cache_marks} of the preset "
         sentence += f"{'is' if envelope.cache_marks == 1 else 'are'} left out."
         yield Note(Level.INFO, "cache-mark-left-out", sentence)
-    if semantics.source is None:
+    if envelope.source is None:
         if envelope.turns and protocol in _NO_PREFILL and begins_reply(envelope.turns[-1]):
             origin = envelope.turns[-1].origin
             sentence = f"The request ends with {origin.label} as the beginning of the reply. "
             sentence += f"{protocol.label} does not say that the reply continues it: it may begin "
             yield Note(Level.INFO, "prefill-undefined", f"{sentence}anew.", origin)
         return
-    if semantics.source is protocol:
+    if envelope.source is protocol:
         return
-    for native in semantics.tools.native:
-        if native.hosted is None:
-            yield _native_tool_note(native.name, native.protocol)
-        elif native.lost:
-            sentence = f"Keys of the tool “{native.name}” that are not carried over from "
-            sentence += f"{native.protocol.label}: {', '.join(native.lost)}."
-            yield Note(Level.WARNING, "tool-extras-left-out", sentence, captured_origin("tools"))
-    namespace = semantics.settings
     for tool in envelope.tools or ():
-        if tool.extras and (keys := meaningful_keys(tool.extras)):
-            sentence = f"Keys of the tool “{tool.name}” that are not carried over from "
-            sentence += f"{semantics.source.label}: {', '.join(keys)}."
-            yield Note(Level.WARNING, "tool-extras-left-out", sentence, captured_origin("tools"))
-    if semantics.session.previous_response_id and protocol is not Protocol.OPENAI_RESPONSES:
-        sentence = (
-            "The request continues a response that OpenAI keeps (previous_response_id "
-            f"{semantics.session.previous_response_id}); the messages before it are missing here."
-        )
-        origin = captured_origin("previous_response_id")
-        yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
-    if namespace is not None:
-        held = semantics.unified | frozenset(shared)
-        yield from _namespace_notes(namespace, envelope.parameters, held)
-    for owner, extras in semantics.provider_extras.items():
-        for key, value in extras.items():
-            if owner is not protocol and value not in (None, "", []):
-                yield _foreign_setting_note(key, owner, Level.WARNING)
-
-
-def _native_tool_note(name: str, owner: Protocol) -> Note:
-    sentence = f"The tool “{name}” has a form that only {owner.label} knows; it is left out."
-    return Note(Level.WARNING, "tool-left-out", sentence, captured_origin("tools"))
-
-
-def meaningful_keys(extras: str) -> list[str]:
-    """Return the keys of extras (compact JSON) that have a value."""
-    fields = cast("dict[str, Any]", json.loads(extras))
-    return [
-        key
-        for key, value in fields.items()
-        if value is not None and value not in ("", []) and key != "type"
-    ]
-
-
-def _namespace_notes(
-    settings: Namespace, unified: Parameters, held: Collection[str]
-) -> Iterator[Note]:
-    """Yield notes on settings that are not held elsewhere, by their paths."""
-    owner, redundant = settings.protocol, _REDUNDANT | settings.form_only
-    for field in dataclasses.fields(settings):
-        value = getattr(settings, field.name)
-        if value is UNSET or value is None or field.name in redundant or field.name in held:
-            continue
-        level = Level.INFO if field.name in settings.informational else Level.WARNING
-        if field.name in _UNIFIED and getattr(unified, field.name) is not None:
-            # The unified field holds it, also a bare string as the only stop sequence.
-            if field.name != "stop":
-                sentence = f"{field.name} is carried over without the form that it had for "
-                sentence += f"{owner.label}."
-                yield Note(Level.INFO, "setting-changed", sentence, captured_origin(field.name))
-            continue
-        if field.name in settings.earlier_turns:
-            key = settings.keys.get(field.name, field.name)
-            sentence = f"The request continues what {owner.label} keeps ({key}); the "
-            sentence += "messages before it are missing here."
-            origin = captured_origin(key)
-            yield Note(Level.ERROR, "earlier-turns-missing", sentence, origin)
-            continue
-        for path in _unheld(value, field.name, held, is_group=field.name in settings.groups):
-            yield _foreign_setting_note(settings.body_path(path), owner, level)
-
-
-def _unheld(value: Any, path: str, held: Collection[str], *, is_group: bool) -> Iterator[str]:
-    """Yield the paths of what no unified parameter holds, as deep as unified ones go."""
-    if path in held or value in (None, "", []):
-        return
-    inside = any(held_path.startswith(f"{path}.") for held_path in held)
-    if isinstance(value, dict) and (inside or (is_group and value)):
-        for key, inner in cast("dict[str, Any]", value).items():
-            yield from _unheld(inner, f"{path}.{key}", held, is_group=False)
-    elif isinstance(value, list) and inside:
-        words = cast("list[Any]", value)
-        yield from (inner for word in words if (inner := f"{path}.{word}") not in held)
-    else:
-        yield path
-
-
-def _foreign_setting_note(name: str, owner: Protocol, level: Level) -> Note:
-    sentence = f"{name} was set for {owner.label} and is not carried over."
-    return Note(level, "setting-left-out", sentence, captured_origin(name))
+        yield from _tool_notes(tool, envelope.source)
+    if envelope.rest is not None:
+        yield from _rest_notes(envelope, envelope.rest, shared)

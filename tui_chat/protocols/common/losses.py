@@ -289,7 +289,7 @@ def _key_losses(
 def _is_said(key: str, value: Json, block: Block | None, source: Protocol) -> bool:
     """Return True for a key that says nothing of its own, or that a field of its block says too."""
     match key:
-        case "status" | "type" | "index":
+        case "status" | "type" | "index" | "role":
             return True
         case "cache_control" | "prompt_cache_breakpoint":
             return bool(getattr(block, "cache", ""))

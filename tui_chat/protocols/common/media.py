@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.message import Part
-from tui_chat.protocols.common.encoding import is_same_model
+from tui_chat.protocols.common.encoding import is_captured
 
 _NOUNS = {"image": "An image", "audio": "A sound", "video": "A video"}
 
@@ -22,11 +22,12 @@ def media_notes(
     envelope: ChatEnvelope, endpoint: Endpoint, encoding_notes: Collection[Note]
 ) -> Iterator[Note]:
     """Yield a note for each turn and medium. `encoding_notes` are those of the encoder."""
-    model = envelope.parameters.model.value
+    model = envelope.parameters.values.model
     accepted = endpoint.facts_of(model).input_media
     if accepted is None or set(_NOUNS) <= set(accepted):
         return
-    if is_same_model(envelope, endpoint.protocol):
+    is_own = envelope.source is endpoint.protocol
+    if is_own and is_captured(envelope.parameters.origin("model")):
         return
     left_out = [note.origin for note in encoding_notes if note.code == "piece-left-out"]
     for turn in envelope.turns:

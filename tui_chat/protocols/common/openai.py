@@ -5,90 +5,54 @@ annotations of a reply's text and its usage. Ollama writes tools as OpenAI Chat 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import Json
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, Sourced, ToolDefinition
+from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.json_tree import Obj, tree_of
-from tui_chat.models.memo import Memo
-from tui_chat.models.semantics import UNSET, Namespace, Setting
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.decoding import Meanings
-from tui_chat.protocols.common.encoding import (
-    Items,
-    captured_origin,
-    tool_origin,
-)
+from tui_chat.protocols.common.encoding import captured_origin
+from tui_chat.protocols.common.loss_notes import setting_note
+from tui_chat.protocols.common.reading import boolean
 from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_encoder import RequestEncoder
-from tui_chat.protocols.common.request_fields import Fields
 from tui_chat.protocols.common.schemas import json_schema
-from tui_chat.protocols.common.tools import definition_tree
-from tui_chat.protocols.common.trees import Word, object_of
+from tui_chat.protocols.common.trees import Word, labelled
+
+SHARED = (
+    *("metadata", "moderation", "prompt_cache_key", "prompt_cache_options"),
+    *("prompt_cache_retention", "user"),
+)
+"""The settings without a row that are copied from one of OpenAI's protocols to the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenAISettings(Namespace):
-    """The settings that both of OpenAI's protocols have under the same name."""
-
-    metadata: Setting = UNSET
-    """Up to 16 pairs kept with a stored reply."""
-    moderation: Setting = UNSET
-    prompt_cache_key: Setting = UNSET
-    prompt_cache_options: Setting = UNSET
-    prompt_cache_retention: Setting = UNSET
-    safety_identifier: Setting = UNSET
-    service_tier: Setting = UNSET
-    store: Setting = UNSET
-    """True if the provider stores the response."""
-    user: Setting = UNSET
-
-    def shared_meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = Meanings()
-        key = "safety_identifier" if as_string(self.safety_identifier) else "user"
-        if user := as_string(getattr(self, key)):
-            meanings.add("user_id", user, key)
-        if tier := as_string(self.service_tier):
-            meanings.add("service_tier", tier, "service_tier")
-        if isinstance(self.store, bool):
-            meanings.add("store", self.store, "store")
-        return meanings
-
-
-SHARED = frozenset(field.name for field in fields(OpenAISettings)) - {"service_tier", "store"}
-"""The settings that are copied from one of OpenAI's protocols to the other."""
-
-
-def shared_items(request: RequestEncoder) -> Items:
+def shared_items(request: RequestEncoder) -> dict[str, Json]:
     """Return the settings that a request of the other one of OpenAI's protocols shares."""
-    settings = request.envelope.semantics.settings
-    if not isinstance(settings, OpenAISettings):
-        return []
-    items: Items = []
-    for key in sorted(SHARED):
-        value: Any = getattr(settings, key)
-        if value is UNSET or value is None:
+    rest, shared = request.envelope.rest, dict[str, Json]()
+    if rest is None or rest.protocol not in _OPENAI:
+        return shared
+    for key in SHARED:
+        value: Json = rest.keys.get(key)
+        if value is None:
             continue
         is_chat = request.protocol is Protocol.OPENAI_CHAT
         if key == "prompt_cache_options" and isinstance(value, dict) and is_chat:
-            value = _chat_cache_options(cast("dict[str, Any]", value), request)
-        items.append((key, tree_of(cast("Any", value), captured_origin(key))))
-    return items
+            value = _chat_cache_options(cast("dict[str, Json]", value), request)
+        shared[key] = labelled(value, origin=captured_origin(key))
+    return shared
 
 
-def _chat_cache_options(options: dict[str, Any], request: RequestEncoder) -> dict[str, Any]:
+def _chat_cache_options(options: dict[str, Json], request: RequestEncoder) -> dict[str, Json]:
     """Return cache options without what only Responses has."""
     origin = captured_origin("prompt_cache_options")
     kept = {key: value for key, value in options.items() if key in ("mode", "ttl")}
     for key in options.keys() - kept.keys():
-        option, why = Sourced(options[key], origin), "OpenAI Chat has no such setting"
-        request.leave_out(option, f"prompt_cache_options.{key}", why, Level.INFO)
+        why, name = "OpenAI Chat has no such setting", f"prompt_cache_options.{key}"
+        request.notes.append(setting_note(name, why, origin, Level.INFO))
     if kept.get("ttl") == "12h":
         kept["ttl"] = "30m"
         sentence = "The prompt cache's lifetime of 12 hours is sent as 30 minutes, the only one of "
@@ -97,18 +61,17 @@ def _chat_cache_options(options: dict[str, Any], request: RequestEncoder) -> dic
     return kept
 
 
-def fitted_user(request: RequestEncoder) -> Sourced[str] | None:
-    """Return whom a request of another vendor's protocol, or of ours, is made for."""
-    user = request.parameters.user_id
-    if user is None or isinstance(request.envelope.semantics.settings, OpenAISettings):
-        return None
-    if len(user.value) > _LONGEST_USER:
-        why = f"OpenAI accepts {_LONGEST_USER} characters"
-        request.leave_out(user, "the user's identifier", why, Level.INFO)
-        return None
-    return user
+def fitted_user(request: RequestEncoder) -> str | None:
+    """Return whom a request is made for."""
+    user, is_openai = request.values.user_id, request.envelope.source in _OPENAI
+    if user is None or len(user) <= _LONGEST_USER or is_openai:
+        return user
+    why = f"OpenAI accepts {_LONGEST_USER} characters"
+    request.leave_out("user_id", "the user's identifier", why, Level.INFO)
+    return None
 
 
+_OPENAI = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES)
 _LONGEST_USER = 128
 _UNVERSIONED = frozenset({"api.deepseek.com", "api.perplexity.ai"})
 """Hosts whose OpenAI-like API has no version in its path."""
@@ -169,13 +132,13 @@ class Notation:
             case "json_object":
                 return ResponseFormat("json")
             case "json_schema":
-                form = Fields(self._inner(fields, "json_schema"), "")
+                form = self._inner(fields, "json_schema")
                 return ResponseFormat(
                     "schema",
-                    form.take_object("schema"),
-                    name=form.take_text("name"),
-                    description=form.take_text("description"),
-                    strict=form.take_boolean("strict"),
+                    dict(as_object(form.get("schema"))) or None,
+                    name=as_string(form.get("name")),
+                    description=as_string(form.get("description")),
+                    strict=boolean(form.get("strict")),
                 )
             case _:
                 return None
@@ -212,32 +175,14 @@ NESTED = Notation(nested=True)
 FLAT = Notation(nested=False)
 
 
-def read_tool(entry: Fields) -> ToolDefinition | None:
-    """Return a function's definition; None if the entry is not a function with a name."""
-    if entry.remaining.get("type") != "function":
-        return None
-    function = entry.take_fields("function")
-    name = function.take_text("name") if function else ""
-    if function is None or not name:
-        return None
-    del entry.remaining["type"]
-    description, parameters = (
-        function.take_text("description"),
-        function.take_object("parameters") or {},
-    )
-    strict = function.take_boolean("strict")
-    entry.put_back("function", function)
-    return ToolDefinition(name, description, parameters, strict, extras=entry.remaining_json())
-
-
 def read_function(wire: JsonObject) -> ToolDefinition | None:
     """Return a function's definition; None if the tool is not a function with a name."""
     function = as_object(wire.get("function"))
     name, about = as_string(function.get("name")), as_string(function.get("description"))
     if wire.get("type") != "function" or not name:
         return None
-    parameters, strict = dict(as_object(function.get("parameters"))), function.get("strict")
-    return ToolDefinition(name, about, parameters, strict if isinstance(strict, bool) else None)
+    parameters = dict(as_object(function.get("parameters")))
+    return ToolDefinition(name, about, parameters, boolean(function.get("strict")))
 
 
 def write_function(tool: ToolDefinition) -> dict[str, Any]:
@@ -250,14 +195,6 @@ def write_function(tool: ToolDefinition) -> dict[str, Any]:
     if tool.strict is not None:
         function["strict"] = tool.strict
     return {"type": Word("function"), "function": function}
-
-
-@Memo
-def write_tool(tool: ToolDefinition, captured: bool) -> Obj:
-    """Return a function's definition; `captured`: in the protocol that it was decoded from."""
-    if captured:
-        return definition_tree(write_function(tool), tool)
-    return object_of(write_function(tool), tool_origin(tool.name))
 
 
 def add_annotation(events: ReplyEvents, annotation: JsonObject, base: int | None) -> None:

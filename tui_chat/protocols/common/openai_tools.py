@@ -10,19 +10,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any, cast
 
+from tui_chat.models.blocks import Extras, JsonObject
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    NativeTool,
+    Note,
+    RequestTool,
+    ToolDefinition,
+    Turn,
+)
 from tui_chat.models.json_text import to_json
 from tui_chat.models.message import ToolCall
-from tui_chat.models.semantics import LayoutPiece, NativeTool
+from tui_chat.models.semantics import LayoutPiece
 from tui_chat.models.tool import name_in, prefix_in
 from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.request_fields import Fields
+from tui_chat.protocols.common.reading import boolean, string
+from tui_chat.protocols.common.trees import dictionary
 
 INPUT = "input"
 """The only argument of a function that stands for a custom tool."""
@@ -37,24 +48,22 @@ def with_functions(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
     """Return a captured request of OpenAI's with functions for such tools, and for their calls, and
     notes on what changed. The envelope itself if it has none.
     """
-    if envelope.semantics.source not in _OPENAI:
+    source = envelope.source
+    if source is None or source not in _OPENAI:
         return envelope, []
     notes: list[Note] = []
     names: _Names = {}
-    kept: list[NativeTool] = []
-    entries: list[list[ToolDefinition]] = [[tool] for tool in envelope.tools or ()]
-    taken = {tool.name for tool in envelope.tools or ()}
-    tools = envelope.semantics.tools
+    tools: list[RequestTool] = []
+    taken = {tool.name for tool in envelope.functions}
     custom: list[str] = []
-    # Positions count all tools of the list; what is announced in an item comes after them.
-    for native in sorted(tools.native, key=lambda tool: (tool.item is not None, tool.position)):
-        fields = cast("dict[str, Any]", json.loads(native.data))
-        found = list(_definitions(fields)) if native.hosted is None else []
-        entry: list[ToolDefinition] = []
-        for namespace, definition in found:
-            function = _function(definition)
+    for tool in (*(envelope.tools or ()), *_announced(envelope, source)):
+        if isinstance(tool, ToolDefinition) or tool.hosted is not None:
+            tools.append(tool)
+            continue
+        for namespace, definition in _definitions(dictionary(tool.value)):
+            function = _function(definition, source)
             if function is None:
-                kept.append(replace(native, name=name_in(definition), data=to_json(definition)))
+                tools.append(NativeTool(source, name_in(definition), definition))
                 continue
             name = prefix_in({"name": namespace}) + function.name
             if name in taken and namespace:
@@ -62,22 +71,49 @@ def with_functions(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
             taken.add(name)
             names.setdefault((namespace, function.name), name)
             custom += [name] if definition.get("type") == "custom" else []
-            entry.append(replace(function, name=name))
-        if not found and native.item is None:
-            kept.append(native)
-        position = len(entries) if native.item is not None else native.position
-        entries.insert(position, entry)
-        notes += _group_notes(fields)
+            tools.append(replace(function, name=name))
+        notes += _group_notes(dictionary(tool.value))
     if custom:
         sentence = f"Tools that take free text are sent as functions with one text, “{INPUT}”: "
         notes.append(_note(Level.WARNING, "tool-as-function", f"{sentence}{', '.join(custom)}."))
-    functions = tuple(tool for entry in entries for tool in entry)
-    turns = tuple(_with_function_calls(turn, names) for turn in envelope.turns)
-    semantics = replace(envelope.semantics, tools=replace(tools, native=tuple(kept)))
-    has_tools = envelope.tools is not None or bool(functions)
-    changed = replace(envelope, tools=functions if has_tools else None, semantics=semantics)
-    is_same = all(new is old for new, old in zip(turns, envelope.turns, strict=True))
+    spoken = without_announcements(envelope.turns)
+    turns = tuple(_with_function_calls(turn, names) for turn in spoken)
+    has_tools = envelope.tools is not None or bool(tools)
+    changed = replace(envelope, tools=tuple(tools) if has_tools else None)
+    is_same = len(turns) == len(envelope.turns) and all(map(is_, turns, envelope.turns))
     return (changed if is_same else replace(changed, turns=turns)), notes
+
+
+def announced_tools(turn: Turn) -> list[JsonObject]:
+    """Return the items of a turn of Responses that announce tools within the conversation."""
+    layout = turn.semantics.layout
+    if layout is None or layout.protocol is not Protocol.OPENAI_RESPONSES:
+        return []
+    pieces = [piece for piece in layout.pieces if piece.kind == "other"]
+    items = [dictionary(json.loads(p.data)) for p in pieces if p.name not in _OF_THE_MODEL]
+    return [item for item in items if isinstance(item.get("tools"), list)]
+
+
+_OF_THE_MODEL = ("mcp_list_tools", "tool_search_output")
+"""Items with tools that are the model's own turn."""
+
+
+def without_announcements(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Return the turns without those that only announce tools."""
+    return tuple(
+        turn
+        for turn in turns
+        if turn.text.plain
+        or turn.tool_calls
+        or turn.semantics.reasoning
+        or not announced_tools(turn)
+    )
+
+
+def _announced(envelope: ChatEnvelope, source: Protocol) -> Iterator[NativeTool]:
+    for turn in envelope.turns:
+        for item in announced_tools(turn):
+            yield NativeTool(source, name_in(item), item)
 
 
 def _definitions(
@@ -94,30 +130,32 @@ def _definitions(
             yield from _definitions(cast("dict[str, Any]", entry), inner)
 
 
-def _function(definition: dict[str, Any]) -> ToolDefinition | None:
+def _function(definition: JsonObject, source: Protocol) -> ToolDefinition | None:
     """Return the function that a definition is or becomes; None for any other tool."""
     kind = definition.get("type")
     if kind not in ("function", "custom"):
         return None
-    nested = definition.get(cast("str", kind))
-    fields = Fields(cast("dict[str, Any]", nested) if isinstance(nested, dict) else definition, "")
-    fields.take_equal("type", kind)
-    name, description = fields.take_text("name"), fields.take_text("description")
+    fields = dictionary(definition.get(cast("str", kind))) or definition
+    name, description = string(fields, "name"), string(fields, "description")
     if not name:
         return None
+    read = ["type", "name", "description"]
     if kind == "function":
-        parameters = fields.take_object("parameters") or {}
-        strict = fields.take_boolean("strict")
-        return ToolDefinition(name, description, parameters, strict, extras=fields.remaining_json())
-    if fields.remaining.get("format") == {"type": "text"}:
-        del fields.remaining["format"]
-    schema = {
-        "type": "object",
-        "properties": {INPUT: {"type": "string"}},
-        "required": [INPUT],
-        "additionalProperties": False,
-    }
-    return ToolDefinition(name, description, schema, extras=fields.remaining_json())
+        parameters, strict = dictionary(fields.get("parameters")), boolean(fields.get("strict"))
+        read += ["parameters"] * bool(parameters) + ["strict"] * (strict is not None)
+    else:
+        strict, parameters = (
+            None,
+            {
+                "type": "object",
+                "properties": {INPUT: {"type": "string"}},
+                "required": [INPUT],
+                "additionalProperties": False,
+            },
+        )
+        read += ["format"] * (fields.get("format") == {"type": "text"})
+    extras = Extras(source, keys={key: v for key, v in fields.items() if key not in read})
+    return ToolDefinition(name, description, parameters, strict, extras=extras)
 
 
 def _group_notes(fields: Mapping[str, Any]) -> Iterator[Note]:

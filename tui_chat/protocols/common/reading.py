@@ -9,7 +9,7 @@ up: a list is no key of a table.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TypeVar, cast
 
 from tui_chat.errors import InputError
@@ -29,7 +29,7 @@ from tui_chat.models.blocks import (
     extras_of,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.envelope import Parameters, RequestTool
 from tui_chat.models.json_text import type_name
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Origin, OriginKind
@@ -40,33 +40,13 @@ B = TypeVar("B", bound=TextBlock | ReasoningBlock | CallBlock | ResultBlock | Me
 
 
 @dataclass(frozen=True, slots=True)
-class WireTool:
-    """A function of a captured request."""
-
-    definition: ToolDefinition
-    extras: Extras | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class NativeDefinition:
-    """A tool that the provider runs, or a form that only it knows. It keeps its place in the list
-    of tools.
-    """
-
-    name: str
-    """The provider's word for it: `web_search_20250305`, `code_interpreter`."""
-    value: Json
-
-
-@dataclass(frozen=True, slots=True)
 class WireRequest:
     """A captured request as its protocol's reader understands it."""
 
     protocol: Protocol
     turns: tuple[BlockTurn, ...]
-    values: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """The settings by the names of parameters."""
-    tools: tuple[WireTool | NativeDefinition, ...] | None = None
+    parameters: Parameters = Parameters()
+    tools: tuple[RequestTool, ...] | None = None
     """In the order of the request; None if it has no list of tools."""
     rest: Extras | None = None
     """The keys of the request that nothing above says."""

@@ -13,18 +13,15 @@ of models accepts one of them, and few words of all.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Level, Note, Parameters, Sourced
+from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.settings import EFFORTS
-from tui_chat.protocols.common.loss_notes import (
-    default_note,
-    setting_changed_note,
-    setting_note,
-    with_key,
-)
+from tui_chat.models.text import Origin
+from tui_chat.protocols.common.loss_notes import default_note, setting_note, with_key
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 
 BUDGETS = {
@@ -48,6 +45,39 @@ UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """The setting that asks for reasoning."""
+
+    value: str | int
+    origin: Origin
+
+    @property
+    def word(self) -> str:
+        """The effort that it asks for, or comes nearest to."""
+        return self.value if isinstance(self.value, str) else effort_of_budget(self.value)
+
+    @property
+    def name(self) -> str:
+        """What it is called in a sentence: what it asks for, and its key."""
+        label = f"the reasoning effort “{self.value}”"
+        if isinstance(self.value, int):
+            label = f"the reasoning budget of {self.value:,} tokens"
+        elif self.value == AUTO:
+            label = "the request to reason"
+        return with_key(label, self.origin)
+
+    def left_out(self, why: str, level: Level = Level.WARNING) -> Note:
+        """Return the note that says why it is not sent."""
+        return setting_note(self.name, why, self.origin, level)
+
+    def changed(self, sent: str, why: str) -> Note:
+        """Return the note that says as what it is sent."""
+        name = self.name
+        sentence = f"{name[0].upper()}{name[1:]} is sent as {sent}{why}."
+        return Note(Level.WARNING, "setting-changed", sentence, self.origin)
+
+
+@dataclass(frozen=True, slots=True)
 class Reasoning:
     """The reasoning that is asked of a model."""
 
@@ -55,8 +85,7 @@ class Reasoning:
     """One of `EFFORTS` or `AUTO`; empty if nothing is asked."""
     budget: int | None = None
     """Tokens, for a model that accepts budgets."""
-    source: Sourced[str] | Sourced[int] | None = None
-    """The setting that asks."""
+    source: Asked | None = None
 
 
 NOTHING = Reasoning()
@@ -81,7 +110,7 @@ def reasoning_by_word(
     source = _source(parameters, notes)
     if source is None:
         return NOTHING
-    word = source.value if isinstance(source.value, str) else effort_of_budget(source.value)
+    word = source.word
     if facts.efforts == ():
         _refuse(word, source, parameters, notes)
         return NOTHING
@@ -91,16 +120,16 @@ def reasoning_by_word(
     if facts.efforts is not None and word not in facts.efforts:
         fit = nearest_effort(synonyms.get(word, word), facts.efforts)
         if not fit:
-            why = f"{parameters.model.value} accepts no other effort than “none”"
-            notes.append(setting_note(source, reasoning_name(source), why))
+            why = f"{parameters.values.model} accepts no other effort than “none”"
+            notes.append(source.left_out(why))
             return NOTHING
         if word == "none" and facts.reasons_by_default is False:
-            why = f"{parameters.model.value} does not reason unless it is asked to"
-            notes.append(setting_note(source, reasoning_name(source), why, Level.INFO))
+            why = f"{parameters.values.model} does not reason unless it is asked to"
+            notes.append(source.left_out(why, Level.INFO))
             return NOTHING
     if fit != word or (word != "none" and not isinstance(source.value, str)):
         why = "" if fit == word else _nearest(parameters)
-        notes.append(_change(source, f"the effort “{fit}”", why))
+        notes.append(source.changed(f"the effort “{fit}”", why))
     return Reasoning(fit, source=source)
 
 
@@ -113,7 +142,7 @@ def reasoning_by_budget(
     source = _source(parameters, notes)
     if source is None:
         return NOTHING
-    word = source.value if isinstance(source.value, str) else effort_of_budget(source.value)
+    word = source.word
     if facts.efforts == () and not facts.budgets:
         _refuse(word, source, parameters, notes)
         return NOTHING
@@ -123,7 +152,7 @@ def reasoning_by_budget(
         return Reasoning(word, source=source)
     if highest < least:
         why = f"the reply limit leaves no room for the least budget of {least:,} tokens"
-        notes.append(setting_note(source, reasoning_name(source), why))
+        notes.append(source.left_out(why))
         return NOTHING
     budget = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
     fit = max(min(budget, highest), least)
@@ -131,7 +160,7 @@ def reasoning_by_budget(
         why = "" if fit == budget else _nearest(parameters)
         if most is not None and fit == most < budget:
             why = ", the most for which the reply limit leaves room"
-        notes.append(_change(source, f"a budget of {fit:,} tokens", why))
+        notes.append(source.changed(f"a budget of {fit:,} tokens", why))
     return Reasoning(budget=fit, source=source)
 
 
@@ -142,10 +171,10 @@ def with_default_effort(
     if reasoning.effort != AUTO:
         return reasoning
     source = reasoning.source
-    name = reasoning_name(source) if source else "it"
-    sentence = f"{parameters.model.value} needs an amount of reasoning, and {name} sets none: "
+    name = source.name if source else "it"
+    sentence = f"{parameters.values.model} needs an amount of reasoning, and {name} sets none: "
     sentence += f"“{_DEFAULT}” is sent."
-    origin = source.origin if source else parameters.model.origin
+    origin = source.origin if source else parameters.origin("model")
     notes.append(default_note(origin, sentence))
     return Reasoning(_DEFAULT, BUDGETS[_DEFAULT], reasoning.source)
 
@@ -159,16 +188,14 @@ def nearest_effort(word: str, accepted: tuple[str, ...]) -> str:
     return below[-1] if below else words[0] if words else ""
 
 
-def openai_effort(request: RequestEncoder) -> Sourced[str] | None:
-    """Return the effort for OpenAI's protocols; None if none is sent."""
-    parameters, facts, model = request.parameters, request.facts, request.model
-    if request.unchanged:
-        return parameters.effort
-    reasoning = reasoning_by_word(parameters, facts, request.notes)
+def with_openai_effort(request: RequestEncoder, fitted: Parameters) -> Parameters:
+    """Return the parameters with the effort as OpenAI's models accept it."""
+    facts, model = request.facts, request.model
+    reasoning = reasoning_by_word(fitted, facts, request.notes)
     source = reasoning.source
     if source is None or not reasoning.effort:
-        return None
-    name = reasoning_name(source)
+        return with_reasoning(fitted, NOTHING)
+    name = source.name
     if facts.reasons is False and facts.efforts is None and reasoning.effort != "none":
         sentence = f"{name[0].upper()}{name[1:]} asks {model} to reason, which it does not do as "
         sentence += "far as is known."
@@ -176,59 +203,55 @@ def openai_effort(request: RequestEncoder) -> Sourced[str] | None:
     if reasoning.effort == AUTO:
         by_default = facts.reasons_by_default
         if by_default:
-            request.leave_out(source, name, f"{model} reasons by default", Level.INFO)
-            return None
+            request.notes.append(source.left_out(f"{model} reasons by default", Level.INFO))
+            return with_reasoning(fitted, NOTHING)
         if by_default is None and not facts.reasons:
             why = f"it sets no amount, and whether {model} reasons by default is not known"
-            request.leave_out(source, name, why)
-            return None
-        reasoning = with_default_effort(reasoning, parameters, request.notes)
-    return Sourced(reasoning.effort, source.origin)
+            request.notes.append(source.left_out(why))
+            return with_reasoning(fitted, NOTHING)
+        reasoning = replace(with_default_effort(reasoning, fitted, request.notes), budget=None)
+    return with_reasoning(fitted, reasoning)
 
 
-def summary_note(summary: Sourced[str], sent: str) -> Note:
+def with_reasoning(parameters: Parameters, reasoning: Reasoning) -> Parameters:
+    """Return the parameters with this effort and budget, and the origin of what asks for them."""
+    origins, source = dict(parameters.origins), reasoning.source
+    if source is not None:
+        origins |= {"effort": source.origin, "reasoning_budget": source.origin}
+    values = replace(
+        parameters.values, effort=reasoning.effort or None, reasoning_budget=reasoning.budget
+    )
+    return Parameters(values, origins)
+
+
+def summary_note(parameters: Parameters, sent: str) -> Note:
     """Return the note on a reasoning summary that the protocol has in one length only."""
-    name = with_key(f"The reasoning summary “{summary.value}”", summary.origin)
+    summary, origin = parameters.values.reasoning_summary, parameters.origin("reasoning_summary")
+    name = with_key(f"The reasoning summary “{summary}”", origin)
     sentence = f"{name} is sent as “{sent}”: there is one length."
-    return setting_changed_note(summary, sentence)
+    return Note(Level.WARNING, "setting-changed", sentence, origin)
 
 
-def _source(parameters: Parameters, notes: list[Note]) -> Sourced[str] | Sourced[int] | None:
+def _source(parameters: Parameters, notes: list[Note]) -> Asked | None:
     """Return the setting that asks for reasoning: a known effort, else the budget."""
-    effort = parameters.effort
-    budget = parameters.reasoning_budget
-    if effort is None or effort.value in EFFORTS or effort.value == AUTO:
-        if effort is not None and budget is not None:
-            why = f"the effort “{effort.value}” counts"
-            notes.append(setting_note(budget, reasoning_name(budget), why, Level.INFO))
-        return effort or budget
-    why = f"“{effort.value}” is not one of {', '.join(EFFORTS)}"
-    notes.append(setting_note(effort, "the reasoning effort", why))
-    return budget
+    effort, budget = parameters.values.effort, parameters.values.reasoning_budget
+    by_budget = None if budget is None else Asked(budget, parameters.origin("reasoning_budget"))
+    if effort is None:
+        return by_budget
+    by_effort = Asked(effort, parameters.origin("effort"))
+    if effort in EFFORTS or effort == AUTO:
+        if by_budget is not None:
+            notes.append(by_budget.left_out(f"the effort “{effort}” counts", Level.INFO))
+        return by_effort
+    why = f"“{effort}” is not one of {', '.join(EFFORTS)}"
+    notes.append(setting_note("the reasoning effort", why, by_effort.origin))
+    return by_budget
 
 
-def reasoning_name(source: Sourced[str] | Sourced[int]) -> str:
-    """Return the name of a setting in a sentence: what it asks for, and its key."""
-    label = f"the reasoning effort “{source.value}”"
-    if isinstance(source.value, int):
-        label = f"the reasoning budget of {source.value:,} tokens"
-    elif source.value == AUTO:
-        label = "the request to reason"
-    return with_key(label, source.origin)
-
-
-def _refuse(
-    word: str, source: Sourced[str] | Sourced[int], parameters: Parameters, notes: list[Note]
-) -> None:
+def _refuse(word: str, source: Asked, parameters: Parameters, notes: list[Note]) -> None:
     level = Level.INFO if word == "none" else Level.WARNING  # which is how it is anyway
-    why = f"{parameters.model.value} does not reason"
-    notes.append(setting_note(source, reasoning_name(source), why, level))
+    notes.append(source.left_out(f"{parameters.values.model} does not reason", level))
 
 
 def _nearest(parameters: Parameters) -> str:
-    return f", the nearest that {parameters.model.value} accepts"
-
-
-def _change(source: Sourced[str] | Sourced[int], sent: str, why: str) -> Note:
-    name = reasoning_name(source)
-    return setting_changed_note(source, f"{name[0].upper()}{name[1:]} is sent as {sent}{why}.")
+    return f", the nearest that {parameters.values.model} accepts"

@@ -1,11 +1,12 @@
 """A request that is being encoded: what the encoders of all protocols ask of it, and its notes.
 
-1. In the protocol that it was captured from, a request is sent as it was: its settings, its tools,
-   and the keys that only this protocol has. Sampling settings only if it is for the same model. A
-   value in the protocol's namespace wins over the unified one.
+1. In the protocol that it was captured from, a request is sent as it was. If a setting of it was
+   replaced, such as the model, its settings are fitted, and its turns and tools are not.
 2. A setting that the model or the protocol refuses, or a value out of range, is left out, with a
    note, so that the request is answered. So are sampling settings that the model is known, or
    likely, to refuse at the reasoning effort that is sent.
+3. What only the protocol of a captured request knows is put on what is written; see
+   `models.blocks`. A setting that was replaced counts.
 
 Tools that the provider runs and that several protocols have, under different names
 1. What restricts a search (sites, no access to the web itself) and cannot be expressed takes the
@@ -16,52 +17,56 @@ Tools that the provider runs and that several protocols have, under different na
 
 from __future__ import annotations
 
-import dataclasses
-import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import JsonObject
+from tui_chat.models.blocks import Change, Extras, Json, JsonObject, patched
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import (
     ChatEnvelope,
+    HostedTool,
+    HostedToolKind,
     Level,
+    NativeTool,
     Note,
     Parameters,
-    Sourced,
     ToolDefinition,
 )
 from tui_chat.models.flat.turns import blocks_of
-from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
-from tui_chat.models.semantics import UNSET, HostedTool, HostedToolKind
 from tui_chat.models.settings import ToolChoice, WebSearch
-from tui_chat.models.text import GLUE
+from tui_chat.models.text import GLUE, Origin
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
 from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls
-from tui_chat.protocols.common.encoding import (
-    Items,
-    captured_origin,
-    is_same_model,
-    setting_value,
-    tool_origin,
-)
+from tui_chat.protocols.common.encoding import captured_origin, is_captured, tool_origin
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
-    missing_notes,
-    setting_changed_note,
+    setting_losses,
     setting_note,
     with_key,
 )
 from tui_chat.protocols.common.openai_tools import with_functions
-from tui_chat.protocols.common.setting_rows import Row, Table
-from tui_chat.protocols.common.tools import tool_tree
-from tui_chat.protocols.common.trees import labelled
+from tui_chat.protocols.common.setting_rows import Row, Table, read_settings
+from tui_chat.protocols.common.trees import labelled, object_of, plain
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTool:
+    """A tool that the provider is asked to run."""
+
+    tool: HostedTool
+    origin: Origin
+    """The setting that asks for it, or the tools of a captured request."""
+
+
+SentTool = ToolDefinition | NativeTool | AskedTool
+"""A tool as it is sent: a function, one of this protocol's own, or one that several have."""
 
 
 def _is_object(tool: ToolDefinition) -> bool:
@@ -83,53 +88,73 @@ class RequestEncoder:
 
     def __init__(self, envelope: ChatEnvelope, endpoint: Endpoint) -> None:
         self.notes: list[Note] = []
-        if envelope.semantics.source not in (None, endpoint.protocol):
+        if envelope.source not in (None, endpoint.protocol):
             envelope, self.notes = with_functions(envelope)
         self.envelope = envelope
         self.endpoint = endpoint
         self.protocol = endpoint.protocol
         self.parameters = envelope.parameters
-        self.model = envelope.parameters.model.value
+        self.values = envelope.parameters.values
+        self.model = self.values.model
         self.facts = endpoint.facts_of(self.model)
-        source = envelope.semantics.source
-        self.is_converted = source not in (None, self.protocol)
+        self.is_converted = envelope.source not in (None, self.protocol)
         """True if the request was captured from another protocol."""
-        self.captured = source is self.protocol
+        self.captured = envelope.source is self.protocol
         """True if it was captured from this protocol: then it is sent as it was."""
-        self.unchanged = is_same_model(envelope, self.protocol)
-        """True if it was, and its model was not replaced."""
+        self.fits = not (self.captured and all(map(is_captured, self.parameters.origins.values())))
+        """True if its settings are fitted: they are not those of a request of this protocol."""
         self.aliases: dict[str, str] = {}
         """The tool names that were changed, and their aliases."""
 
     def encoded(
         self,
         path: str,
-        body: Obj,
+        body: JsonObject,
         *,
         headers: tuple[tuple[str, str], ...] = (),
         key_header: tuple[str, str] = BEARER,
     ) -> Encoded:
         """Return the request with its notes."""
         aliases = tuple(self.aliases.items())
-        return Encoded(path, body, headers, key_header, tuple(self.notes), aliases)
+        tree = object_of(body)
+        return Encoded(path, tree, headers, key_header, tuple(self.notes), aliases)
+
+    def body(
+        self, settings: JsonObject, conversation: JsonObject, first: Sequence[str] = ("model",)
+    ) -> JsonObject:
+        """Return a body: the `first` settings, the conversation, the others, and what only this
+        protocol knows of a captured request.
+        """
+        head = {key: settings[key] for key in first if key in settings}
+        body = head | conversation | settings
+        rest = self.envelope.rest if self.captured else None
+        if rest is None:
+            return body
+        keys = {key: labelled(v, origin=captured_origin(key)) for key, v in rest.keys.items()}
+        changes = tuple(map(_labelled_change, rest.changes))
+        return patched(body, Extras(self.protocol, rest.form, keys, changes), plain)
 
     # --- notes ---------------------------------------------------------------------------
 
-    def leave_out(
-        self, setting: Sourced[Any], name: str, why: str, level: Level = Level.WARNING
-    ) -> None:
-        """Add the note on a setting that is not sent."""
-        self.notes.append(setting_note(setting, name, why, level))
+    def leave_out(self, setting: str, name: str, why: str, level: Level = Level.WARNING) -> None:
+        """Add the note on a setting that is not sent. `name` is what the note calls it."""
+        self.notes.append(setting_note(name, why, self.parameters.origin(setting), level))
 
-    def note_change(
-        self, setting: Sourced[Any], sentence: str, level: Level = Level.WARNING
-    ) -> None:
+    def note_change(self, setting: str, sentence: str, level: Level = Level.WARNING) -> None:
         """Add the note on a setting that is sent as another value."""
-        self.notes.append(setting_changed_note(setting, sentence, level))
+        origin = self.parameters.origin(setting)
+        self.notes.append(Note(level, "setting-changed", sentence, origin))
 
-    def note_missing(self, *names: str) -> None:
-        """Add notes on the parameters, by their names, that the protocol does not have."""
-        self.notes += missing_notes(self.protocol, self.parameters, *names)
+    def named(self, setting: str, label: str) -> str:
+        """Return a setting's label, with its key unless the label names it."""
+        return with_key(label, self.parameters.origin(setting))
+
+    def note_losses(self, settings: JsonObject, table: Table) -> None:
+        """Add the notes on settings that are not heard in what is written."""
+        if self.fits:
+            heard = read_settings(plain(settings), table)
+            told = {note.origin for note in self.notes if note.origin is not None}
+            self.notes += setting_losses(self.parameters, heard, self.protocol, told)
 
     # --- turns ---------------------------------------------------------------------------
 
@@ -148,43 +173,34 @@ class RequestEncoder:
             turns, marked = limit_cache_marks(turns, self.protocol)
             self.notes += marked
             general = without_mark_notes(general)
-        names = [tool.name for tool in envelope.tools or ()]
-        paired = pair_calls(turns, rules, names, envelope.semantics.tools.alias_map)
+        paired = pair_calls(turns, rules, [tool.name for tool in envelope.functions])
         self.aliases = paired.aliases
         self.notes += [*paired.notes, *general]
         return paired.turns
 
     # --- settings ------------------------------------------------------------------------
 
-    def model_items(self) -> Items:
-        """Return the model; a captured request may have none in its body."""
-        if not (self.model or not self.captured):
-            return []
-        return [("model", setting_value(self.parameters.model))]
-
     def accepted(self, parameters: Parameters, rows: Table) -> Parameters:
         """Return parameters without the settings of a table that are out of range, and without the
         sampling settings if the model refuses them.
         """
-        refused = "" if self.unchanged else self._sampling_refused(parameters)
+        refused = self._sampling_refused(parameters)
         left_out: dict[str, None] = {}
         for row in rows:
-            value: Sourced[Any] | None = getattr(parameters, row.setting)
+            value, origin = getattr(parameters.values, row.setting), parameters.origin(row.setting)
             if value is None or row.setting in left_out:
                 continue
             name = row.path[-1]
             if row.is_sampling and refused:
-                sentence = f"{with_key(name, value.origin)} is not sent: {refused}."
-                self.notes.append(Note(Level.INFO, "sampling-left-out", sentence, value.origin))
-                left_out[row.setting] = None
-            elif not (
-                _is_within(row, value.value)
-                or (self.unchanged if row.is_sampling else self.captured)
-            ):
-                why = f"{value.value} is not within {row.low:g} and {row.high:g}"
-                self.leave_out(value, name, why)
-                left_out[row.setting] = None
-        return replace(parameters, **left_out)
+                sentence = f"{with_key(name, origin)} is not sent: {refused}."
+                self.notes.append(Note(Level.INFO, "sampling-left-out", sentence, origin))
+            elif not _is_within(row, value):
+                why = f"{value} is not within {row.low:g} and {row.high:g}"
+                self.leave_out(row.setting, name, why)
+            else:
+                continue
+            left_out[row.setting] = None
+        return parameters.with_values(**left_out)
 
     def _sampling_refused(self, parameters: Parameters) -> str:
         """Return why the model gets no sampling settings; empty if it gets them."""
@@ -192,7 +208,7 @@ class RequestEncoder:
         if facts.sampling is not None:
             return "" if facts.sampling else f"{model} accepts no sampling settings"
         if facts.sampling_efforts is not None:
-            if (parameters.effort.value if parameters.effort else "") in facts.sampling_efforts:
+            if (parameters.values.effort or "") in facts.sampling_efforts:
                 return ""
             return f"{model} accepts sampling settings only at the reasoning effort “none”"
         if is_newer_claude(model):
@@ -200,183 +216,159 @@ class RequestEncoder:
             return f"{why}, and the newest known Claude models refuse them"
         return ""
 
-    def reply_limit(self) -> Sourced[int] | None:
+    def reply_limit(self) -> int | None:
         """Return the reply limit, at most the model's maximum; None if it would allow no reply."""
-        limit = self.parameters.max_tokens
-        if limit is None or self.captured:
-            return limit
-        if limit.value <= 0:
-            self.leave_out(limit, "max_tokens", f"{limit.value} allows no reply")
+        limit, most = self.values.max_tokens, self.facts.max_output
+        if limit is not None and limit <= 0:
+            self.leave_out("max_tokens", "max_tokens", f"{limit} allows no reply")
             return None
-        most = self.facts.max_output
-        if most is None or limit.value <= most:
+        if limit is None or most is None or limit <= most:
             return limit
-        name = with_key(f"The reply limit of {limit.value:,} tokens", limit.origin)
-        self.note_change(limit, f"{name} is lowered to {most:,}, the maximum of {self.model}.")
-        return Sourced(most, limit.origin)
+        name = self.named("max_tokens", f"The reply limit of {limit:,} tokens")
+        sentence = f"{name} is lowered to {most:,}, the maximum of {self.model}."
+        self.note_change("max_tokens", sentence)
+        return most
 
-    def stop_sequences(self, most: int, *, blank: bool = True) -> Sourced[tuple[str, ...]] | None:
+    def stop_sequences(self, most: int, *, blank: bool = True) -> tuple[str, ...] | None:
         """Return the stop sequences that may be sent: the first, blank ones only if `blank`."""
-        stop = self.parameters.stop
-        if stop is None or self.captured:
+        stop = self.values.stop or ()
+        if self.captured and most:
             return stop
-        accepted = [text for text in stop.value if blank or text.strip()]
-        refused = [repr(text) for text in stop.value if not (blank or text.strip())]
+        accepted = [text for text in stop if blank or text.strip()]
+        refused = [repr(text) for text in stop if not (blank or text.strip())]
         if refused:
             why = "a stop sequence of white space alone is refused"
-            self.leave_out(stop, f"stop {', '.join(refused)}", why)
+            self.leave_out("stop", f"stop {', '.join(refused)}", why)
         if len(accepted) > most:
             surplus = ", ".join(map(repr, accepted[most:]))
             why = (
                 f"at most {most} stop sequences are accepted" if most else "the model accepts none"
             )
-            self.leave_out(stop, f"stop {surplus}", why)
-        sent = tuple(accepted[:most])
-        return Sourced(sent, stop.origin) if sent else None
+            self.leave_out("stop", f"stop {surplus}", why)
+        return tuple(accepted[:most]) or None
 
-    def service_tier(self, words: Mapping[str, str]) -> Sourced[str] | None:
-        """Return the service tier in the protocol's words, by OpenAI's. A tier that it does not
-        have is left out: nobody is given one that costs more. An empty word is its default. A
-        captured one stays in its protocol.
+    def service_tier(self, words: Mapping[str, str]) -> str | None:
+        """Return the service tier, in OpenAI's words, that takes the place of one. A tier that the
+        protocol does not have is left out: nobody is given one that costs more. An empty word is
+        its default. A captured one stays in its protocol.
         """
-        tier = self.parameters.service_tier
+        tier = self.values.service_tier
         if tier is None or self.captured:
             return tier
-        word = words.get(tier.value)
-        name = with_key(f"service_tier “{tier.value}”", tier.origin)
+        word = words.get(tier)
+        name = self.named("service_tier", f"service_tier “{tier}”")
         if not word:
             why = (
                 "has no such tier" if word is None else "chooses the tier itself where none is set"
             )
-            self.leave_out(tier, name, f"{self.protocol.label} {why}", Level.INFO)
-        elif tier.value in _FAST and word != tier.value:
-            self.note_change(tier, f"{name} is sent as “{word}”.", Level.INFO)
-        return Sourced(word, tier.origin) if word else None
-
-    # --- what only this protocol has -----------------------------------------------------
-
-    def captured_keys(self, skip: Collection[str] = ()) -> JsonObject:
-        """Return the keys of a captured request that only its protocol has, word for word, save the
-        fields of `skip`. They are sent over what is written of the parameters.
-        """
-        semantics, written = self.envelope.semantics, JsonObject()
-        namespace = semantics.settings
-        if not self.captured or namespace is None:
-            return written
-        for field in dataclasses.fields(namespace):
-            value = getattr(namespace, field.name)
-            if value is not UNSET and field.name not in (*skip, *namespace.form_only):
-                written[namespace.keys.get(field.name, field.name)] = value
-        written |= semantics.provider_extras.get(self.protocol, {})
-        return {key: labelled(v, origin=captured_origin(key)) for key, v in written.items()}
+            self.leave_out("service_tier", name, f"{self.protocol.label} {why}", Level.INFO)
+        elif word != tier:
+            self.note_change("service_tier", f"{name} is sent as “{word}”.", Level.INFO)
+        return word or None
 
     # --- tools ---------------------------------------------------------------------------
 
-    def functions(self) -> list[ToolDefinition]:
-        """Return the functions under the names that are sent, with the schema of an object. A
-        captured request keeps them all in its own protocol, as they are; elsewhere a second one of
-        a name is left out.
+    def sent_tools(
+        self, accepted: Collection[HostedToolKind] = (), options: Collection[str] = ()
+    ) -> list[SentTool]:
+        """Return the tools in their order: functions under the names that are sent, and tools that
+        the provider runs, of the `accepted` kinds. `options` are the fields of `WebSearch` that the
+        protocol has.
+
+        A captured request keeps them all in its own protocol, as they are. Elsewhere a function
+        gets the schema of an object, and a second one of a name is left out.
         """
-        sent: dict[str, ToolDefinition] = {}
-        functions: list[ToolDefinition] = []
+        sent: list[SentTool] = []
+        names: set[str] = set()
         for tool in self.envelope.tools or ():
-            if not self.captured and sent.setdefault(tool.name, tool) is not tool:
-                sentence = f"The tool “{tool.name}” is defined twice; the second one is left out."
-                self.notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
-                continue
-            if not self.captured and tool.parameters and not _is_object(tool):
-                sentence = f"The schema of the tool “{tool.name}” is sent with the type “object”, "
-                sentence += "which providers require."
-                self.notes.append(default_note(tool_origin(tool.name), sentence))
-                tool = _with_object(tool)
-            alias = self.aliases.get(tool.name)
-            functions.append(tool if alias is None else replace(tool, name=alias))
-        return functions
-
-    def with_native_tools(self, functions: Sequence[Tree]) -> tuple[Tree, ...]:
-        """Return functions and the protocol's own tools of a captured request in their order."""
-        written = list(functions)
-        for tool in sorted(self.envelope.semantics.tools.native, key=lambda tool: tool.position):
-            if tool.protocol is self.protocol and tool.item is None:
-                written.insert(tool.position, tool_tree(json.loads(tool.data)))
-        return tuple(written)
-
-    def tools_items(self, tools: Sequence[Tree]) -> Items:
-        """Return `tools`. An empty list is sent if ours or a captured request has one."""
-        is_listed = self.envelope.tools is not None and not self.is_converted
-        return [("tools", Arr(tuple(tools)))] if tools or is_listed else []
-
-    @property
-    def has_own_choice(self) -> bool:
-        """True if the namespace has the `tool_choice` of a captured request, in its own form."""
-        settings = self.envelope.semantics.settings
-        return self.captured and getattr(settings, "tool_choice", UNSET) is not UNSET
-
-    def tool_choice(self, functions: Sequence[ToolDefinition]) -> Sourced[ToolChoice] | None:
-        """Return the tool choice for the sent functions; a captured one stays in its protocol."""
-        choice, aliases = self.parameters.tool_choice, self.aliases
-        if choice is None or (self.captured and not aliases):
-            return choice
-        sent = {function.name for function in functions}
-        if not sent:
-            # A choice of none takes nothing away where there are no tools.
-            level = Level.INFO if choice.value.mode == "none" else Level.WARNING
-            self.leave_out(choice, "tool_choice", "no tools are sent", level)
-            return None
-        if not choice.value.names or choice.value.mode == "none":
-            return choice
-        names = tuple(aliases.get(name, name) for name in choice.value.names)
-        sent_names = tuple(name for name in names if name in sent)
-        if sent_names != names:
-            missing = ", ".join(name for name in names if name not in sent)
-            self.leave_out(choice, f"tool_choice {missing}", "no such tool is sent")
-            if not sent_names:
-                return None
-        if len(sent_names) > 1 and set(sent_names) == sent:
-            sent_names = ()  # all there are
-        return Sourced(ToolChoice(choice.value.mode, sent_names), choice.origin)
-
-    def hosted_tools(
-        self, accepted: Collection[HostedToolKind], options: Collection[str] = ()
-    ) -> list[Sourced[HostedTool]]:
-        """Return the tools that the provider is to run: those of the `accepted` kinds. `options`
-        are the fields of `WebSearch` that the protocol has.
-        """
-        hosted_tools = self.parameters.hosted_tools
-        if hosted_tools is None or self.captured:
-            return []
-        sent: list[Sourced[HostedTool]] = []
-        label = self.protocol.label
-        for hosted in hosted_tools.value:
-            tool = Sourced(hosted, hosted_tools.origin)
-            if hosted.kind not in accepted:
-                self.leave_tool_out(tool, f"{label} has no such tool")
-                continue
-            lost = [
-                restriction
-                for name, restriction in _RESTRICTIONS.items()
-                if name not in options and _is_set(hosted.search, name)
-            ]
-            if lost:
-                self.leave_tool_out(tool, f"{label} has no setting for {' and '.join(lost)}")
-                continue
-            for name, (option, level) in _OPTIONS.items():
-                if name not in options and _is_set(hosted.search, name):
-                    why = f"{label} has no such setting"
-                    self.leave_out(hosted_tools, f"{option} of the web search", why, level)
-            sent.append(tool)
+            if isinstance(tool, ToolDefinition):
+                sent += self._function(tool, names)
+            elif tool.protocol is self.protocol:
+                sent.append(tool)
+            elif tool.hosted is not None:
+                asked = AskedTool(tool.hosted, captured_origin("tools"))
+                sent += self._hosted(asked, accepted, options)
+        search = self.values.web_search
+        if search is not None and search.enabled and self.fits:
+            origin = self.parameters.origin("web_search")
+            asked = AskedTool(HostedTool("web_search", search), origin)
+            sent += self._hosted(asked, accepted, options)
         return sent
 
-    def leave_tool_out(self, tool: Sourced[HostedTool], why: str) -> None:
+    def _function(self, tool: ToolDefinition, names: set[str]) -> Iterator[ToolDefinition]:
+        """Yield a function as it is sent, if it is. `names` are those of the functions before."""
+        if not self.captured and tool.name in names:
+            sentence = f"The tool “{tool.name}” is defined twice; the second one is left out."
+            self.notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
+            return
+        names.add(tool.name)
+        if not self.captured and tool.parameters and not _is_object(tool):
+            sentence = f"The schema of the tool “{tool.name}” is sent with the type “object”, "
+            sentence += "which providers require."
+            self.notes.append(default_note(tool_origin(tool.name), sentence))
+            tool = _with_object(tool)
+        alias = self.aliases.get(tool.name)
+        yield tool if alias is None else replace(tool, name=alias)
+
+    def _hosted(
+        self, asked: AskedTool, accepted: Collection[HostedToolKind], options: Collection[str]
+    ) -> Iterator[AskedTool]:
+        """Yield a tool that the provider runs, if the protocol can express what restricts it."""
+        tool, label = asked.tool, self.protocol.label
+        missing = [name for name in _options_of(tool.search) if name not in options]
+        lost = [_RESTRICTIONS[name] for name in missing if name in _RESTRICTIONS]
+        if tool.kind not in accepted:
+            self.leave_tool_out(asked, f"{label} has no such tool")
+        elif lost:
+            self.leave_tool_out(asked, f"{label} has no setting for {' and '.join(lost)}")
+        else:
+            for option, level in (_OPTIONS[name] for name in missing):
+                why, name = f"{label} has no such setting", f"{option} of the web search"
+                self.notes.append(setting_note(name, why, asked.origin, level))
+            yield asked
+
+    def leave_tool_out(self, asked: AskedTool, why: str) -> None:
         """Add the note on a tool that the provider is not asked to run."""
-        name, origin = _HOSTED[tool.value.kind], tool.origin
+        name, origin = _HOSTED[asked.tool.kind], asked.origin
         name = name if origin.id == "tools" else with_key(name, origin)
         sentence = f"The provider's {name} is not asked for: {why}."
         self.notes.append(Note(Level.WARNING, "tool-left-out", sentence, origin))
 
+    def tools_key(self, tools: Sequence[Json]) -> JsonObject:
+        """Return `tools`. An empty list is sent if ours or a captured request has one."""
+        is_listed = self.envelope.tools == () and not self.is_converted
+        return {"tools": list(tools)} if tools or is_listed else {}
 
-_FAST = frozenset({"fast", "ultrafast"})
-"""Tiers of OpenAI whose nearest elsewhere is another word; `default` is only called otherwise."""
+    def tool_choice(self, tools: Sequence[SentTool]) -> ToolChoice | None:
+        """Return the tool choice for the tools that are sent."""
+        choice, aliases = self.values.tool_choice, self.aliases
+        sent = {tool.name for tool in tools if isinstance(tool, ToolDefinition)}
+        if choice is None or (self.captured and not aliases):
+            return choice
+        if not sent:
+            # A choice of none takes nothing away where there are no tools.
+            level = Level.INFO if choice.mode == "none" else Level.WARNING
+            self.leave_out("tool_choice", "tool_choice", "no tools are sent", level)
+            return None
+        if not choice.names or choice.mode == "none":
+            return choice
+        names = tuple(aliases.get(name, name) for name in choice.names)
+        sent_names = tuple(name for name in names if name in sent)
+        if sent_names != names:
+            missing = ", ".join(name for name in names if name not in sent)
+            self.leave_out("tool_choice", f"tool_choice {missing}", "no such tool is sent")
+            if not sent_names:
+                return None
+        if len(sent_names) > 1 and set(sent_names) == sent:
+            sent_names = ()  # all there are
+        return ToolChoice(choice.mode, sent_names)
+
+
+def functions_of(tools: Sequence[SentTool]) -> list[ToolDefinition]:
+    """Return the functions among tools."""
+    return [tool for tool in tools if isinstance(tool, ToolDefinition)]
+
+
 _HOSTED: Mapping[HostedToolKind, str] = {
     "web_search": "web search",
     "web_fetch": "web fetch",
@@ -394,21 +386,17 @@ _OPTIONS = {
 }
 
 
+def _options_of(search: WebSearch) -> list[str]:
+    """Return the options of a search that are set."""
+    values = ((name, getattr(search, name)) for name in (*_RESTRICTIONS, *_OPTIONS))
+    return [name for name, value in values if (value is False if name == "live" else value)]
+
+
 def _is_within(row: Row, value: Any) -> bool:
     return not isinstance(value, int | float) or row.low <= value <= row.high
 
 
-def _is_set(search: WebSearch, name: str) -> bool:
-    value = getattr(search, name)
-    return value is False if name == "live" else bool(value)
-
-
-def with_hosted(
-    functions: Sequence[Tree], hosted: Sequence[tuple[Sourced[HostedTool], Tree]]
-) -> list[Tree]:
-    """Return functions and hosted tools, as they are written, in the order of the request."""
-    tools = list(functions)
-    for tool, written in hosted:
-        position = tool.value.position
-        tools.insert(len(tools) if position is None else position, written)
-    return tools
+def _labelled_change(change: Change) -> Change:
+    origin = captured_origin(change.path[0])
+    value = tuple(labelled(each, origin=origin) for each in change.value)
+    return Change(change.path, change.before, value)

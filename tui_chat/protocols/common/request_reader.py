@@ -9,16 +9,14 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import Json, JsonObject, extras_of, patched
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ToolDefinition
-from tui_chat.protocols.common.reading import (
-    NativeDefinition,
-    WireRequest,
-    WireTool,
-    items_of,
-    string,
-)
-from tui_chat.protocols.common.setting_rows import Table, read_settings, write_values
+from tui_chat.models.envelope import HostedTool, NativeTool, RequestTool, ToolDefinition
+from tui_chat.protocols.common.reading import WireRequest, items_of, string
+from tui_chat.protocols.common.setting_rows import Table, read_settings, write_settings
 from tui_chat.protocols.common.trees import dictionary, plain
+
+
+def no_hosted(wire: JsonObject) -> HostedTool | None:
+    """Return None: the protocol has no tools that other protocols have too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +33,21 @@ class RequestReader:
     read_tool: Callable[[JsonObject], ToolDefinition | None]
     """Returns a function; None for any other tool."""
     write_tool: Callable[[ToolDefinition], JsonObject]
+    read_hosted: Callable[[JsonObject], HostedTool | None] = no_hosted
+    """Returns the meaning of a tool that the provider runs; None if other protocols have none."""
+    write_hosted: Callable[[HostedTool], JsonObject] = lambda tool: {}
+    streams: bool = False
+    """True if a request that does not say so asks for a stream."""
 
     def read(self, body: JsonObject) -> WireRequest:
         """Return a captured request. Raises InputError if it has no conversation."""
         turns, tools = tuple(self.read_turns(body)), None
         if body.get("tools") is not None:
             tools = tuple(self.read_tools(body["tools"]))
-        request = WireRequest(self.protocol, turns, read_settings(body, self.table), tools)
+        parameters = read_settings(body, self.table)
+        if "stream" not in parameters.origins:
+            parameters = parameters.with_values(stream=self.streams)
+        request = WireRequest(self.protocol, turns, parameters, tools)
         return replace(request, rest=extras_of(self.protocol, body, self._written(request)))
 
     def write(self, request: WireRequest) -> JsonObject:
@@ -52,25 +58,33 @@ class RequestReader:
         body = self.write_turns(request.turns)
         if request.tools is not None:
             body["tools"] = self.write_tools(request.tools)
-        return plain(body | write_values(request.values, self.table))
+        return plain(body | write_settings(request.parameters, self.table))
 
-    def read_tools(self, listed: Json) -> Iterable[WireTool | NativeDefinition]:
+    def read_tools(self, listed: Json) -> Iterable[RequestTool]:
         """Return the tools of a request."""
         return map(self._tool, items_of(listed))
 
-    def write_tools(self, tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
+    def write_tools(self, tools: Sequence[RequestTool]) -> list[Json]:
         """Return `tools`."""
         return [self._write_tool(tool) for tool in tools]
 
-    def _tool(self, wire: Json) -> WireTool | NativeDefinition:
+    def _tool(self, wire: Json) -> RequestTool:
         fields = dictionary(wire)
         definition = self.read_tool(fields)
         if definition is None:
-            return NativeDefinition(string(fields, "type"), wire)
+            return self.native(string(fields, "type") or string(fields, "name") or "tool", wire)
         written = plain(self.write_tool(definition))
-        return WireTool(definition, extras_of(self.protocol, fields, written))
+        return replace(definition, extras=extras_of(self.protocol, fields, written))
 
-    def _write_tool(self, tool: WireTool | NativeDefinition) -> Json:
-        if isinstance(tool, NativeDefinition):
+    def native(self, name: str, wire: Json) -> NativeTool:
+        """Return one of the protocol's own tools, with its meaning for others if it has one."""
+        fields = dictionary(wire)
+        if (hosted := self.read_hosted(fields)) is None:
+            return NativeTool(self.protocol, name, wire)
+        extras = extras_of(self.protocol, fields, self.write_hosted(hosted))
+        return NativeTool(self.protocol, name, wire, hosted, extras)
+
+    def _write_tool(self, tool: RequestTool) -> Json:
+        if isinstance(tool, NativeTool):
             return tool.value
-        return patched(plain(self.write_tool(tool.definition)), tool.extras)
+        return patched(plain(self.write_tool(tool)), tool.extras)

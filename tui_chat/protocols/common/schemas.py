@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Sourced, ToolDefinition
+from tui_chat.models.envelope import Level, ToolDefinition
 from tui_chat.models.settings import ResponseFormat
 from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.request_encoder import RequestEncoder
@@ -47,34 +47,34 @@ def object_schema(tool: ToolDefinition) -> dict[str, Any]:
     return schema if schema.get("type") == "object" else {**schema, "type": "object"}
 
 
-def wanted_format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
+def _wanted_format(request: RequestEncoder) -> ResponseFormat | None:
     """Return the reply's format; None for plain text, which every protocol sends without it."""
-    form = request.parameters.response_format
-    if form is not None and form.value.kind == "text" and not request.captured:
+    form = request.values.response_format
+    if form is not None and form.kind == "text" and not request.captured:
         why = "a reply is plain text anyway"
-        request.leave_out(form, "the response format “text”", why, Level.INFO)
+        request.leave_out("response_format", "the response format “text”", why, Level.INFO)
         return None
     return form
 
 
-def openai_format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
+def openai_format(request: RequestEncoder) -> ResponseFormat | None:
     """Return the reply's format as OpenAI accepts it."""
-    form = wanted_format(request)
-    if form is None or request.captured:
-        return form
-    turns = request.envelope.turns
-    if form.value.kind == "json" and not any("json" in turn.text.plain.lower() for turn in turns):
-        why = "OpenAI requires the word “json” in the messages for it"
-        request.leave_out(form, "the response format “json”", why)
+    form = _wanted_format(request)
+    if form is None:
         return None
-    if form.value.kind == "schema":
-        schema = json_schema(form.value.schema or {}, form.value.dialect)
-        fit = dataclasses.replace(form.value, schema=schema, dialect="json")
-        if not fit.name:
-            fit = dataclasses.replace(fit, name=_schema_name(schema))
-            sentence = f"OpenAI requires a name for the reply's schema: “{fit.name}” is sent."
-            request.notes.append(default_note(form.origin, sentence))
-        return Sourced(fit, form.origin)
+    turns = request.envelope.turns
+    if form.kind == "json" and not any("json" in turn.text.plain.lower() for turn in turns):
+        why = "OpenAI requires the word “json” in the messages for it"
+        request.leave_out("response_format", "the response format “json”", why)
+        return None
+    if form.kind == "schema":
+        schema = json_schema(form.schema or {}, form.dialect)
+        form = dataclasses.replace(form, schema=schema, dialect="json")
+        if not form.name:
+            form = dataclasses.replace(form, name=_schema_name(schema))
+            sentence = f"OpenAI requires a name for the reply's schema: “{form.name}” is sent."
+            origin = request.parameters.origin("response_format")
+            request.notes.append(default_note(origin, sentence))
     return form
 
 
@@ -87,28 +87,27 @@ def _schema_name(schema: Mapping[str, Any]) -> str:
     return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "reply"
 
 
-def schema_only_format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
+def schema_only_format(request: RequestEncoder) -> ResponseFormat | None:
     """Return the reply's format for a protocol that has only the schema, and always enforces it."""
-    form = wanted_format(request)
-    if form is None or request.captured:
-        return form
+    form = _wanted_format(request)
+    if form is None:
+        return None
     label = request.protocol.label
-    lost = [
-        (Level.WARNING, "description", form.value.description),
-        (Level.INFO, "name", form.value.name),
-    ]
+    lost = [(Level.WARNING, "description", form.description), (Level.INFO, "name", form.name)]
     for level, field, value in lost:
         if value:
             name, why = f"the {field} of the reply's schema", f"{label} has no field for it"
-            request.leave_out(form, name, why, level)
-    strict = form.value.strict
+            request.leave_out("response_format", name, why, level)
+    strict = form.strict
     if strict is False or (strict is True and request.protocol is Protocol.GEMINI):
         word = "true" if strict else "false"
         sentence = f"{label} has no “strict” for the reply's schema and always enforces it; "
         sentence += f"“strict: {word}” is left out."
-        request.note_change(form, sentence, Level.INFO if strict else Level.WARNING)
-    if form.value.kind == "schema" and not form.value.schema:
-        request.note_change(form, f"The reply's schema is empty; {label} may send any JSON.")
+        level = Level.INFO if strict else Level.WARNING
+        request.note_change("response_format", sentence, level)
+    if form.kind == "schema" and not form.schema:
+        sentence = f"The reply's schema is empty; {label} may send any JSON."
+        request.note_change("response_format", sentence)
     return form
 
 

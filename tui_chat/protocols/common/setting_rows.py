@@ -15,9 +15,10 @@ from math import inf
 from typing import Any, TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import Json, JsonObject
-from tui_chat.models.envelope import Parameters, Sourced
+from tui_chat.models.blocks import Json, JsonObject, same_json
+from tui_chat.models.envelope import Parameters, RequestSettings
 from tui_chat.models.text import Origin
+from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.trees import labelled
 
 
@@ -40,7 +41,7 @@ class Row:
     """One way in which a protocol says a setting."""
 
     setting: str
-    """The field of `Parameters`."""
+    """The field of `RequestSettings`."""
     path: tuple[str, ...]
     """The keys in the body that lead to it."""
     read: Callable[[Json], Any]
@@ -52,6 +53,10 @@ class Row:
     """The range that the protocol accepts."""
     is_sampling: bool = False
     """True if models may refuse it."""
+    is_alternative: bool = False
+    """True if it is one of several keys of its setting, of which one is sent."""
+    beside: tuple[str, Json] | None = None
+    """A key beside it and the value that this must have, else it means nothing."""
 
     @property
     def key(self) -> str:
@@ -62,6 +67,16 @@ class Row:
 Table: TypeAlias = Sequence[Row]
 
 # --- what JSON means ---------------------------------------------------------------------
+
+
+def positive(number: int) -> Json:
+    """Write a number; nothing for 0."""
+    return number or None
+
+
+def when_on(value: bool) -> Json:
+    """Write true; nothing for false."""
+    return value or None
 
 
 def number(value: Json) -> float | None:
@@ -109,15 +124,21 @@ def words(
 # --- reading and writing -----------------------------------------------------------------
 
 
-def read_settings(body: Mapping[str, Json], table: Table) -> dict[str, Any]:
-    """Return the settings of a body by the names of parameters."""
+def read_settings(body: Mapping[str, Json], table: Table) -> Parameters:
+    """Return the settings of a body. The origin of each names the key that it was read from."""
     values: dict[str, Any] = {}
+    origins: dict[str, Origin] = {}
     for row in table:
         if row.setting in values or (raw := _at(body, row.path)) is None:
             continue
+        if row.beside is not None:
+            key, wanted = row.beside
+            if not same_json(_at(body, (*row.path[:-1], key)), wanted):
+                continue
         if (value := row.read(raw)) is not None:
             values[row.setting] = value
-    return values
+            origins[row.setting] = captured_origin(row.key)
+    return Parameters(RequestSettings(**values), origins)
 
 
 def _at(body: Json, path: Sequence[str]) -> Json:
@@ -126,45 +147,31 @@ def _at(body: Json, path: Sequence[str]) -> Json:
     return body
 
 
-def write_values(values: Mapping[str, Any], table: Table) -> JsonObject:
-    """Return the keys of a body for settings by the names of parameters."""
-    body: JsonObject = {}
-    for row in table:
-        if (value := values.get(row.setting)) is not None:
-            _write(row, value, body)
-    return body
-
-
-def write_settings(
-    parameters: Parameters, table: Table, *, captured: bool = False, skip: Container[str] = ()
-) -> JsonObject:
-    """Return the keys of a body for the parameters, each with the origin of its setting.
-
-    `captured`: a setting of the captured request is written under the key that it had there.
-    `skip`: keys of rows that are not written.
+def write_settings(parameters: Parameters, table: Table, skip: Container[str] = ()) -> JsonObject:
+    """Return the keys of a body for settings, each with the origin of its setting. `skip` are keys
+    of rows that are not written.
     """
     body: JsonObject = {}
-    for row in table:
-        sourced: Sourced[Any] | None = getattr(parameters, row.setting)
-        if sourced is None or row.key in skip or (captured and _is_elsewhere(row, sourced, table)):
+    rows = [row for row in table if row.key not in skip]
+    for row in rows:
+        value, origin = getattr(parameters.values, row.setting), parameters.origin(row.setting)
+        is_sent = not row.is_alternative or _is_chosen(row, origin, rows)
+        if not is_sent or value is None or value == ():
             continue
-        _write(row, sourced.value, body, sourced.origin)
+        if (raw := row.write(value)) is not None:
+            holder = body
+            for step in row.path[:-1]:
+                holder = holder.setdefault(step, {})
+            _put(holder, row.path[-1], labelled(raw, origin=origin))
     return body
 
 
-def _is_elsewhere(row: Row, sourced: Sourced[Any], table: Table) -> bool:
-    """Return True if a captured setting had another key than this row's."""
-    key = sourced.origin.id
-    return row.key != key and any(r.key == key and r.setting == row.setting for r in table)
-
-
-def _write(row: Row, value: Any, body: JsonObject, origin: Origin | None = None) -> None:
-    if value == () or (raw := row.write(value)) is None:
-        return
-    holder = body
-    for step in row.path[:-1]:
-        holder = holder.setdefault(step, {})
-    _put(holder, row.path[-1], raw if origin is None else labelled(raw, origin=origin))
+def _is_chosen(row: Row, origin: Origin, rows: Sequence[Row]) -> bool:
+    """Return True if a setting is written under this one of its keys: the one that a captured
+    request has it under, else the first.
+    """
+    keys = [each.key for each in rows if each.setting == row.setting and each.is_alternative]
+    return row.key == (origin.id if origin.id in keys else keys[0])
 
 
 def _put(holder: JsonObject, key: str, value: Json) -> None:

@@ -7,14 +7,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import JsonObject, merged
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
@@ -24,8 +23,8 @@ from tui_chat.models.settings import SearchLocation, WebSearch
 from tui_chat.models.text import GLUE, clean
 from tui_chat.models.tool import GROUPS, name_in, prefix_in
 from tui_chat.protocols.common.encoding import captured_origin, tool_origin
-from tui_chat.protocols.common.request_fields import Fields
-from tui_chat.protocols.common.trees import labelled, object_of
+from tui_chat.protocols.common.setting_rows import texts
+from tui_chat.protocols.common.trees import object_of, with_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +110,9 @@ def tool_tree(value: JsonValue, prefix: str = "") -> Tree:
     return tree_of(value)
 
 
-def definition_tree(written: JsonObject, tool: ToolDefinition) -> Obj:
+def definition_tree(written: JsonObject, tool: ToolDefinition, protocol: Protocol) -> Obj:
     """Return the tree of a function's definition with the keys that were captured with it."""
-    keys = labelled(json.loads(tool.extras or "{}"), "what only its provider understands")
-    return object_of(merged(written, keys), tool_origin(tool.name))
+    return object_of(with_keys(written, tool, protocol), tool_origin(tool.name))
 
 
 def strict_notes(tools: Sequence[ToolDefinition], protocol: Protocol) -> Iterator[Note]:
@@ -149,24 +147,21 @@ def write_location(place: SearchLocation) -> dict[str, Any]:
     return {key: text for key in _PLACE if (text := getattr(place, key))}
 
 
-def take_location(fields: Fields) -> SearchLocation | None:
-    """Take `user_location`, if its meaning is known."""
-    place = read_location(fields.remaining.get("user_location"))
-    if place is not None:
-        del fields.remaining["user_location"]
-    return place
+def read_domains(value: Json) -> tuple[str, ...]:
+    """Return a list of domains; empty for anything else."""
+    return texts(value) or () if isinstance(value, list) else ()
 
 
-def take_domains(fields: Fields, key: str) -> tuple[str, ...]:
-    """Take a list of domains."""
-    if fields.remaining.get(key) == []:
-        del fields.remaining[key]
-    return fields.take_strings(key)
+def read_search(wire: JsonObject) -> WebSearch:
+    """Return size and place of a search as OpenAI writes them."""
+    size = wire.get("search_context_size")
+    known = size if size in ("low", "medium", "high") else ""
+    return WebSearch(cast("str", known), read_location(wire.get("user_location")))
 
 
-def search_fields(search: WebSearch, *, nested: bool) -> dict[str, Any]:
+def write_search(search: WebSearch, *, nested: bool) -> JsonObject:
     """Return a search's size and place for OpenAI; Chat has the place in an object (`nested`)."""
-    fields: dict[str, Any] = {}
+    fields: JsonObject = {}
     if search.context_size:
         fields["search_context_size"] = search.context_size
     if search.location is not None:
@@ -176,12 +171,3 @@ def search_fields(search: WebSearch, *, nested: bool) -> dict[str, Any]:
             **({"approximate": place} if nested else place),
         }
     return fields
-
-
-def take_search(fields: Fields) -> WebSearch:
-    """Take size and place of a search as OpenAI writes them."""
-    size = fields.remaining.get("search_context_size")
-    context_size = size if size in ("low", "medium", "high") else ""
-    if context_size:
-        del fields.remaining["search_context_size"]
-    return WebSearch(cast("str", context_size), take_location(fields))

@@ -63,7 +63,7 @@ _TRUE = Lit(True)
 # --- writing -----------------------------------------------------------------------------
 
 
-def write_content(first: BlockTurn, parts: Sequence[Json]) -> JsonObject:
+def write_content(first: BlockTurn, parts: Json) -> JsonObject:
     """Return a content with these parts; `first` is its first turn."""
     role = {"role": Word("model" if first.role == "assistant" else "user")}
     written = {**({} if first.role == "system" else role), "parts": parts}
@@ -168,11 +168,11 @@ def _write_response(turn: BlockTurn, head: ResultBlock) -> Json:
 _ROLES: dict[str, MessageRole] = {"user": "user", "model": "assistant", "function": "user"}
 
 
-def read_content(wire: JsonObject, number: int = 1) -> list[BlockTurn]:
-    """Return a content as turns. `number` is that of the first. Raises InputError for an unknown
-    role.
+def read_content(wire: JsonObject, number: int = 1, place: str = "content") -> list[BlockTurn]:
+    """Return a content as turns. `number` is that of the first, `place` the content's in the body.
+    Raises InputError for an unknown role.
     """
-    _, role = role_at({"role": "user", **wire}, "content", _ROLES)
+    _, role = role_at({"role": "user", **wire}, place, _ROLES)
     groups = list(_groups(items_of(wire.get("parts")), role)) or [(role, [])]
     turns = [
         BlockTurn(

@@ -22,22 +22,18 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
-from tui_chat.models.semantics import UNSET
 from tui_chat.models.text import Text
 from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import (
     FILLER,
     NOTHING_TO_SEND,
-    captured_origin,
     filler_note,
 )
 from tui_chat.protocols.common.request_encoder import RequestEncoder
-from tui_chat.protocols.common.trees import Word, dictionary, labelled, object_of
+from tui_chat.protocols.common.trees import Word, object_of
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.gemini.contents import JOINED, write_content
-from tui_chat.protocols.gemini.decode import GeminiSettings
 from tui_chat.protocols.gemini.sent_content import SentContent, instruction_notes, sent_content
-from tui_chat.protocols.gemini.spelling import spelled
 from tui_chat.protocols.roles import SYSTEM_SEPARATOR
 
 _GEMINI = Protocol.GEMINI
@@ -149,11 +145,7 @@ def _instruction(request: RequestEncoder, turns: Sequence[BlockTurn]) -> Json:
     """Return the `systemInstruction`; None if there is none."""
     if len(turns) == 1 and turns[0].captured_from(_GEMINI):
         sent = sent_content(turns[0], False)
-        settings = request.envelope.semantics.namespace(GeminiSettings)
-        about = settings.system_instruction
-        about = {} if about is UNSET else dictionary(about)
-        rest = labelled(about, origin=captured_origin("instruction"))
-        return spelled({"parts": Arr(sent.parts, turns[0].origin), **rest}, settings.spelled)
+        return write_content(turns[0], Arr(sent.parts, turns[0].origin))
     for turn in turns:
         request.notes += instruction_notes(turn)
     text = Text.join(SYSTEM_SEPARATOR, map(merged_text, turns))

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import cast
 
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import Json, JsonObject, form_of
+from tui_chat.models.blocks import Extras, Json, JsonObject, form_of, patched
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.common.reading import (
-    NativeDefinition,
-    WireRequest,
-    WireTool,
-    items_of,
-    objects_at,
-)
+from tui_chat.models.envelope import RequestTool, ToolDefinition
+from tui_chat.protocols.common.reading import WireRequest, items_of, objects_at
 from tui_chat.protocols.common.request_reader import RequestReader
-from tui_chat.protocols.common.trees import dictionary
+from tui_chat.protocols.common.trees import dictionary, plain
 from tui_chat.protocols.gemini.contents import (
     JOINED,
     read_content,
@@ -32,16 +28,21 @@ from tui_chat.protocols.gemini.spelling import Places, camel, spelled
 from tui_chat.protocols.gemini.tools import (
     read_function,
     read_group,
+    read_hosted,
     write_function,
     write_groups,
+    write_hosted,
 )
 
 _GEMINI = Protocol.GEMINI
-_PLACES: Places = {
+PLACES: Places = {
     "systemInstruction": {},
     "generationConfig": {"thinkingConfig": {}},
     "toolConfig": {"functionCallingConfig": {}},
 }
+"""The objects of a request whose keys are the protocol's."""
+BARE = "bare"
+"""The word of the form of a request whose `tools` is one group and no list."""
 
 
 class GeminiReader(RequestReader):
@@ -50,28 +51,40 @@ class GeminiReader(RequestReader):
     __slots__ = ()
 
     def read(self, body: JsonObject) -> WireRequest:
-        wire, form = camel(body, _PLACES)
+        wire, form = camel(body, PLACES)
+        if group := dictionary(wire.get("tools")):
+            wire, form = {**wire, "tools": [group]}, f"{form} {BARE}".strip()
         request = RequestReader.read(self, wire)
         rest = request.rest
         return request if rest is None else replace(request, rest=replace(rest, form=form))
 
     def write(self, request: WireRequest) -> JsonObject:
-        form = request.rest.form if request.rest is not None else ""
-        return spelled(RequestReader.write(self, request), form.split(), _PLACES)
+        return as_spelled(RequestReader.write(self, request), request.rest)
 
-    def read_tools(self, listed: Json) -> Iterable[WireTool | NativeDefinition]:
-        groups: list[Json] = [listed] if isinstance(listed, dict) else items_of(listed)
-        return (tool for group in groups for tool in read_group(group))
+    def read_tools(self, listed: Json) -> Iterable[RequestTool]:
+        return (tool for group in items_of(listed) for tool in read_group(group, self.native))
 
-    def write_tools(self, tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
-        return write_groups(tools)
+    def write_tools(self, tools: Sequence[RequestTool]) -> list[Json]:
+        def write(tool: ToolDefinition) -> JsonObject:
+            return patched(plain(write_function(tool)), tool.extras)
+
+        return write_groups(tools, write)
+
+
+def as_spelled(body: JsonObject, rest: Extras | None) -> JsonObject:
+    """Return a body with the keys in snake_case that a captured request has so."""
+    words = rest.form.split() if rest is not None else []
+    groups = body.get("tools")
+    if BARE in words and isinstance(groups, list) and len(cast("list[Json]", groups)) == 1:
+        body = {**body, "tools": groups[0]}
+    return spelled(body, words, PLACES)
 
 
 def _read_turns(body: JsonObject) -> list[BlockTurn]:
     instruction = read_instruction(dictionary(body.get("systemInstruction")))
     turns = [instruction] if instruction is not None else []
-    for content in objects_at(body, "contents"):
-        turns += read_content(content, len(turns) + 1)
+    for index, content in enumerate(objects_at(body, "contents")):
+        turns += read_content(content, len(turns) + 1, f"contents[{index}]")
     return turns
 
 
@@ -91,4 +104,13 @@ def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
     return {**body, "contents": contents}
 
 
-READER = GeminiReader(_GEMINI, TABLE, _read_turns, _write_turns, read_function, write_function)
+READER = GeminiReader(
+    _GEMINI,
+    TABLE,
+    _read_turns,
+    _write_turns,
+    read_function,
+    write_function,
+    read_hosted,
+    write_hosted,
+)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal, cast
 
 from tui_chat.models.blocks import Json
-from tui_chat.models.envelope import Level, Note, Parameters, Sourced
+from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.json_text import as_array, as_object, as_string
 from tui_chat.models.model_facts import ModelFacts, maker_of
 from tui_chat.models.settings import EFFORTS, ResponseFormat, ToolChoice
@@ -24,6 +24,7 @@ from tui_chat.protocols.common.reasoning_effort import (
     reasoning_by_word,
     summary_note,
     with_default_effort,
+    with_reasoning,
 )
 from tui_chat.protocols.common.setting_rows import (
     Row,
@@ -33,7 +34,7 @@ from tui_chat.protocols.common.setting_rows import (
     integer,
     never,
     number,
-    text,
+    positive,
     texts,
     unread,
 )
@@ -47,7 +48,7 @@ _TIER_WORDS = {word: tier for tier, word in TIERS.items()}
 _MODES = {"AUTO": "auto", "ANY": "required", "NONE": "none", "VALIDATED": "auto"}
 _WORDS = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 JSON_MIME = "application/json"
-THINKING = "thinkingConfig"
+_THINKING = "thinkingConfig"
 
 
 def read_choice(value: Any) -> ToolChoice | None:
@@ -90,6 +91,10 @@ def write_mime(form: ResponseFormat) -> Json:
     return "text/plain" if form.kind == "text" else JSON_MIME
 
 
+def _read_model(value: Json) -> str | None:
+    return value.removeprefix("models/") or None if isinstance(value, str) else None
+
+
 def _read_tier(value: Json) -> str | None:
     return TIERS.get(value.lower()) if isinstance(value, str) else None
 
@@ -107,7 +112,8 @@ def _write_level(effort: str) -> str | None:
     return effort.upper() if effort not in (AUTO, "none") else None
 
 
-CONFIG: Table = (
+_IS_JSON = ("responseMimeType", JSON_MIME)
+_CONFIG: Table = (
     Row("temperature", ("temperature",), number, low=0, high=2, is_sampling=True),
     Row("top_p", ("topP",), number, low=0, high=1, is_sampling=True),
     Row("top_k", ("topK",), integer, low=1, is_sampling=True),
@@ -117,40 +123,37 @@ CONFIG: Table = (
     Row("max_tokens", ("maxOutputTokens",), integer),
     Row("stop", ("stopSequences",), texts),
     Row("response_format", ("responseMimeType",), unread, write_mime),
-    Row("response_format", ("responseJsonSchema",), *schema_of("json")),
-    Row("response_format", ("responseSchema",), *schema_of("gemini")),
+    Row("response_format", ("responseJsonSchema",), *schema_of("json"), beside=_IS_JSON),
+    Row("response_format", ("responseSchema",), *schema_of("gemini"), beside=_IS_JSON),
     Row("response_format", ("responseMimeType",), read_mime, never),
-    Row("effort", (THINKING, "thinkingLevel"), _read_level, _write_level),
+    Row("effort", (_THINKING, "thinkingLevel"), _read_level, _write_level),
     Row(
         "effort",
-        (THINKING, "thinkingBudget"),
+        (_THINKING, "thinkingBudget"),
         lambda budget: AUTO if budget == -1 else None,
         lambda effort: -1 if effort == AUTO else None,
     ),
-    Row("reasoning_budget", (THINKING, "thinkingBudget"), count),
+    Row("reasoning_budget", (_THINKING, "thinkingBudget"), count),
     Row(
         "reasoning_summary",
-        (THINKING, "includeThoughts"),
+        (_THINKING, "includeThoughts"),
         lambda shown: {True: "auto", False: "none"}[shown] if isinstance(shown, bool) else None,
         lambda summary: summary != "none",
     ),
     Row("replies", ("candidateCount",), count),
     Row("logprobs", ("responseLogprobs",), unread, lambda _: True),
-    Row("logprobs", ("logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("logprobs",), count, positive, beside=("responseLogprobs", True)),
     Row("logprobs", ("responseLogprobs",), lambda on: 0 if on is True else None, never),
 )
 """The settings in `generationConfig`, in the order in which they are sent."""
-BODY: Table = (
+TABLE: Table = (
+    Row("model", ("model",), _read_model, never),
     Row("tool_choice", ("toolConfig", "functionCallingConfig"), read_choice, write_choice),
     Row("service_tier", ("serviceTier",), _read_tier, _write_tier),
     Row("store", ("store",), boolean),
+    *(replace(row, path=("generationConfig", *row.path)) for row in _CONFIG),
 )
-"""Those beside it."""
-TABLE: Table = (
-    Row("model", ("model",), text),
-    *BODY,
-    *(replace(row, path=("generationConfig", *row.path)) for row in CONFIG),
-)
+"""In the order in which they are sent. The model that counts is in the URL."""
 
 
 def fitted_thinking(
@@ -159,44 +162,35 @@ def fitted_thinking(
     """Return the parameters with reasoning in the form that the model accepts. `by_budget`: a
     budget stays, also where levels are usual.
     """
-    if facts.budgets or (by_budget and parameters.effort is None and facts.efforts != ()):
+    if facts.budgets or (by_budget and parameters.values.effort is None and facts.efforts != ()):
         reasoning = reasoning_by_budget(parameters, facts, notes)
     else:
         reasoning = _level(parameters, facts, notes)
-    effort = budget = None
-    if reasoning.source is not None:
-        origin = reasoning.source.origin
-        if reasoning.effort == "none":  # which is no level
-            budget = Sourced(0, origin)
-        elif reasoning.effort:
-            effort = Sourced(reasoning.effort, origin)
-        elif reasoning.budget is not None:
-            budget = Sourced(reasoning.budget, origin)
-    return replace(
-        parameters,
-        effort=effort,
-        reasoning_budget=budget,
-        reasoning_summary=_summary(parameters, facts, notes),
-    )
+    if reasoning.effort == "none":  # which is no level
+        reasoning = replace(reasoning, effort="", budget=0)
+    elif reasoning.effort:
+        reasoning = replace(reasoning, budget=None)
+    summary = _summary(parameters, facts, notes)
+    return with_reasoning(parameters, reasoning).with_values(reasoning_summary=summary)
 
 
-def _summary(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> Sourced[str] | None:
-    summary = parameters.reasoning_summary
+def _summary(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> str | None:
+    summary = parameters.values.reasoning_summary
     if summary is None:
         return None
     if facts.efforts == () and not facts.budgets:
-        why = f"{parameters.model.value} does not reason"
-        level = Level.INFO if summary.value == "none" else Level.WARNING
-        name = f"the reasoning summary “{summary.value}”"
-        notes.append(setting_note(summary, name, why, level))
+        why = f"{parameters.values.model} does not reason"
+        level = Level.INFO if summary == "none" else Level.WARNING
+        name, origin = f"the reasoning summary “{summary}”", parameters.origin("reasoning_summary")
+        notes.append(setting_note(name, why, origin, level))
         return None
-    if summary.value not in ("none", "auto"):
-        notes.append(summary_note(summary, "includeThoughts: true"))
+    if summary not in ("none", "auto"):
+        notes.append(summary_note(parameters, "includeThoughts: true"))
     return summary
 
 
 def _level(parameters: Parameters, facts: ModelFacts, notes: list[Note]) -> Reasoning:
     if facts.efforts is None:
-        is_google = maker_of(parameters.model.value) == "google"
+        is_google = maker_of(parameters.values.model) == "google"
         facts = ModelFacts(efforts=_LEVELS if is_google else ("none", *_LEVELS))
     return with_default_effort(reasoning_by_word(parameters, facts, notes), parameters, notes)

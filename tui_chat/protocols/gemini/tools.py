@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from tui_chat.models.blocks import Json, JsonObject, extras_of, form_of, patched
+from tui_chat.models.blocks import Extras, Json, JsonObject, extras_of, form_of
 from tui_chat.models.boundary import camel_case
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.semantics import HostedTool, HostedToolKind
-from tui_chat.protocols.common.reading import NativeDefinition, WireTool, items_of, string
-from tui_chat.protocols.common.trees import dictionary, plain
+from tui_chat.models.envelope import (
+    HostedTool,
+    HostedToolKind,
+    NativeTool,
+    RequestTool,
+    ToolDefinition,
+)
+from tui_chat.models.settings import WebSearch
+from tui_chat.protocols.common.reading import items_of, string
+from tui_chat.protocols.common.tools import read_domains
+from tui_chat.protocols.common.trees import dictionary
 from tui_chat.protocols.gemini.contents import JOINED
-from tui_chat.protocols.gemini.spelling import Places, camel, spelled
+from tui_chat.protocols.gemini.spelling import camel, spelled
+
+_GEMINI = Protocol.GEMINI
 
 
 def read_function(wire: JsonObject) -> ToolDefinition | None:
@@ -36,65 +45,73 @@ def write_function(tool: ToolDefinition) -> JsonObject:
     return written
 
 
-_GEMINI = Protocol.GEMINI
-_DECLARED = "functionDeclarations"
-_PLACES: Places = {"group": {}, "function": {}}
 HOSTED: dict[str, HostedToolKind] = {
     "googleSearch": "web_search",
     "urlContext": "web_fetch",
     "codeExecution": "code_execution",
 }
+_DECLARED = "functionDeclarations"
 
 
-def write_hosted(tool: HostedTool) -> dict[str, Any]:
+def read_hosted(wire: JsonObject) -> HostedTool | None:
+    """Return the meaning of one of Google's own tools; None if other protocols have none."""
+    fields, _ = camel(wire)
+    for key, kind in HOSTED.items():
+        if isinstance(inner := fields.get(key), dict):
+            sites = read_domains(dictionary(inner).get("excludeDomains"))
+            return HostedTool(kind, WebSearch(blocked_domains=sites))
+    return None
+
+
+def write_hosted(tool: HostedTool) -> JsonObject:
     """Return the entry of `tools` for one of Google's own tools."""
     key = next(key for key, kind in HOSTED.items() if kind == tool.kind)
-    return {key: {}}
+    sites = list(tool.search.blocked_domains)
+    return {key: {"excludeDomains": sites} if sites else {}}
 
 
-def read_group(wire: Json) -> Iterator[WireTool | NativeDefinition]:
-    """Yield the tools of a group. The first function has the keys of it, without its list."""
-    group, _ = camel(dictionary(wire))
+def read_group(wire: Json, native: Callable[[str, Json], NativeTool]) -> Iterator[RequestTool]:
+    """Yield the tools of a group: its functions, then Google's own. All but the first are joined to
+    the one before. `native` makes one of Google's own.
+    """
+    fields = dictionary(wire)
+    group, words = camel(fields)
     declared = items_of(group.get(_DECLARED))
-    if not declared or not all(read_function(dictionary(each)) for each in declared):
-        yield NativeDefinition(next(iter(group), ""), wire)
-        return
-    around: JsonObject = {
-        key: [] if camel_case(key) == _DECLARED else value for key, value in wire.items()
-    }
-    for index, each in enumerate(declared):
-        first: JsonObject = {} if index else {"group": around}
-        pair, form = camel({**first, "function": each}, _PLACES)
-        definition = read_function(dictionary(pair["function"]))
-        assert definition is not None
-        form = f"{JOINED} {form}" if index else form
-        written = _write_tool(definition, is_first=not index)
-        yield WireTool(definition, extras_of(_GEMINI, pair, written, form))
+    functions = [read_function(camel(dictionary(each))[0]) for each in declared]
+    is_known = bool(functions) and None not in functions
+    form = ""
+    for function, each in zip(functions, declared, strict=True) if is_known else ():
+        read, spelling = camel(each)
+        if function is not None:
+            form = f"{form} {spelling} {words if not form else ''}"
+            extras = extras_of(_GEMINI, read, write_function(function), " ".join(form.split()))
+            yield replace(function, extras=extras)
+        form = JOINED
+    for key, value in fields.items():
+        if not (is_known and camel_case(key) == _DECLARED):
+            tool = native(camel_case(key), {key: value})
+            yield replace(tool, extras=replace(tool.extras or Extras(_GEMINI), form=form))
+            form = JOINED
+    if not fields:
+        yield native("tool", wire)
 
 
-def _write_tool(definition: ToolDefinition, *, is_first: bool) -> JsonObject:
-    group: JsonObject = {"group": {_DECLARED: []}} if is_first else {}
-    return {**group, "function": plain(write_function(definition))}
-
-
-def write_groups(tools: Sequence[WireTool | NativeDefinition]) -> list[Json]:
-    """Return the tools in their groups."""
+def write_groups(
+    tools: Sequence[RequestTool], write: Callable[[ToolDefinition], JsonObject] = write_function
+) -> list[Json]:
+    """Return the tools in their groups. `write` writes a function."""
     groups: list[Json] = []
-    functions: list[Json] = []
     for tool in tools:
-        if isinstance(tool, NativeDefinition):
-            groups.append(tool.value)
-            functions = []
-            continue
-        form = form_of(tool, _GEMINI).split()
-        is_first = JOINED not in form
-        pair = patched(_write_tool(tool.definition, is_first=is_first), tool.extras)
-        pair = spelled(pair, form, _PLACES)
-        if is_first:
-            functions = []
-            group = dictionary(pair["group"])
-            groups.append(
-                {key: functions if camel_case(key) == _DECLARED else v for key, v in group.items()}
-            )
-        functions.append(pair["function"])
+        words = form_of(tool, _GEMINI).split()
+        if JOINED not in words:
+            groups.append({})
+        if isinstance(tool, ToolDefinition):
+            function = spelled(write(tool), words)
+            key = "function_declarations" if "function_declarations" in words else _DECLARED
+            held = next((k for k in groups[-1] if camel_case(k) == _DECLARED), key)
+            groups[-1].setdefault(held, []).append(function)
+        elif value := dictionary(tool.value):
+            groups[-1] |= value
+        else:
+            groups[-1] = tool.value
     return groups

@@ -11,34 +11,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from tui_chat.errors import InputError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.json_text import as_array, as_object, to_json, type_name
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import UNSET, Namespace, ReasoningBlock, Setting
-from tui_chat.protocols.common.decoding import (
-    Meanings,
-    TurnBuilder,
-    captured_envelope,
-    captured_model,
-    read_settings,
-    read_tools,
-    sourced,
-)
-from tui_chat.protocols.common.openai import read_tool
-from tui_chat.protocols.common.request_fields import (
-    Fields,
-    excerpt,
-    load_request,
-    take_if_reversible,
-)
-from tui_chat.protocols.common.settings import INTEGER, NUMBER, TEXTS, Scalar, read_scalars
+from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.protocols.common.decoding import TurnBuilder, captured_envelope
+from tui_chat.protocols.common.request_fields import Fields, excerpt, load_request
 from tui_chat.protocols.ollama.messages import image_type
-from tui_chat.protocols.ollama.settings import read_format, read_think, write_format, write_think
+from tui_chat.protocols.ollama.reader import READER
 
 _OLLAMA = Protocol.OLLAMA
 
@@ -46,14 +30,11 @@ _OLLAMA = Protocol.OLLAMA
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
     request, notes = load_request(body, _OLLAMA, "messages")
+    captured = READER.read(dict(request.remaining))
     turns = tuple(
         _turn(message, number) for number, message in enumerate(request.take_list("messages"), 1)
     )
-    tools = read_tools(request, _OLLAMA, read_tool)
-    parameters = _parameters(request)
-    settings = read_settings(OllamaSettings, request.remaining)
-    meanings = settings.meanings()
-    return captured_envelope(request, turns, parameters, tools, settings, notes, meanings=meanings)
+    return captured_envelope(captured, turns, notes)
 
 
 def is_own_message(message: Mapping[str, Any]) -> bool:
@@ -125,70 +106,3 @@ def _read_calls(message: Fields, builder: TurnBuilder) -> None:
             arguments_json = to_json(cast("object", arguments))
         call.put_back("function", function)
         builder.add_call(ToolCall(identity, name, arguments_json), extras=call.remaining_json())
-
-
-def _parameters(request: Fields) -> Parameters:
-    options = request.take_fields("options") or Fields({}, "options")
-    parameters = Parameters(
-        model=captured_model(request.take_text("model")),
-        stream=request.remaining.get("stream") is not False,
-        response_format=sourced(
-            "format", take_if_reversible(request, "format", read_format, write_format)
-        ),
-        effort=sourced("think", take_if_reversible(request, "think", read_think, write_think)),
-        **read_scalars(options, _SCALARS),
-    )
-    request.put_back("options", options)
-    return parameters
-
-
-def _take_limit(options: Fields, key: str) -> int | None:
-    """Take a reply limit, unless it is one of the numbers below 1 that mean no limit."""
-    limit = options.remaining.get(key)
-    return options.take_integer(key) if isinstance(limit, int) and limit > 0 else None
-
-
-_SCALARS = (
-    Scalar("temperature", "temperature", NUMBER),
-    Scalar("top_p", "top_p", NUMBER),
-    Scalar("top_k", "top_k", INTEGER),
-    Scalar("presence_penalty", "presence_penalty", NUMBER),
-    Scalar("frequency_penalty", "frequency_penalty", NUMBER),
-    Scalar("seed", "seed", INTEGER),
-    Scalar("max_tokens", "num_predict", _take_limit),
-    Scalar("stop", "stop", TEXTS),
-)
-"""Keys of `options`."""
-
-
-@dataclass(frozen=True, slots=True)
-class OllamaSettings(Namespace):
-    """The settings that only Ollama has."""
-
-    protocol: ClassVar = Protocol.OLLAMA
-    informational: ClassVar = frozenset({"keep_alive"})
-    groups: ClassVar = frozenset({"options"})
-
-    format: Setting = UNSET
-    """Only a form that `Parameters.response_format` does not give back word for word."""
-    keep_alive: Setting = UNSET
-    """The time for which the model stays loaded after the request: seconds, or `5m`; -1 for
-    ever."""
-    logprobs: Setting = UNSET
-    options: Setting = UNSET
-    """The options that no unified field holds: `num_ctx`, `min_p`, `repeat_penalty` ..."""
-    shift: Setting = UNSET
-    """False: fail at the end of the context, instead of dropping its beginning."""
-    stream: Setting = UNSET
-    """As it was written; absent means true."""
-    think: Setting = UNSET
-    """Only a value that `Parameters.effort` does not give back."""
-    top_logprobs: Setting = UNSET
-    truncate: Setting = UNSET
-    """False: fail where the messages exceed the context, instead of dropping the oldest."""
-
-    def meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = Meanings()
-        meanings.add_logprobs(self.logprobs, self.top_logprobs, "logprobs", "top_logprobs")
-        return meanings

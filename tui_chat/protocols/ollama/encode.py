@@ -12,30 +12,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tui_chat.models.blocks import JsonObject
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.envelope import ChatEnvelope, Level, Parameters, Sourced
-from tui_chat.models.json_tree import Arr, Lit, Tree
+from tui_chat.models.envelope import ChatEnvelope, Level, NativeTool, Parameters, ToolDefinition
+from tui_chat.models.json_tree import Arr, Lit, Obj, Tree
+from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, default_origin
-from tui_chat.protocols.common.openai import write_tool
-from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word
-from tui_chat.protocols.common.request_encoder import RequestEncoder
+from tui_chat.protocols.common.openai import write_function
+from tui_chat.protocols.common.reasoning_effort import reasoning_by_word, with_reasoning
+from tui_chat.protocols.common.request_encoder import RequestEncoder, SentTool, functions_of
 from tui_chat.protocols.common.schemas import json_schema, schema_only_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tools import NAMES_ANY, strict_notes
-from tui_chat.protocols.common.trees import dictionary, object_of
+from tui_chat.protocols.common.tools import NAMES_ANY, definition_tree, strict_notes, tool_tree
 from tui_chat.protocols.ollama.messages import OLLAMA
 from tui_chat.protocols.ollama.sent_message import sent_message
-from tui_chat.protocols.ollama.settings import BEFORE_STREAM, LEVELS, OPTIONS
+from tui_chat.protocols.ollama.settings import LEVELS, OPTIONS, TABLE
 
-_STREAM = default_origin("stream", "the reply is shown as it arrives")
-_WHOLE = default_origin("stream", "the reply is wanted whole")
 _CONTEXT = default_origin("num_ctx", "the context limit that this request was built for")
 _RULES = PairingRules(NAMES_ANY, ids=False, named_results=True)
 _CAPTURED_RULES = PairingRules(NAMES_ANY, captured=True, ids=False)
@@ -51,75 +50,58 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
         message = sent_message(turn)
         messages.append(message.tree)
         request.notes += message.notes
-    body: JsonObject = {**dict(request.model_items()), "messages": Arr(tuple(messages))}
-    body |= dict(request.tools_items(_tools(request)))
-    body |= _settings(request)
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
-    return request.encoded("/api/chat", object_of(body))
+    tools = request.sent_tools()
+    body: JsonObject = {"messages": Arr(tuple(messages))}
+    body |= request.tools_key([_written(tool, request.captured) for tool in tools])
+    return request.encoded("/api/chat", request.body(_settings(request, tools), body))
 
 
-def _tools(request: RequestEncoder) -> tuple[Tree, ...]:
-    """Return the tools. There is no choice among them."""
-    functions, captured = request.functions(), request.captured
-    written = functions if captured else [replace(tool, strict=None) for tool in functions]
-    request.hosted_tools(())
-    encoded = request.with_native_tools([write_tool(tool, captured) for tool in written])
-    if not captured:
-        request.notes += strict_notes(functions, OLLAMA)
-        if (choice := request.parameters.tool_choice) is not None:
-            changes_nothing = choice.value == ToolChoice("auto") or not functions
-            level = Level.INFO if changes_nothing else Level.WARNING
-            request.leave_out(choice, "tool_choice", "Ollama has no such setting", level)
-    return encoded
+@Memo
+def _function(tool: ToolDefinition, captured: bool) -> Obj:
+    tool = tool if captured else replace(tool, strict=None)
+    return definition_tree(write_function(tool), tool, OLLAMA)
 
 
-def _settings(request: RequestEncoder) -> JsonObject:
+def _written(tool: SentTool, captured: bool) -> Json:
+    if isinstance(tool, ToolDefinition):
+        return _function(tool, captured)
+    return tool_tree(tool.value) if isinstance(tool, NativeTool) else None
+
+
+def _settings(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
     """Return the keys of all settings."""
-    parameters, rest = _fitted_parameters(request), request.captured_keys()
-    if request.captured:
-        settings = write_settings(parameters, (*BEFORE_STREAM, *OPTIONS), skip=rest.keys())
-        if options := dictionary(rest.get("options")):
-            rest["options"] = settings.get("options", {}) | options
-        return settings | rest
-    settings = write_settings(parameters, BEFORE_STREAM)
-    is_streamed = parameters.stream
-    settings["stream"] = Lit(is_streamed, _STREAM if is_streamed else _WHOLE)
-    settings |= write_settings(parameters, OPTIONS)
+    if not request.fits:
+        return write_settings(request.parameters, TABLE)
+    settings = write_settings(_fitted(request, functions_of(tools)), TABLE)
+    request.note_losses(settings, TABLE)
     budget = request.envelope.budget
-    if budget is not None and budget.limit is not None:
+    if budget is not None and budget.limit is not None and not request.captured:
         settings.setdefault("options", {})["num_ctx"] = Lit(budget.limit, _CONTEXT)
     return settings
 
 
-def _fitted_parameters(request: RequestEncoder) -> Parameters:
-    """Return the parameters as the model accepts them."""
-    parameters = replace(request.parameters, response_format=_format(request))
-    parameters = replace(parameters, effort=_effort(request))
+def _fitted(request: RequestEncoder, functions: Sequence[ToolDefinition]) -> Parameters:
+    """Return the parameters as the model accepts them. There is no choice among tools."""
     if not request.captured:
-        request.note_missing(
-            *("verbosity", "replies", "store", "service_tier", "user_id", "parallel_tool_calls")
-        )
-    if (summary := parameters.reasoning_summary) is not None and not request.captured:
+        request.notes += strict_notes(functions, OLLAMA)
+    if (choice := request.values.tool_choice) is not None:
+        changes_nothing = choice == ToolChoice("auto") or not functions
+        level = Level.INFO if changes_nothing else Level.WARNING
+        request.leave_out("tool_choice", "tool_choice", "Ollama has no such setting", level)
+    if request.values.reasoning_summary is not None:
         why = "Ollama shows the reasoning of every model that reasons"
-        request.leave_out(summary, "the reasoning summary", why, Level.INFO)
-    return request.accepted(replace(parameters, max_tokens=request.reply_limit()), OPTIONS)
-
-
-def _format(request: RequestEncoder) -> Sourced[ResponseFormat] | None:
-    form = schema_only_format(request)
-    if form is None or form.value.schema is None:
-        return form
-    schema = json_schema(form.value.schema, form.value.dialect)
-    return Sourced(replace(form.value, schema=schema, dialect="json"), form.origin)
-
-
-def _effort(request: RequestEncoder) -> Sourced[str] | None:
-    """Return the effort: one of the levels, `none`, or that the model decides how much."""
-    effort = request.parameters.effort
-    if request.captured and (effort is None or effort.value in (*_EFFORTS, AUTO)):
-        return effort
+        request.leave_out("reasoning_summary", "the reasoning summary", why, Level.INFO)
     facts = request.facts if request.facts.efforts == () else ModelFacts(efforts=_EFFORTS)
     reasoning = reasoning_by_word(request.parameters, facts, request.notes)
-    source = reasoning.source
-    return Sourced(reasoning.effort, source.origin) if source is not None else None
+    fitted = with_reasoning(request.parameters, reasoning)
+    fitted = fitted.with_values(response_format=_format(request), max_tokens=request.reply_limit())
+    return request.accepted(fitted, OPTIONS)
+
+
+def _format(request: RequestEncoder) -> ResponseFormat | None:
+    form = schema_only_format(request)
+    if form is None or form.schema is None:
+        return form
+    return replace(form, schema=json_schema(form.schema, form.dialect), dialect="json")

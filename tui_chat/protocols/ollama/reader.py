@@ -22,4 +22,6 @@ def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
     return {"messages": [write_message(turn) for turn in turns]}
 
 
-READER = RequestReader(OLLAMA, TABLE, _read_turns, _write_turns, read_function, write_function)
+READER = RequestReader(
+    OLLAMA, TABLE, _read_turns, _write_turns, read_function, write_function, streams=True
+)

@@ -17,10 +17,12 @@ from tui_chat.protocols.common.reasoning_effort import AUTO
 from tui_chat.protocols.common.setting_rows import (
     Row,
     Table,
+    boolean,
     count,
     integer,
     never,
     number,
+    positive,
     text,
     texts,
     unread,
@@ -61,11 +63,11 @@ def _limit(value: Json) -> int | None:
     return limit if limit is not None and limit > 0 else None
 
 
-BEFORE_STREAM: Table = (
+_FIRST: Table = (
     Row("response_format", ("format",), read_format, write_format),
     Row("effort", ("think",), read_think, write_think),
     Row("logprobs", ("logprobs",), unread, lambda _: True),
-    Row("logprobs", ("top_logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("top_logprobs",), count, positive, beside=("logprobs", True)),
     Row("logprobs", ("logprobs",), lambda on: 0 if on is True else None, never),
 )
 
@@ -84,4 +86,10 @@ OPTIONS: Table = (
     Row("max_tokens", ("options", "num_predict"), _limit),
     Row("stop", ("options", "stop"), texts),
 )
-TABLE: Table = (Row("model", ("model",), text), *BEFORE_STREAM, *OPTIONS)
+TABLE: Table = (
+    Row("model", ("model",), text),
+    *_FIRST,
+    Row("stream", ("stream",), boolean),
+    *OPTIONS,
+)
+"""In the order in which they are sent."""

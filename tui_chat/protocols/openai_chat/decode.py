@@ -12,33 +12,19 @@ from collections.abc import Callable
 from typing import cast
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, Turn
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.json_text import to_json
 from tui_chat.models.media import split_data_url
 from tui_chat.models.message import MessageRole, Part, ToolCall
 from tui_chat.protocols.common.decoding import (
     TurnBuilder,
     captured_envelope,
-    captured_model,
-    read_settings,
-    read_tools,
-    sourced,
     take_marks,
     take_role,
 )
-from tui_chat.protocols.common.openai import NESTED, read_tool
-from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
-from tui_chat.protocols.common.settings import (
-    BOOLEAN,
-    INTEGER,
-    NUMBER,
-    TEXT,
-    TEXTS,
-    Scalar,
-    read_scalars,
-)
+from tui_chat.protocols.common.request_fields import Fields, load_request
+from tui_chat.protocols.openai_chat.reader import READER
 from tui_chat.protocols.openai_chat.reasoning_fields import read_reasoning
-from tui_chat.protocols.openai_chat.settings import OpenAIChatSettings, read_hosted
 
 _CHAT = Protocol.OPENAI_CHAT
 _ROLES: dict[str, MessageRole] = {
@@ -50,19 +36,6 @@ _ROLES: dict[str, MessageRole] = {
     "function": "tool",
 }
 
-_SCALARS = (
-    Scalar("max_tokens", "max_completion_tokens", INTEGER),
-    Scalar("max_tokens", "max_tokens", INTEGER),
-    Scalar("temperature", "temperature", NUMBER),
-    Scalar("top_p", "top_p", NUMBER),
-    Scalar("presence_penalty", "presence_penalty", NUMBER),
-    Scalar("frequency_penalty", "frequency_penalty", NUMBER),
-    Scalar("seed", "seed", INTEGER),
-    Scalar("stop", "stop", TEXTS),
-    Scalar("effort", "reasoning_effort", TEXT),
-    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
-)
-
 _KNOWN = frozenset(
     (*("text", "refusal", "image_url", "input_audio", "file", "video_url", "thinking"),)
 )
@@ -72,16 +45,11 @@ _KNOWN = frozenset(
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
     request, notes = load_request(body, _CHAT, "messages")
+    captured = READER.read(dict(request.remaining))
     turns = tuple(
         _turn(message, number) for number, message in enumerate(request.take_list("messages"), 1)
     )
-    tools = read_tools(request, _CHAT, read_tool, read_hosted)
-    parameters = _parameters(request)
-    settings = read_settings(OpenAIChatSettings, request.remaining)
-    meanings = settings.meanings()
-    return captured_envelope(
-        request, turns, parameters, tools, settings, notes, known=_KNOWN, meanings=meanings
-    )
+    return captured_envelope(captured, turns, notes, _KNOWN)
 
 
 def _turn(message: Fields, number: int) -> Turn:
@@ -148,21 +116,6 @@ def _arguments(holder: Fields, key: str) -> str:
     if isinstance(value, str):
         return holder.take_text(key)
     return "" if value is None else to_json(value)
-
-
-def _parameters(request: Fields) -> Parameters:
-    values = read_scalars(request, _SCALARS)
-    if isinstance(word := request.remaining.get("stop"), str) and word:
-        values["stop"] = sourced("stop", (word,))  # stays in the namespace, since it was no list
-    choice = take_if_reversible(request, "tool_choice", NESTED.read_choice, NESTED.write_choice)
-    form = take_if_reversible(request, "response_format", NESTED.read_format, NESTED.write_format)
-    return Parameters(
-        model=captured_model(request.take_text("model")),
-        stream=request.take_equal("stream", True),
-        tool_choice=sourced("tool_choice", choice),
-        response_format=sourced("response_format", form),
-        **values,
-    )
 
 
 _AUDIO_MIME = {"wav": "audio/wav", "mp3": "audio/mpeg"}

@@ -11,44 +11,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import JsonObject
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters, Sourced, ToolDefinition
-from tui_chat.models.json_tree import Arr, Lit, Tree, tree_of
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    Level,
+    NativeTool,
+    Note,
+    Parameters,
+    ToolDefinition,
+)
+from tui_chat.models.json_tree import Arr, Obj, Tree
+from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_openai_model
-from tui_chat.models.semantics import HostedTool
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.encoding import (
-    NOTHING_TO_SEND,
-    Items,
-    captured_origin,
-    default_origin,
-)
+from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, captured_origin, default_origin
 from tui_chat.protocols.common.loss_notes import default_note
-from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_tool
-from tui_chat.protocols.common.reasoning_effort import openai_effort
-from tui_chat.protocols.common.request_encoder import RequestEncoder, with_hosted
+from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_function
+from tui_chat.protocols.common.reasoning_effort import with_openai_effort
+from tui_chat.protocols.common.request_encoder import AskedTool, RequestEncoder, SentTool
 from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tools import NAMES_64
-from tui_chat.protocols.common.trees import object_of
-from tui_chat.protocols.openai_chat.messages import Target
+from tui_chat.protocols.common.tools import NAMES_64, definition_tree, tool_tree
+from tui_chat.protocols.common.trees import labelled
+from tui_chat.protocols.openai_chat.messages import CHAT, Target
 from tui_chat.protocols.openai_chat.sent_message import sent_message
 from tui_chat.protocols.openai_chat.settings import (
-    AFTER_STREAM,
-    BEFORE_STREAM,
     OPENAI_OPTIONS,
     OPENROUTER_OPTIONS,
     TABLE,
     searches,
-    write_openrouter,
-    write_options,
+    write_hosted,
 )
 from tui_chat.protocols.openai_chat.undocumented_keys import note_keys, undocumented_rest
 
@@ -69,13 +67,12 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     messages = _messages(request, turns, _target(request, marks), names)
     if request.captured and request.facts.strict_keys is not False:
         note_keys(request, names)
-    functions = request.functions()
-    tools, options = _tools(request, functions)
-    body: JsonObject = {**dict(request.model_items()), "messages": Arr(tuple(messages))}
-    body |= options | tools | _settings(request, functions, has_tools=bool(tools))
+    tools, search = _tools(request)
+    body: JsonObject = {"messages": Arr(tuple(messages))} | _tools_key(request, tools)
+    settings = _settings(request, tools, search)
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
-    return request.encoded("/chat/completions", object_of(body))
+    return request.encoded("/chat/completions", request.body(settings, body))
 
 
 def _target(request: RequestEncoder, marks: bool) -> Target:
@@ -130,41 +127,50 @@ def _messages(
     return messages + follow_ups
 
 
-def _tools(
-    request: RequestEncoder, functions: Sequence[ToolDefinition]
-) -> tuple[JsonObject, JsonObject]:
-    """Return the key `tools`, and the web search where it is a setting."""
-    encoded = request.with_native_tools([write_tool(tool, request.captured) for tool in functions])
-    search, options = _web_search(request)
-    items = request.tools_items(tools := with_hosted(encoded, search))
-    if items and not tools:
-        sentence = "An empty list of tools is sent; OpenAI itself refuses one."
-        if request.facts.strict_keys:
-            items = []
-            sentence = "An empty list of tools is left out: this server refuses one."
-        note = Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools"))
-        request.notes.append(note)
-    return dict(items), dict(options)
-
-
-def _web_search(
-    request: RequestEncoder,
-) -> tuple[list[tuple[Sourced[HostedTool], Tree]], Items]:
-    """Return the web search as a tool, which OpenRouter has, or as the setting of OpenAI."""
+def _tools(request: RequestEncoder) -> tuple[Sequence[SentTool], AskedTool | None]:
+    """Return the tools, and the web search where it is a setting, as OpenAI has it. It is a tool at
+    OpenRouter.
+    """
     is_router = urlsplit(request.endpoint.base_url).hostname == "openrouter.ai"
     options = OPENROUTER_OPTIONS if is_router else OPENAI_OPTIONS
-    hosted = request.hosted_tools(("web_search",), options)
-    if not hosted:
-        return [], []
-    if is_router:
-        return [(tool, tree_of(write_openrouter(tool.value), tool.origin)) for tool in hosted], []
-    if not searches(request.model):
-        why = f"{request.model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
-        for tool in hosted:
-            request.leave_tool_out(tool, why)
-        return [], []
-    first = hosted[0]
-    return [], [("web_search_options", tree_of(write_options(first.value), first.origin))]
+    tools = request.sent_tools(("web_search",), options)
+    asked = [tool for tool in tools if isinstance(tool, AskedTool)]
+    if is_router or not asked:
+        return tools, None
+    others = [tool for tool in tools if not isinstance(tool, AskedTool)]
+    if searches(request.model):
+        return others, asked[0]
+    why = f"{request.model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
+    for tool in asked:
+        request.leave_tool_out(tool, why)
+    return others, None
+
+
+def _tools_key(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
+    """Return the key `tools`."""
+    written = request.tools_key(list(map(_written_tool, tools)))
+    if not written or tools:
+        return written
+    sentence = "An empty list of tools is sent; OpenAI itself refuses one."
+    if request.facts.strict_keys:
+        sentence, written = "An empty list of tools is left out: this server refuses one.", {}
+    request.notes.append(Note(Level.WARNING, "tools-empty", sentence, captured_origin("tools")))
+    return written
+
+
+@Memo
+def _function(tool: ToolDefinition) -> Obj:
+    return definition_tree(write_function(tool), tool, CHAT)
+
+
+def _written_tool(tool: SentTool) -> Json:
+    match tool:
+        case ToolDefinition():
+            return _function(tool)
+        case NativeTool():
+            return tool_tree(tool.value)
+        case AskedTool():
+            return labelled(write_hosted(tool.tool), origin=tool.origin)
 
 
 _TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority", "fast")}
@@ -172,52 +178,51 @@ _TIERS["ultrafast"] = "fast"
 
 
 def _settings(
-    request: RequestEncoder, functions: Sequence[ToolDefinition], *, has_tools: bool
+    request: RequestEncoder, tools: Sequence[SentTool], search: AskedTool | None
 ) -> JsonObject:
     """Return the keys of all settings."""
-    captured = request.captured_keys(("stream",) if request.parameters.stream else ())
-    parameters = _fitted_parameters(request, functions, has_tools=has_tools)
-    limits = {"max_tokens", "max_completion_tokens"}
-    limits -= {request.facts.max_tokens_key or request.endpoint.max_tokens_key}
-    skip, is_own = (captured.keys() if request.captured else limits), request.captured
-    settings = write_settings(
-        parameters, BEFORE_STREAM, captured=is_own, skip=() if is_own else skip
-    )
-    if parameters.stream:
-        settings["stream"] = Lit(True, _STREAM)
-        if not is_own and request.facts.stream_usage is not False:
-            settings["stream_options"] = {"include_usage": Lit(True, _STREAM)}
-    settings |= write_settings(parameters, AFTER_STREAM, captured=is_own, skip=skip)
-    return settings | captured if is_own else settings | dict(shared_items(request))
+    if not request.fits:
+        return write_settings(request.parameters, TABLE)
+    facts = request.facts
+    skip = set[str]()
+    if not request.captured:
+        skip = {"max_tokens", "max_completion_tokens"}
+        skip -= {facts.max_tokens_key or request.endpoint.max_tokens_key}
+    if facts.stream_usage is False:
+        skip.add("stream_options.include_usage")
+    fitted = _fitted(request, tools)
+    if search is not None:
+        fitted = fitted.with_value("web_search", search.tool.search, search.origin)
+    settings = write_settings(fitted, TABLE, skip)
+    request.note_losses(settings, TABLE)
+    return settings | shared_items(request)
 
 
-def _fitted_parameters(
-    request: RequestEncoder, functions: Sequence[ToolDefinition], *, has_tools: bool
-) -> Parameters:
+def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
     """Return the parameters as model and server accept them."""
-    parameters, facts = request.parameters, request.facts
-    choice = parameters.tool_choice if request.has_own_choice else request.tool_choice(functions)
-    limit = request.reply_limit()
+    values, facts = request.values, request.facts
+    choice, limit = request.tool_choice(tools), request.reply_limit()
     stop = request.stop_sequences(0 if facts.stop is False else _MAX_STOPS)
-    effort = openai_effort(request)
-    parallel = parameters.parallel_tool_calls
-    if parallel is not None and not (has_tools or request.captured):
-        request.leave_out(parallel, "parallel_tool_calls", "no tools are sent", Level.INFO)
+    fitted = with_openai_effort(request, request.parameters)
+    parallel = values.parallel_tool_calls
+    if parallel is not None and not (tools or request.captured):
+        request.leave_out(
+            "parallel_tool_calls", "parallel_tool_calls", "no tools are sent", Level.INFO
+        )
         parallel = None
-    fitted = replace(
-        parameters,
+    fitted = fitted.with_values(
         tool_choice=choice,
         max_tokens=limit,
         stop=stop,
-        effort=effort,
         parallel_tool_calls=parallel,
+        web_search=None,
     )
     fitted = request.accepted(fitted, TABLE)
-    fitted = replace(fitted, response_format=openai_format(request))
-    if request.captured:
-        return fitted
-    if parameters.stream and facts.stream_usage is not False and request.is_converted:
+    if values.stream and facts.stream_usage is not False and request.is_converted:
         sentence = "The token usage of the stream is requested (include_usage)."
         request.notes.append(default_note(_STREAM, sentence))
-    request.note_missing("reasoning_summary", "top_k")
-    return replace(fitted, service_tier=request.service_tier(_TIERS), user_id=fitted_user(request))
+    return fitted.with_values(
+        response_format=openai_format(request),
+        service_tier=request.service_tier(_TIERS),
+        user_id=fitted_user(request),
+    )

@@ -10,7 +10,7 @@ from tui_chat.protocols.common.openai import read_function, write_function
 from tui_chat.protocols.common.reading import objects_at
 from tui_chat.protocols.common.request_reader import RequestReader
 from tui_chat.protocols.openai_chat.messages import CHAT, read_message, write_message
-from tui_chat.protocols.openai_chat.settings import TABLE
+from tui_chat.protocols.openai_chat.settings import TABLE, read_hosted, write_hosted
 
 
 def _read_turns(body: JsonObject) -> list[BlockTurn]:
@@ -22,4 +22,13 @@ def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
     return {"messages": [write_message(turn) for turn in turns]}
 
 
-READER = RequestReader(CHAT, TABLE, _read_turns, _write_turns, read_function, write_function)
+READER = RequestReader(
+    CHAT,
+    TABLE,
+    _read_turns,
+    _write_turns,
+    read_function,
+    write_function,
+    read_hosted,
+    write_hosted,
+)

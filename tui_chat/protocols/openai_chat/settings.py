@@ -1,4 +1,4 @@
-"""The settings that only OpenAI Chat has.
+"""The settings of OpenAI Chat.
 
 Web search in Chat Completions: a setting of OpenAI's search models, a tool at OpenRouter.
 """
@@ -6,16 +6,12 @@ Web search in Chat Completions: a setting of OpenAI's search models, a tool at O
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, cast
 
-from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import as_string
+from tui_chat.models.blocks import Json, JsonObject
+from tui_chat.models.envelope import HostedTool
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
-from tui_chat.models.semantics import UNSET, HostedTool, Setting
-from tui_chat.protocols.common.decoding import Meanings
-from tui_chat.protocols.common.openai import NESTED, OpenAISettings
-from tui_chat.protocols.common.request_fields import Fields, is_count
+from tui_chat.models.settings import WebSearch
+from tui_chat.protocols.common.openai import NESTED
 from tui_chat.protocols.common.setting_rows import (
     Row,
     Table,
@@ -24,16 +20,30 @@ from tui_chat.protocols.common.setting_rows import (
     integer,
     never,
     number,
+    positive,
     text,
     texts,
     unread,
+    when_on,
 )
-from tui_chat.protocols.common.tools import search_fields, take_search
+from tui_chat.protocols.common.tools import read_search, write_search
+from tui_chat.protocols.common.trees import dictionary
 
-BEFORE_STREAM: Table = (
+
+def _read_web_search(wire: Json) -> WebSearch | None:
+    return read_search(dictionary(wire)) if isinstance(wire, dict) else None
+
+
+def _write_web_search(search: WebSearch) -> JsonObject | None:
+    return write_search(search, nested=True) if search.enabled else None
+
+
+TABLE: Table = (
+    Row("model", ("model",), text),
+    Row("web_search", ("web_search_options",), _read_web_search, _write_web_search),
     Row("tool_choice", ("tool_choice",), NESTED.read_choice, NESTED.write_choice),
-    Row("max_tokens", ("max_completion_tokens",), integer),
-    Row("max_tokens", ("max_tokens",), integer),
+    Row("max_tokens", ("max_completion_tokens",), integer, is_alternative=True),
+    Row("max_tokens", ("max_tokens",), integer, is_alternative=True),
     Row("temperature", ("temperature",), number, low=0, high=2, is_sampling=True),
     Row("top_p", ("top_p",), number, low=0, high=1, is_sampling=True),
     Row("presence_penalty", ("presence_penalty",), number, low=-2, high=2, is_sampling=True),
@@ -43,45 +53,38 @@ BEFORE_STREAM: Table = (
     Row("effort", ("reasoning_effort",), text),
     Row("parallel_tool_calls", ("parallel_tool_calls",), boolean),
     Row("response_format", ("response_format",), NESTED.read_format, NESTED.write_format),
-)
-"""The settings that stand before `stream`, in the order in which they are sent. Which name of the
-reply limit is sent depends on the model."""
-AFTER_STREAM: Table = (
+    Row("stream", ("stream",), boolean, when_on),
+    Row("stream", ("stream_options", "include_usage"), unread, when_on),
     Row("verbosity", ("verbosity",), text),
     Row("replies", ("n",), count),
     Row("store", ("store",), boolean),
     Row("logprobs", ("logprobs",), unread, lambda _: True),
-    Row("logprobs", ("top_logprobs",), count, lambda number: number or None),
+    Row("logprobs", ("top_logprobs",), count, positive, beside=("logprobs", True)),
     Row("logprobs", ("logprobs",), lambda on: 0 if on is True else None, never),
     Row("service_tier", ("service_tier",), text),
-    Row("user_id", ("safety_identifier",), text),
-    Row("user_id", ("user",), text, never),
+    Row("user_id", ("safety_identifier",), text, is_alternative=True),
+    Row("user_id", ("user",), text, is_alternative=True),
 )
-TABLE: Table = (Row("model", ("model",), text), *BEFORE_STREAM, *AFTER_STREAM)
+"""In the order in which they are sent. Which name of the reply limit is sent depends on the
+model."""
 OPENAI_OPTIONS = ("context_size", "location")
 """The options of a web search that OpenAI has."""
 OPENROUTER_OPTIONS = ("context_size", "max_uses")
 _OPENROUTER = "openrouter:web_search"
 
 
-def read_hosted(tool: Fields) -> HostedTool | None:
+def read_hosted(wire: JsonObject) -> HostedTool | None:
     """Return the meaning of a tool that OpenRouter runs; None if other protocols have none."""
-    if not tool.take_equal("type", _OPENROUTER):
+    if wire.get("type") != _OPENROUTER:
         return None
-    options = tool.take_fields("parameters") or Fields({}, "")
-    search = replace(take_search(options), max_uses=options.take_integer("max_uses"))
-    tool.put_back("parameters", options)
-    return HostedTool("web_search", search)
+    options = dictionary(wire.get("parameters"))
+    max_uses = integer(options.get("max_uses"))
+    return HostedTool("web_search", replace(read_search(options), max_uses=max_uses))
 
 
-def write_options(tool: HostedTool) -> dict[str, Any]:
-    """Return `web_search_options`."""
-    return search_fields(tool.search, nested=True)
-
-
-def write_openrouter(tool: HostedTool) -> dict[str, Any]:
+def write_hosted(tool: HostedTool) -> JsonObject:
     """Return OpenRouter's tool."""
-    fields = search_fields(replace(tool.search, location=None), nested=True)
+    fields = write_search(replace(tool.search, location=None), nested=True)
     if tool.search.max_uses is not None:
         fields["max_uses"] = tool.search.max_uses
     return {"type": _OPENROUTER, **({"parameters": fields} if fields else {})}
@@ -90,68 +93,3 @@ def write_openrouter(tool: HostedTool) -> dict[str, Any]:
 def searches(model: str) -> bool:
     """Return False for OpenAI's models without `-search-` in their name, which refuse it."""
     return not is_openai_model(model) or "-search-" in plain_model_name(model)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenAIChatSettings(OpenAISettings):
-    """The settings that only OpenAI Chat has."""
-
-    protocol: ClassVar = Protocol.OPENAI_CHAT
-    informational: ClassVar = frozenset(
-        (
-            *("metadata", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention"),
-            *("safety_identifier", "service_tier", "store", "stream_options", "user"),
-        )
-    )
-    groups: ClassVar = frozenset({"web_search_options"})
-
-    audio: Setting = UNSET
-    """Voice and format of a spoken reply."""
-    function_call: Setting = UNSET
-    """Deprecated form of `tool_choice`."""
-    functions: Setting = UNSET
-    """Deprecated form of `tools`."""
-    logit_bias: Setting = UNSET
-    logprobs: Setting = UNSET
-    modalities: Setting = UNSET
-    """`text`, `audio`."""
-    n: Setting = UNSET
-    """The number of replies."""
-    prediction: Setting = UNSET
-    """Text that the reply will mostly repeat."""
-    response_format: Setting = UNSET
-    """Only a form that `Parameters.response_format` does not give back word for word."""
-    stop: Setting = UNSET
-    """Only where it was one string and no list."""
-    stream: Setting = UNSET
-    """Only if it was false."""
-    stream_options: Setting = UNSET
-    tool_choice: Setting = UNSET
-    """Only a form that `Parameters.tool_choice` does not give back word for word."""
-    top_logprobs: Setting = UNSET
-    verbosity: Setting = UNSET
-    web_search_options: Setting = UNSET
-
-    def meanings(self) -> Meanings:
-        """Return what these settings mean for other protocols."""
-        meanings = self.shared_meanings()
-        if verbosity := as_string(self.verbosity):
-            meanings.add("verbosity", verbosity, "verbosity")
-        if is_count(self.n):
-            meanings.add("replies", self.n, "n")
-        meanings.add_logprobs(self.logprobs, self.top_logprobs, "logprobs", "top_logprobs")
-        web_search: Any = self.web_search_options
-        if isinstance(web_search, dict):
-            web_search = cast("dict[str, Any]", web_search)
-            options = Fields(web_search, "")
-            tool = HostedTool("web_search", take_search(options))
-            read_keys = web_search.keys() - options.remaining.keys()
-            paths = [f"web_search_options.{key}" for key in sorted(read_keys)]
-            # With none of its keys understood, the search itself still is.
-            paths = paths or [f"{key}." for key in _SEARCH]
-            paths = paths if options.remaining else [*_SEARCH]
-            meanings.add("hosted_tools", (tool,), *paths, name=_SEARCH[0])
-        return meanings
-
-
-_SEARCH = ("web_search_options",)

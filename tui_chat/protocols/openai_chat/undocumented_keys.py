@@ -6,19 +6,16 @@ request with a warning. For a server that is known to refuse them they are left 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tui_chat.models.blocks import Json, JsonObject
-from tui_chat.models.envelope import Level, Note, ToolDefinition
-from tui_chat.models.json_text import to_json
+from tui_chat.models.envelope import Level, NativeTool, Note, RequestTool
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.reading import items_of, string
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.trees import dictionary
-from tui_chat.protocols.openai_chat.messages import CHAT
 
 _DOCUMENTED = frozenset(
     {"role", "refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}
@@ -26,6 +23,18 @@ _DOCUMENTED = frozenset(
     | {"custom", "prompt_cache_breakpoint"}
 )
 """Keys of a message, a part, a call or a tool."""
+_SETTINGS = frozenset(
+    (
+        *("audio", "function_call", "functions", "logit_bias", "logprobs", "max_tokens"),
+        *("max_completion_tokens", "metadata", "modalities", "moderation", "n", "prediction"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "seed", "stop"),
+        *("reasoning_effort", "response_format", "safety_identifier", "service_tier", "store"),
+        *("stream", "stream_options", "temperature", "tool_choice", "tools", "top_logprobs"),
+        *("top_p", "frequency_penalty", "presence_penalty", "parallel_tool_calls", "user"),
+        *("verbosity", "web_search_options", "messages", "model"),
+    )
+)
+"""Keys of a request."""
 _INNER = {
     "function": frozenset({"name", "arguments", "description", "parameters", "strict"}),
     "function_call": frozenset({"name", "arguments"}),
@@ -84,19 +93,21 @@ def undocumented_rest(request: RequestEncoder) -> dict[str, None]:
     """Return the undocumented keys of a captured request and its tools, which are taken from it if
     its server refuses them.
     """
-    envelope, facts = request.envelope, request.facts
-    if not request.captured or facts.strict_keys is False:
+    envelope, facts, rest = request.envelope, request.facts, request.envelope.rest
+    if rest is None or not request.captured or facts.strict_keys is False:
         return {}
-    names = dict.fromkeys(envelope.semantics.provider_extras.get(CHAT, {}))
+    names = dict.fromkeys(key for key in rest.keys if key not in _SETTINGS)
+    kept = {key: value for key, value in rest.keys.items() if key not in names}
     tools = envelope.tools
     if tools is not None:
         tools = tuple(_documented_tool(tool, names) for tool in tools)
     if facts.strict_keys:
-        semantics = replace(envelope.semantics, provider_extras={})
-        request.envelope = replace(envelope, tools=tools, semantics=semantics)
+        request.envelope = replace(envelope, tools=tools, rest=replace(rest, keys=kept))
     return names
 
 
-def _documented_tool(tool: ToolDefinition, names: dict[str, None]) -> ToolDefinition:
-    keys = documented(json.loads(tool.extras), names) if tool.extras else {}
-    return replace(tool, extras=to_json(keys) if keys else "")
+def _documented_tool(tool: RequestTool, names: dict[str, None]) -> RequestTool:
+    extras = tool.extras
+    if extras is None or isinstance(tool, NativeTool):
+        return tool
+    return replace(tool, extras=replace(extras, keys=documented(extras.keys, names)))

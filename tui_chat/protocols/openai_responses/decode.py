@@ -11,101 +11,52 @@
    pieces of the others are called `more`.
 5. An item that has no unified form is kept whole, in the model's turn. One of an unknown type that
    names a role, or that no turn of the model is open for, is a turn of its own.
-6. An item that announces tools (`additional_tools`) is one of the request's tools, not a turn.
+6. An item that announces tools (`additional_tools`) is a turn, too; see `common.openai_tools`.
 7. A request may continue what the provider kept (`previous_response_id`, `conversation`); then
    it may have no input, and outputs without their calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Parameters, ToolDefinition, Turn
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.json_text import as_object, to_json, type_name
 from tui_chat.models.media import split_data_url
 from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.semantics import NativeTool, ReasoningBlock, SessionSemantics
+from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.decoding import (
     TurnBuilder,
     captured_envelope,
-    captured_model,
-    read_settings,
-    read_tools,
-    sourced,
     take_marks,
     take_role,
 )
-from tui_chat.protocols.common.openai import FLAT
-from tui_chat.protocols.common.request_fields import Fields, load_request, take_if_reversible
-from tui_chat.protocols.common.settings import BOOLEAN, INTEGER, NUMBER, Scalar, read_scalars
-from tui_chat.protocols.openai_responses.messages import OF_THE_MODEL, ROLES
-from tui_chat.protocols.openai_responses.settings import ResponsesSettings, read_hosted
+from tui_chat.protocols.common.request_fields import Fields, load_request
+from tui_chat.protocols.openai_responses.messages import INPUT, OF_THE_MODEL, ROLES
+from tui_chat.protocols.openai_responses.reader import READER
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
-_KNOWN = frozenset(("message", "input_image", "input_file", "output_text", "refusal")) | (
-    OF_THE_MODEL
-)
+_KNOWN = OF_THE_MODEL | {
+    *("additional_tools", "message", "input_image", "input_file", "output_text", "refusal"),
+}
 _CONTINUES = ("previous_response_id", "conversation", "prompt")
 
 
 def decode(body: bytes) -> ChatEnvelope:
     """Decode a request body. Raises InputError if it is not of this protocol."""
     request, notes = load_request(body, _RESPONSES)
+    captured = READER.read(dict(request.remaining))
     shape = request.remaining.get("input")
     if shape is None and not any(request.remaining.get(key) for key in _CONTINUES):
         raise InputError("This is not a valid OpenAI Responses request: it has no “input”.")
-    items = cast("list[Any]", shape) if isinstance(shape, list) else []
-    announced = tuple(_announced_tools(items))
-    turns = tuple(_turns(request, {tool.item for tool in announced}))
-    functions, native = read_tools(request, _RESPONSES, _read_tool, read_hosted)
-    parameters = _parameters(request)
-    session = SessionSemantics(request.take_text("previous_response_id"))
-    settings = read_settings(ResponsesSettings, request.remaining)
-    if not isinstance(shape, list):
-        settings = replace(settings, input_shape="string" if isinstance(shape, str) else "absent")
-    return captured_envelope(
-        request,
-        turns,
-        parameters,
-        (functions, (*native, *announced)),
-        settings,
-        notes,
-        known=_KNOWN,
-        meanings=settings.meanings(),
-        session=session,
-    )
+    return captured_envelope(captured, _turns(request), notes, _KNOWN)
 
 
-def _read_tool(entry: Fields) -> ToolDefinition | None:
-    """Return a function's definition; None if the entry is not a function with a name."""
-    if entry.remaining.get("type") != "function":
-        return None
-    name = entry.take_text("name")
-    if not name:
-        return None
-    del entry.remaining["type"]
-    description, parameters = entry.take_text("description"), entry.take_object("parameters") or {}
-    return ToolDefinition(
-        name, description, parameters, entry.take_boolean("strict"), extras=entry.remaining_json()
-    )
-
-
-def _announced_tools(items: list[Any]) -> Iterator[NativeTool]:
-    """Yield the items that announce tools within the conversation."""
-    for index, item in enumerate(items):
-        if isinstance(item, dict) and "tools" in item:
-            fields = cast("dict[str, Any]", item)
-            kind = str(fields.get("type") or "message")
-            if kind not in (*OF_THE_MODEL, "message") and isinstance(fields["tools"], list):
-                yield NativeTool(_RESPONSES, index, kind, to_json(fields), item=index)
-
-
-def _turns(request: Fields, left_out: Collection[int | None]) -> Iterator[Turn]:
-    """Yield the turns; `left_out` are the indices of items that are none."""
+def _turns(request: Fields) -> Iterator[Turn]:
+    """Yield the turns of a request."""
     number = 1
     if instructions := request.take_text("instructions"):
         builder = TurnBuilder(_RESPONSES, "system", number)
@@ -119,6 +70,7 @@ def _turns(request: Fields, left_out: Collection[int | None]) -> Iterator[Turn]:
     if isinstance(input_value, str):
         del request.remaining["input"]
         builder = TurnBuilder(_RESPONSES, "user", number)
+        builder.slot = INPUT
         if input_value:
             builder.add_text(input_value)
         yield builder.build()
@@ -127,9 +79,7 @@ def _turns(request: Fields, left_out: Collection[int | None]) -> Iterator[Turn]:
         raise InputError(f"input must be a text or a list of items, not {type_name(input_value)}.")
     assistant: TurnBuilder | None = None
     after_message = False
-    for index, item in enumerate(request.take_list("input")):
-        if index in left_out:
-            continue
+    for item in request.take_list("input"):
         message = is_message(item)
         alone = not message and _stands_alone(item, is_open=assistant is not None)
         of_the_model = not (message or alone or _is_output(item))
@@ -195,34 +145,6 @@ def _output(item: Fields, number: int) -> Turn:
     builder.read_content(item, "output", _part)
     builder.extras = item.remaining_json()
     return builder.build()
-
-
-_SCALARS = (
-    Scalar("temperature", "temperature", NUMBER),
-    Scalar("top_p", "top_p", NUMBER),
-    Scalar("max_tokens", "max_output_tokens", INTEGER),
-    Scalar("parallel_tool_calls", "parallel_tool_calls", BOOLEAN),
-)
-
-
-def _parameters(request: Fields) -> Parameters:
-    text, form = request.take_fields("text"), None
-    if text is not None:
-        form = take_if_reversible(text, "format", FLAT.read_format, FLAT.write_format)
-        request.put_back("text", text)
-    reasoning, effort = request.take_fields("reasoning"), ""
-    if reasoning is not None:
-        effort = reasoning.take_text("effort")
-        request.put_back("reasoning", reasoning)
-    choice = take_if_reversible(request, "tool_choice", FLAT.read_choice, FLAT.write_choice)
-    return Parameters(
-        model=captured_model(request.take_text("model")),
-        stream=request.take_equal("stream", True),
-        tool_choice=sourced("tool_choice", choice),
-        response_format=sourced("text.format", form),
-        effort=sourced("reasoning.effort", effort or None),
-        **read_scalars(request, _SCALARS),
-    )
 
 
 SUMMARY, REASONING_TEXT = "summary", "reasoning_text"

@@ -23,7 +23,12 @@ from tui_chat.protocols.openai_responses.messages import (
     read_items,
     write_items,
 )
-from tui_chat.protocols.openai_responses.settings import TABLE, write_function
+from tui_chat.protocols.openai_responses.settings import (
+    TABLE,
+    read_hosted,
+    write_function,
+    write_hosted,
+)
 
 
 def _read_turns(body: JsonObject) -> Iterator[BlockTurn]:
@@ -59,4 +64,13 @@ def _read_tool(wire: JsonObject) -> ToolDefinition | None:
     return ToolDefinition(name, about, parameters, strict)
 
 
-READER = RequestReader(RESPONSES, TABLE, _read_turns, _write_turns, _read_tool, write_function)
+READER = RequestReader(
+    RESPONSES,
+    TABLE,
+    _read_turns,
+    _write_turns,
+    _read_tool,
+    write_function,
+    read_hosted,
+    write_hosted,
+)

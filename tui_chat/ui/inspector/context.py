@@ -113,7 +113,7 @@ class ContextView(RowsView):
         if not costs:
             return
         yield _heading("Tools", len(costs), "tool", sum(tokens for _, tokens in costs), width)
-        defined = {tool.name: tool for tool in envelope.tools or ()}
+        defined = {tool.name: tool for tool in envelope.functions}
         for name, tokens in costs:
             origin, tool = Origin(OriginKind.TOOL, name), defined.get(name)
             words = first_words(tool.description if tool else "of the provider", width)

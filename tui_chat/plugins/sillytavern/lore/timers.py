@@ -27,7 +27,7 @@ from tui_chat.tokens import NO_CORRECTION, Counter, counter_for
 
 def lore_counter(inputs: Inputs) -> Counter:
     """Return the counter by which the budgets of lore are charged in a request."""
-    model = parameters(inputs).model.value
+    model = parameters(inputs).values.model
     return counter_for(model).corrected(inputs.correction)
 
 
