@@ -131,7 +131,7 @@ def usual() -> dict[str, Any]:
     """A preset with ids in the order main, a, [disabled b], chatHistory, d."""
     prompts = [prompt("main", "Go."), prompt("a", "A"), prompt("b", "B"), deep("d", 2)]
     prompts.append(prompt("off the list", "never"))
-    order = ["main", "a", "-b", "chatHistory", "d", "ghost", *NOT_ASKED]
+    order = ["main", "a", "-b", "chatHistory", "d", *NOT_ASKED, "ghost"]
     rows = [{"identifier": each.lstrip("-"), "enabled": each[0] != "-"} for each in order]
     lists = [{"character_id": 100000, "order": []}, {"character_id": 100001, "order": rows}]
     return {

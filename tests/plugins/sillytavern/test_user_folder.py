@@ -158,7 +158,7 @@ async def test_the_report_names_what_is_not_taken(workspace: Workspace, folder: 
     assert report.names("presets") == ["Calm"]
     assert report.names("lorebooks") == ["Bo's", "Chat", "Extra", "Sea", "Town"]
     assert sorted(report.names("profiles")) == ["Bo", "Kim"]
-    assert report.notes["themes: not imported (themes, 1 file)."] == 1
+    assert report.notes["themes: not imported."] == 1
     assert report.notes["“proxy_password” may hold a secret: it is not kept."] == 1
     assert workspace.library.names("lorebooks") == ()
     assert not any("hidden" in note for note in report.notes)

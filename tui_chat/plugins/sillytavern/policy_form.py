@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from tui_chat.library.policies import BuilderPolicies, PolicyField
 from tui_chat.models.preset import Preset
@@ -11,83 +12,57 @@ from tui_chat.plugins.sillytavern.policies import Policies
 from tui_chat.plugins.sillytavern.presets import source_of
 from tui_chat.plugins.sillytavern.scripts import scripts_in
 
-_SWITCH: Mapping[str, object] = {"off": False, "on": True}
-_FIELDS = (
-    PolicyField("depths", "Messages at one depth", {"separate": "separate", "joined": "joined"}),
-    PolicyField(
-        "budget",
-        "Dropped first",
-        {"oldest history": "history", "with injections": "history_with_injections"},
-    ),
-    PolicyField(
-        "without_anchor",
-        "History without an anchor",
-        {"goes last": "last", "is not sent": "not_sent"},
-    ),
-    PolicyField(
-        "names",
-        "Names (names_behavior)",
-        {
-            "field": "field",
-            "none": "none",
-            "other speakers": "other_speakers",
-            "name": "name",
-            "in the text": "content",
-        },
-    ),
-    PolicyField("squash_system", "Squash system messages", _SWITCH),
-    PolicyField(
-        "post_processing",
-        "Post-processing",
-        {"none": "", "merge": "merge", "semi": "semi", "strict": "strict", "single": "single"},
-    ),
-    PolicyField("system_as_user", "System as user (no sysprompt)", _SWITCH),
-    PolicyField("expand_history", "Macros in the history", _SWITCH),
-    PolicyField("pin_examples", "Pin examples", _SWITCH),
-    PolicyField("strip_examples", "No examples", _SWITCH),
-    PolicyField("collapse_newlines", "Single line breaks", _SWITCH),
-    PolicyField(
-        "card_prompts",
-        "Card's own prompts",
-        {
-            "both": ("system_prompt", "post_history"),
-            "system prompt": ("system_prompt",),
-            "post-history": ("post_history",),
-            "none": (),
-        },
-    ),
-    PolicyField(
-        "scripts",
-        "Regex scripts",
-        {
-            "preset and card": ("preset", "card"),
-            "preset": ("preset",),
-            "card": ("card",),
-            "none": (),
-        },
-    ),
-    PolicyField(
-        "role_prompt",
-        "Prompt of a plain role",
-        {"goes first": "first", "as description": "description"},
-    ),
-    PolicyField(
-        "continue_prefill",
-        "Continue with prefill",
-        {"if the model takes it": None, "on": True, "off": False},
-    ),
-    PolicyField(
-        "continue_postfix",
-        "Between reply and continuation",
-        {"automatic": None, "nothing": "", "space": " ", "line break": "\n", "blank line": "\n\n"},
-    ),
-    PolicyField("example_separator", "Before example dialogues"),
-    PolicyField("continue_nudge", "Continue nudge"),
-    PolicyField("impersonation_prompt", "Impersonation prompt"),
-    PolicyField("send_if_empty", "Send if empty"),
-    PolicyField("assistant_prefill", "Assistant prefill (Anthropic)"),
-    PolicyField("assistant_impersonation", "Impersonation prefill"),
-)
+_LABELS = {
+    "depths": "Messages at one depth",
+    "budget": "Dropped first",
+    "without_anchor": "History without an anchor",
+    "names": "Names (names_behavior)",
+    "squash_system": "Squash system messages",
+    "post_processing": "Post-processing",
+    "system_as_user": "System as user (no sysprompt)",
+    "expand_history": "Macros in the history",
+    "pin_examples": "Pin examples",
+    "strip_examples": "No examples",
+    "collapse_newlines": "Single line breaks",
+    "card_prompts": "Card's own prompts",
+    "scripts": "Regex scripts",
+    "role_prompt": "Prompt of a plain role",
+    "continue_prefill": "Continue with prefill",
+    "continue_postfix": "Between reply and continuation",
+    "example_separator": "Before example dialogues",
+    "continue_nudge": "Continue nudge",
+    "impersonation_prompt": "Impersonation prompt",
+    "send_if_empty": "Send if empty",
+    "assistant_prefill": "Assistant prefill (Anthropic)",
+    "assistant_impersonation": "Impersonation prefill",
+}
+_BREAKS = {"nothing": "", "space": " ", "line break": "\n", "blank line": "\n\n"}
+_CHOICES: Mapping[str, Mapping[str, object]] = {
+    "card_prompts": {
+        "both": ("system_prompt", "post_history"),
+        "system prompt": ("system_prompt",),
+        "post-history": ("post_history",),
+        "none": (),
+    },
+    "scripts": {
+        "preset and card": ("preset", "card"),
+        "preset": ("preset",),
+        "card": ("card",),
+        "none": (),
+    },
+    "continue_prefill": {"if the model takes it": None, "on": True, "off": False},
+    "continue_postfix": {"automatic": None, **_BREAKS},
+}
+"""The values of policies by words, where their type does not say them."""
+
+
+def _choices(name: str, hint: object) -> Mapping[str, object]:
+    """Return the values of a policy of a type by words; nothing for a text."""
+    if hint is bool:
+        return {"off": False, "on": True}
+    if get_origin(hint) is Literal:
+        return {value.replace("_", " ") or "none": value for value in get_args(hint)}
+    return _CHOICES.get(name, {})
 
 
 def _complete(preset: Preset) -> Preset:
@@ -95,4 +70,8 @@ def _complete(preset: Preset) -> Preset:
     return replace(preset, scripts=scripts_in(source_of(preset).get("extensions")))
 
 
+_HINTS = get_type_hints(Policies)
+_FIELDS = tuple(
+    PolicyField(name, label, _choices(name, _HINTS[name])) for name, label in _LABELS.items()
+)
 POLICIES = BuilderPolicies(Policies, _FIELDS, _complete)

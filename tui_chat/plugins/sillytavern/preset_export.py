@@ -212,37 +212,27 @@ class _PresetExporter:
         target = list(dict.fromkeys(target))
         if target == before:
             return
-        rows = self._rows()
-        listed = {identity for identity, _ in rows}
-        implied = [each for each in before if each not in listed]
+        rows, there = self._rows(), set(self.ids.values())
+        known = {identity: as_object(row) for identity, row in reversed(rows)}
+        implied = [each for each in before if each not in known]
         while implied and target and target[-1] == implied[-1]:
             implied.pop()
             target.pop()
-        # A row stays with the one that it follows, if it is none of a message.
-        known: dict[str, list[object]] = {}
-        first: list[object] = []
-        group = first
-        for identity, row in rows:
-            if identity in before and identity not in known:
-                group = known[identity] = [row]
-            else:
-                group.append(row)
-        written = [*first]
-        for identity in target:
-            written += known.get(identity, [{"identifier": identity, "enabled": True}])
-        there = set(self.ids.values())
-        for identity in before:
-            if identity not in there:
-                row, *others = known.get(identity, [{"identifier": identity}])
-                written += others
-                if identity in APPENDED:  # without a row it would be sent last
-                    written.append({**as_object(row), "enabled": False})
+        usual = {"enabled": True}
+        written = [known.get(each, {"identifier": each, **usual}) for each in target]
+        own = [known[each] for each in before if each in known]
+        written += [row for _, row in rows if not any(row is each for each in own)]
+        gone = [each for each in before if each not in there]
+        for identity in gone:
+            if identity in APPENDED:  # without a row it would be sent last
+                row = known.get(identity, {"identifier": identity})
+                written.append({**row, "enabled": False})
         self._order_entry()["order"] = written
-        if gone := set(before) - there - set(BUILT_IN):
-            prompts = as_array(self.whole["prompts"])
-            self.whole["prompts"] = [
-                each for each in prompts if as_object(each).get("identifier") not in gone
-            ]
+        self.whole["prompts"] = [
+            each
+            for each in as_array(self.whole["prompts"])
+            if (identity := as_object(each).get("identifier")) not in gone or identity in BUILT_IN
+        ]
 
     def _listed(self) -> Iterator[PresetMessage]:
         """Yield the messages in the order of the prompts; those at an anchor are beside it."""
@@ -332,16 +322,12 @@ class _PresetExporter:
                 yield f"“{name}” is not written: SillyTavern has no prompt for it."
             elif lost := list(self._lost(message, found)):
                 yield f"Not written of “{name}”: {', '.join(lost)}."
-        policies = _differences(Policies, policies_of(result), policies_of(self.preset))
+        rules = (field.name for field in fields(Policies))
+        policies = _different(policies_of(result), policies_of(self.preset), rules)
         if policies:
             written = ", ".join(map(camel_case, policies))  # as in preset files
             yield f"Not written, since SillyTavern has its own rules: {written}."
-        settings = [
-            name
-            for name in SETTINGS
-            if getattr(result.settings, name) != getattr(self.preset.settings, name)
-        ]
-        if settings:
+        if settings := _different(result.settings, self.preset.settings, SETTINGS):
             yield f"Not written, since its presets have no such settings: {', '.join(settings)}."
         variables = [
             one_line(name, 40)
@@ -352,22 +338,23 @@ class _PresetExporter:
             yield f"Not written, since it keeps variables in chats: {', '.join(variables)}."
 
     def _lost(self, message: PresetMessage, found: PresetMessage) -> Iterator[str]:
-        if message.cache_control != found.cache_control:
-            yield "its cache mark"
-        if message.is_anchor:
-            return
-        if message.requires != found.requires:
-            yield "the variable that it requires"
-        if message.card_field != found.card_field:
-            yield "that a card's prompt replaces it"
-        if message.role != found.role:
-            yield f"the role {message.role}"
-        if message.content != found.content:
-            yield "its text"
-        if message.enabled != found.enabled:
-            yield "that it is enabled" if message.enabled else "that it is disabled"
+        names = ("cache_control",) if message.is_anchor else _LOST
+        for name in names:
+            if getattr(message, name) != getattr(found, name):
+                yield _LOST[name]
         if self._place(message) is None:
             yield "a depth that counts from the oldest message"
+
+
+_LOST = {
+    "cache_control": "its cache mark",
+    "requires": "the variable that it requires",
+    "card_field": "that a card's prompt replaces it",
+    "role": "its role",
+    "content": "its text",
+    "enabled": "that it is enabled or not",
+}
+"""What an export may not have of a message, by the field."""
 
 
 def _counterpart(message: PresetMessage) -> str:
@@ -405,8 +392,7 @@ def _is_after_history(message: PresetMessage, preset: Preset) -> bool:
     return target == CHAT_HISTORY or (history is not None and target == history.id)
 
 
-def _differences(kind: type[Policies], one: Policies, other: Policies) -> list[str]:
-    names: Iterable[str] = (each.name for each in fields(kind))
+def _different(one: object, other: object, names: Iterable[str]) -> list[str]:
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 

@@ -76,23 +76,23 @@ _USED = frozenset(
     )
 )
 """Keys that become prompts, formats or policies, or have a note of their own."""
-_HERE: Mapping[str, tuple[bool, str]] = {
-    "stream_openai": (False, "replies always stream"),
-    "function_calling": (True, "tools are chosen in the session"),
-    "show_thoughts": (False, "the setting reasoning_summary asks for reasoning"),
-    "media_inlining": (False, "pictures are sent where the model takes them"),
-    "image_inlining": (False, "pictures are sent where the model takes them"),
-    "video_inlining": (False, "videos are sent where the model takes them"),
-    "audio_inlining": (False, "sounds are sent where the model takes them"),
-    "request_images": (True, "pictures in replies are always read"),
-    "wrap_in_quotes": (True, "a typed text is sent as it is"),
+_HERE: Mapping[str, bool] = {
+    "stream_openai": False,
+    "function_calling": True,
+    "show_thoughts": False,
+    "media_inlining": False,
+    "image_inlining": False,
+    "video_inlining": False,
+    "audio_inlining": False,
+    "request_images": True,
+    "wrap_in_quotes": True,
 }
-"""Keys that have another place here: the value that is worth a note, and what happens instead."""
+"""Keys that are decided elsewhere here, with the value that has no effect then."""
 _WITHOUT_EFFECT = frozenset(
     (
         *("max_context_unlocked", "inline_image_quality", "jailbreak_system", "preset_settings"),
-        *("request_image_resolution", "request_image_aspect_ratio", "bias_preset_selected"),
-        *("legacy_streaming", "nsfw_toggle", "nsfw_first", "nsfw_avoidance_prompt"),
+        *("request_image_resolution", "request_image_aspect_ratio", "legacy_streaming"),
+        *("nsfw_toggle", "nsfw_first", "nsfw_avoidance_prompt"),
     )
 )
 _GROUPS = ("new_group_chat_prompt", "group_nudge_prompt")
@@ -145,22 +145,18 @@ def kept(found: Mapping[str, Any]) -> dict[str, Any]:
 def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
     """Yield notes about the keys that are not used."""
     yield from _connection_notes(found)
+    neutral: dict[str, object] = {**_IDLE, "bias_preset_selected": "Default (none)"}
     idle = [
         f"{key} {one_line(str(found[key]), 20)}"
-        for key, neutral in _IDLE.items()
-        if found.get(key) not in (None, "", neutral)
+        for key, value in neutral.items()
+        if found.get(key) not in (None, "", value)
     ]
     if idle:
         yield _lost(f"Kept, but not supported: {', '.join(idle)}.")
-    for key, (value, instead) in _HERE.items():
-        if found.get(key) is value:
-            yield _lost(f"“{key}” is kept, but not used: {instead}.")
-    groups = [f"“{key}”" for key in _GROUPS if found.get(key)]
-    if groups:
-        yield _lost(f"Kept, but not used, since there are no group chats: {', '.join(groups)}.")
-    if found.get("bias_preset_selected") not in (None, "", "Default (none)"):
-        yield _lost("“bias_preset_selected” (a logit bias) is kept, but not used.")
-    known = (_SAMPLERS, _IDLE, _USED, _HERE, _WITHOUT_EFFECT, _GROUPS, SECRETS)
+    unused = [key for key, value in _HERE.items() if found.get(key) is value]
+    if unused := [*unused, *(key for key in _GROUPS if found.get(key))]:
+        yield _lost(f"Kept, but not used here: {some(unused)}.")
+    known = (_SAMPLERS, neutral, _USED, _HERE, _WITHOUT_EFFECT, _GROUPS, SECRETS)
     unknown = [
         key for key in found if not any(key in keys for keys in known) and not _is_connection(key)
     ]
@@ -211,9 +207,3 @@ def some(names: list[str]) -> str:
     """Return the first names of a list, quoted, and how many more there are."""
     shown = ", ".join(f"“{one_line(name, 40)}”" for name in names[:5])
     return f"{shown} and {len(names) - 5} more" if len(names) > 5 else shown
-
-
-def text_of(found: Mapping[str, Any], key: str, default: str = "") -> str:
-    """Return a text of a preset; the default if it has none."""
-    value = found.get(key)
-    return value if isinstance(value, str) else default

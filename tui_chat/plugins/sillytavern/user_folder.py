@@ -48,32 +48,9 @@ SETTINGS = "settings.json"
 PRESETS, WORLDS, CHARACTERS = "OpenAI Settings", "worlds", "characters"
 CHATS, GROUP_CHATS = "chats", "group chats"
 TAKEN = (PRESETS, WORLDS, CHARACTERS, CHATS, GROUP_CHATS)
-_NOT_TAKEN = {
-    "groups": "groups",
-    "QuickReplies": "quick replies",
-    "themes": "themes",
-    "instruct": "instruct templates",
-    "context": "context templates",
-    "sysprompt": "system prompts for text completion",
-    "reasoning": "reasoning templates",
-    "TextGen Settings": "presets for text completion",
-    "KoboldAI Settings": "presets for text completion",
-    "NovelAI Settings": "presets for text completion",
-    "User Avatars": "pictures of personas",
-    "extensions": "extensions",
-    "vectors": "vector storage",
-    "backgrounds": "backgrounds",
-    "assets": "assets",
-    "movingUI": "positions of panels",
-    "user": "attached files and pictures",
-    "thumbnails": "thumbnails",
-    "backups": "backups",
-}
-"""What the other folders hold."""
 INERT_BOOK = (
     "The lorebook in a card is searched; SillyTavern does not use it before it is imported there."
 )
-_MOST_COUNTED = 100_000
 
 
 def is_user_folder(folder: Path) -> bool:
@@ -201,21 +178,10 @@ class SillyTavernImport:
         self._books[path.stem] = self._report.add("lorebooks", path.stem, text)
 
     def _name_the_rest(self) -> None:
-        """Name and count the files in the other folders."""
+        """Name the other folders that have something in them."""
         for path in sorted(self._folder.iterdir()):
-            if path.name in TAKEN or not path.is_dir() or path.is_symlink():
-                continue
-            count = 0
-            for each in path.rglob("*"):
-                count += each.is_file()
-                if count >= _MOST_COUNTED:
-                    break
-            if count:
-                files = f"{count:,} file{'s' * (count != 1)}"
-                what = _NOT_TAKEN.get(path.name, "unknown")
-                self._report.notes[
-                    f"{one_line(path.name, 60)}: not imported ({what}, {files})."
-                ] += 1
+            if path.name not in TAKEN and path.is_dir() and any(path.iterdir()):
+                self._report.notes[f"{one_line(path.name, 60)}: not imported."] += 1
 
     # --- roles and sessions ----------------------------------------------------------------
 
@@ -258,8 +224,8 @@ class SillyTavernImport:
         role = roles.get(card) or next(
             (each for each in roles.values() if each.name == transcript.character), None
         )
-        facts = _Facts.of(transcript)
-        persona = self._user.persona_of(facts.persona, _file_name(card), transcript.user)
+        chosen = _persona_of_lines(transcript)
+        persona = self._user.persona_of(chosen, _file_name(card), transcript.user)
         profile = self._profiles.get(persona, "")
         session, settings = transcript.session, transcript.session.settings
         if parts[0] == GROUP_CHATS:
@@ -347,32 +313,25 @@ def _file_name(place: str) -> str:
     return f"{Path(place).stem}.png" if place else ""
 
 
-class _Facts:
-    """What the lines of a chat say besides its messages."""
-
-    def __init__(self, persona: str) -> None:
-        self.persona = persona
-        """The picture of its persona: that of its lock, else the one of the user's last message;
-        empty if it has none."""
-
-    @classmethod
-    def of(cls, transcript: SessionTranscript) -> _Facts:
-        """Return those of a chat, which the sources of its messages have."""
-        locked, spoken = "", ""
-        for entry in transcript.entries:
-            source = entry.message.semantics.source
-            if '"force_avatar"' not in source and '"header"' not in source:
-                continue
-            try:
-                found = object_or_none(decode_lenient(source)) or {}
-            except ValueError:
-                continue
-            facts = object_or_none(as_object(found.get("header")).get("chat_metadata")) or {}
-            locked = locked or str(facts.get("persona") or "")
-            avatar = as_object(found.get("line")).get("force_avatar")
-            if entry.message.role == "user" and isinstance(avatar, str):
-                spoken = avatar.rpartition("file=")[2].rpartition("/")[2]
-        return cls(locked or spoken)
+def _persona_of_lines(transcript: SessionTranscript) -> str:
+    """Return the picture of the persona in a chat's lines, which its messages have: that of its
+    lock, else the one of the user's last message; empty if it has none.
+    """
+    locked, spoken = "", ""
+    for entry in transcript.entries:
+        source = entry.message.semantics.source
+        if '"force_avatar"' not in source and '"header"' not in source:
+            continue
+        try:
+            found = object_or_none(decode_lenient(source)) or {}
+        except ValueError:
+            continue
+        facts = as_object(as_object(found.get("header")).get("chat_metadata"))
+        locked = locked or str(facts.get("persona") or "")
+        avatar = as_object(found.get("line")).get("force_avatar")
+        if entry.message.role == "user" and isinstance(avatar, str):
+            spoken = avatar.rpartition("file=")[2].rpartition("/")[2]
+    return locked or spoken
 
 
 USER_FOLDER = FolderFormat(is_user_folder, SillyTavernImport)

@@ -365,13 +365,12 @@ def _unused(
     if names := script_names(regex)[1]:
         why = "they are disabled, or only change what is shown"
         yield f"settings.json, extension_settings.regex: not run, since {why}: {some(names)}."
-    switches = (
-        (power, "power_user", "custom_stopping_strings", ("", "[]"), "custom stop strings"),
-        (power, "power_user", "trim_sentences", (), "incomplete sentences stay in replies"),
-        (found, "", "tag_map", (), "tags of characters"),
-        (_object(power, "instruct"), "power_user.instruct", "enabled", (), "instruct mode"),
-    )
-    for place, path, key, idle, what in switches:
-        value = place.get(key)
-        if value and value not in idle:
-            yield f"settings.json, {'.'.join(filter(None, (path, key)))}: {what}: not used."
+    switches = {
+        "power_user.custom_stopping_strings": power.get("custom_stopping_strings"),
+        "power_user.trim_sentences": power.get("trim_sentences"),
+        "tag_map": found.get("tag_map"),
+        "power_user.instruct": _object(power, "instruct").get("enabled"),
+    }
+    for path, value in switches.items():
+        if value and value != "[]":
+            yield f"settings.json, {path}: not used."

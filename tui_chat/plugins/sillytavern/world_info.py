@@ -67,6 +67,28 @@ def _numbers(entry: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
+_SIMPLE: Mapping[str, tuple[str, type]] = {
+    "content": ("content", str),
+    "comment": ("name", str),
+    "constant": ("constant", bool),
+    "order": ("order", int),
+    "scanDepth": ("scan_depth", int),
+    "caseSensitive": ("case_sensitive", bool),
+    "matchWholeWords": ("whole_words", bool),
+    "preventRecursion": ("prevent_recursion", bool),
+    "excludeRecursion": ("exclude_recursion", bool),
+    "ignoreBudget": ("ignore_budget", bool),
+    "groupOverride": ("group_override", bool),
+    "groupWeight": ("group_weight", int),
+    "useGroupScoring": ("group_scoring", bool),
+    "sticky": ("sticky", int),
+    "cooldown": ("cooldown", int),
+    "delay": ("delay", int),
+}
+"""Keys with the same value as a field of ours, and its type."""
+_USUAL = LorebookEntry("")
+
+
 def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> ForeignEntry:
     """Import an entry. Values of a wrong type are reported and count as absent.
 
@@ -87,47 +109,38 @@ def world_info_entry(uid: str | None, found: Mapping[str, Any]) -> ForeignEntry:
         issues.append(EntryIssue(Level.WARNING, "bad-value", sentence, (key,)))
         return default
 
-    keys = _words(get("key", (list, str), []))
-    logic = get("selectiveLogic", int, 0)
+    simple = {name: get(key, kind, getattr(_USUAL, name)) for key, (name, kind) in _SIMPLE.items()}
+    least = {
+        name: max(value, 0)
+        for name, value in simple.items()
+        if isinstance(value, int) and not isinstance(value, bool) and name != "order"
+    }
     secondary = _words(get("keysecondary", (list, str), [])) if get("selective", bool) else []
     fields: dict[str, Any] = {
+        **simple,
+        **least,
         "id": uid,
-        "content": get("content", str, ""),
-        "keys": keys,
-        "name": get("comment", str, ""),
+        "keys": _words(get("key", (list, str), [])),
         "enabled": not get("disable", bool, False),
-        "constant": get("constant", bool, False),
         "secondary_keys": secondary,
-        "secondary_logic": LOGIC.get(logic, "and_any"),
-        "order": get("order", int, 100),
-        "scan_depth": None if (depth := get("scanDepth", int)) is None else max(depth, 0),
-        "case_sensitive": get("caseSensitive", bool),
-        "whole_words": get("matchWholeWords", bool),
-        "prevent_recursion": get("preventRecursion", bool, False),
-        "exclude_recursion": get("excludeRecursion", bool, False),
+        "secondary_logic": LOGIC.get(get("selectiveLogic", int, 0), "and_any"),
         "delay_until_recursion": _level(found, get),
-        "ignore_budget": get("ignoreBudget", bool, False),
         "groups": [each.strip() for each in get("group", str, "").split(",") if each.strip()],
-        "group_override": get("groupOverride", bool, False),
-        "group_weight": max(get("groupWeight", int, 100), 0),
-        "group_scoring": get("useGroupScoring", bool),
-        "sticky": max(get("sticky", int, 0), 0),
-        "cooldown": max(get("cooldown", int, 0), 0),
-        "delay": max(get("delay", int, 0), 0),
         "triggers": [kind for kind in _words(get("triggers", list, [])) if kind in _KINDS],
         "sources": [name for key, name in SOURCES.items() if found.get(key) is True],
         **_character_filter(found.get("characterFilter")),
     }
     if get("useProbability", bool, False):
         fields["probability"] = min(max(get("probability", (int, float), 100), 0), 100)
-    fields.update(_place(get, issues))
+    fields.update(_place(get))
     _apply_decorators(fields, issues)
     if not isinstance(found.get("key"), list):
         sentence = "“key” is not a list, so SillyTavern would find no keys."
         issues.append(EntryIssue(Level.INFO, "odd-keys", sentence))
-    extras = {key: found[key] for key in found if key not in _MAPPED and key not in _DISPLAY_KEYS}
+    written = export_entry(_USUAL, 0, Lorebook(""), [])
+    extras = {key: value for key, value in found.items() if key not in written and value}
     issues += _unsupported(extras)
-    return ForeignEntry(fields, {k: v for k, v in extras.items() if v}, issues)
+    return ForeignEntry(fields, extras, issues)
 
 
 def _words(value: object) -> list[str]:
@@ -136,7 +149,7 @@ def _words(value: object) -> list[str]:
     return [word for word in as_array(value) if isinstance(word, str)]
 
 
-def _place(get: Callable[..., Any], issues: list[EntryIssue]) -> dict[str, Any]:
+def _place(get: Callable[..., Any]) -> dict[str, Any]:
     """Return the fields for the entry's placement."""
     position = get("position", int, 0)
     named = {"position": POSITIONS.get(position, "")}
@@ -208,21 +221,6 @@ def _unsupported(extras: Mapping[str, Any]) -> Iterator[EntryIssue]:
 
 LOGIC = {0: "and_any", 1: "not_all", 2: "not_any", 3: "and_all"}
 ROLES = {0: "system", 1: "user", 2: "assistant"}
-# fmt: off
-_MAPPED = frozenset(
-    (
-        "uid", "key", "keysecondary", "selective", "selectiveLogic", "content", "comment",
-        "disable", "constant", "order", "position", "depth", "role", "scanDepth",
-        "caseSensitive", "matchWholeWords", "preventRecursion", "excludeRecursion",
-        "delayUntilRecursion", "ignoreBudget", "probability", "useProbability", "group",
-        "groupOverride", "groupWeight", "useGroupScoring", "sticky", "cooldown", "delay",
-        "triggers", "characterFilter", "outletName", "matchPersonaDescription",
-        "matchCharacterDescription",
-        "matchCharacterPersonality", "matchCharacterDepthPrompt", "matchScenario",
-        "matchCreatorNotes",
-    )
-)
-# fmt: on
 _ONLY_ITS = frozenset(
     ("uid", "key", "keysecondary", "selective", "selectiveLogic", "disable", "useProbability")
 )
@@ -233,7 +231,6 @@ _ONLY_OURS = frozenset(
         *("anchorTarget", "anchor_target", "wholeWords", "whole_words"),
     )
 )
-_DISPLAY_KEYS = frozenset(("addMemo", "displayIndex"))
 _UNSUPPORTED = {
     "vectorized": "vector search",
     "automationId": "runs a script",
@@ -310,38 +307,28 @@ def export_entry(
 
     position, depth = _exported_place(entry, notes)
     percent = entry.probability
+    simple = {key: getattr(entry, name) for key, (name, _) in _SIMPLE.items()}
     return {
         "uid": number,
         "key": list(entry.keys),
         "keysecondary": list(entry.secondary_keys),
-        "comment": entry.name,
-        "content": entry.content,
-        "constant": entry.constant,
         "selective": bool(entry.secondary_keys),
         "selectiveLogic": _LOGIC[entry.secondary_logic],
         "addMemo": bool(entry.name),
-        "order": entry.order,
         "position": position,
         "depth": depth,
         "role": _ROLES.get(entry.role, 0),
         "outletName": entry.outlet,
         "disable": not entry.enabled,
-        "ignoreBudget": entry.ignore_budget,
-        "excludeRecursion": entry.exclude_recursion,
+        **simple,
         "preventRecursion": entry.prevent_recursion or not book.recursive,
         "delayUntilRecursion": entry.delay_until_recursion,
         "probability": int(percent) if percent == int(percent) else percent,
         "useProbability": True,
         "group": ", ".join(entry.groups),
-        "groupOverride": entry.group_override,
-        "groupWeight": entry.group_weight,
-        "useGroupScoring": entry.group_scoring,
         "scanDepth": own("scan_depth"),
         "caseSensitive": own("case_sensitive"),
         "matchWholeWords": own("whole_words"),
-        "sticky": entry.sticky,
-        "cooldown": entry.cooldown,
-        "delay": entry.delay,
         "triggers": list(entry.triggers),
         "characterFilter": {
             "isExclude": entry.characters_excluded,

@@ -16,11 +16,9 @@ These are the rules of SillyTavern's chat completions.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
-from itertools import accumulate
 
 from tui_chat.context.history import dropped_turn
 from tui_chat.context.history_costs import HistoryCosts
@@ -106,16 +104,11 @@ def cost(count: Counter, turn: Turn) -> int:
 
 
 @recent_memo()
-def _each(costs: HistoryCosts) -> tuple[int, ...]:
-    """Return the tokens of each message of a history."""
+def _messages(costs: HistoryCosts) -> tuple[tuple[Turn, int], ...]:
+    """Return the messages of a history with their tokens; empty ones cost nothing."""
     blank = set(costs.blank)
-    return tuple(0 if index in blank else tokens + 1 for index, tokens in enumerate(costs.costs))
-
-
-@recent_memo()
-def _sums(costs: HistoryCosts) -> tuple[int, ...]:
-    """Return for each message of a history the tokens of those before it; the last is the total."""
-    return tuple(accumulate(_each(costs), initial=0))
+    tokens = (0 if index in blank else n + 1 for index, n in enumerate(costs.costs))
+    return tuple(zip(costs.turns, tokens, strict=True))
 
 
 def fit(plan: PromptPlan, count: Counter, allowance: int | None) -> FittedPrompt:
@@ -266,98 +259,49 @@ class _Fitter:
         return last[-1].role if last else None
 
     def _walk(self) -> None:
-        """Keep the newest part of the conversation that fits."""
-        plan, fitted = self._plan, self._fitted
-        costs = plan.costs
+        """Keep the newest part of the conversation that fits, and pinned messages."""
+        plan, fitted, costs = self._plan, self._fitted, self._plan.costs
         assert costs is not None
-        newest = list(plan.newest)
-        length = len(costs.turns) + len(newest)
-        available = length - (plan.withheld is not None)
-        length -= plan.prefilled
-        if plan.withheld is not None and newest:
-            newest = []
-        stored = min(len(costs.turns), available)
-        sums = _sums(costs)
-        pinned = [
-            index
-            for unit in costs.always_kept
-            for index in costs.members(unit)
-            if index < stored and costs.history[index].pinned
-        ]
-        self._left -= sum(sums[index + 1] - sums[index] for index in pinned)
-        runs: list[tuple[Sequence[Turn], Sequence[int]]] = []
-        at, stopped = available, False
-        for depth, turns in (*plan.injections, (length + 1, ())):
-            target = min(max(length - depth, 0), available)
-            at, stopped = self._keep_messages(target, at, stored, newest, costs, sums, runs)
-            if stopped:
-                break
-            for turn in reversed(turns):
-                tokens = cost(self._count, turn)
+        messages = [*_messages(costs), *((turn, cost(self._count, turn)) for turn in plan.newest)]
+        length = len(messages) - plan.prefilled
+        if plan.withheld is not None:
+            messages.pop()
+        stored = min(len(costs.turns), len(messages))
+        units = (costs.members(unit) for unit in costs.always_kept)
+        pinned = {i for unit in units for i in unit if i < stored and costs.history[i].pinned}
+        self._left -= sum(messages[index][1] for index in pinned)
+        kept: list[tuple[Turn, int]] = []
+        first, injected = stored, 0
+        for index, (turn, tokens) in self._newest_first(messages, length):
+            if index not in pinned:
                 if tokens > self._left:
-                    stopped = True
                     break
                 self._left -= tokens
+            kept.append((turn, tokens))
+            if index is None or index >= stored:
                 fitted.fixed += tokens
-                runs.append(((turn,), (tokens,)))
-            if stopped:
-                break
-        kept = min(at, stored)
-        older = [index for index in pinned if index < kept]
-        self._left += sum(sums[index + 1] - sums[index] for index in pinned if index >= kept)
-        for index in older:
-            self._history.append(costs.turns[index])
-            self._history_tokens.append(sums[index + 1] - sums[index])
-        for turns, tokens in reversed(runs):
-            self._history += turns
-            self._history_tokens += tokens
-        sent = {id(turns[0]) for turns, _ in runs if len(turns) == 1}
-        fitted.injections_dropped = sum(
-            id(turn) not in sent for _, turns in plan.injections for turn in turns
-        )
-        fitted.history = (
-            sums[stored] - sums[kept] + sum(sums[index + 1] - sums[index] for index in older)
-        )
-        fitted.dropped_tokens = sums[kept] - sum(sums[i + 1] - sums[i] for i in older)
-        fitted.dropped = _dropped(costs, kept, tuple(older))
+                injected += index is None
+            else:
+                first, fitted.history = index, fitted.history + tokens
+        older = tuple(sorted(index for index in pinned if index < first))
+        sent = [*(messages[index] for index in older), *reversed(kept)]
+        self._history += (turn for turn, tokens in sent if tokens)
+        self._history_tokens += (tokens for _, tokens in sent if tokens)
+        fitted.history += sum(messages[index][1] for index in older)
+        fitted.injections_dropped = sum(len(turns) for _, turns in plan.injections) - injected
+        fitted.dropped = _dropped(costs, first, older)
+        fitted.dropped_tokens = sum(messages[i][1] for i in range(first) if i not in pinned)
 
-    def _keep_messages(
-        self,
-        target: int,
-        at: int,
-        stored: int,
-        newest: Sequence[Turn],
-        costs: HistoryCosts,
-        sums: tuple[int, ...],
-        runs: list[tuple[Sequence[Turn], Sequence[int]]],
-    ) -> tuple[int, bool]:
-        """Keep what fits of `target` to `at`; return its start, and whether one did not fit."""
-        if at > stored and target <= stored and newest:
-            tokens = cost(self._count, newest[0])
-            if tokens > self._left:
-                return at, True
-            self._left -= tokens
-            self._fitted.fixed += tokens
-            if tokens:
-                runs.append((newest, (tokens,)))
-            at = stored
-        if target >= at:
-            return at, False
-        least = sums[at] - self._left
-        first = bisect_left(sums, least, target, at)
-        if first < at:
-            self._left -= sums[at] - sums[first]
-            runs.append(_sent(costs, first, at))
-        return first, first > target
-
-
-def _sent(costs: HistoryCosts, first: int, last: int) -> tuple[Sequence[Turn], Sequence[int]]:
-    """Return the turns of a part of a history and their tokens; empty ones are not sent."""
-    each = _each(costs)
-    if not any(first <= index < last for index in costs.blank):
-        return costs.turns[first:last], each[first:last]
-    kept = [index for index in range(first, last) if each[index]]
-    return [costs.turns[i] for i in kept], [each[i] for i in kept]
+    def _newest_first(
+        self, messages: Sequence[tuple[Turn, int]], length: int
+    ) -> Iterator[tuple[int | None, tuple[Turn, int]]]:
+        """Yield the messages with their indexes, and what is injected between them with None."""
+        at = len(messages)
+        for depth, turns in (*self._plan.injections, (length, ())):
+            while at > max(length - depth, 0):
+                at -= 1
+                yield at, messages[at]
+            yield from ((None, (turn, cost(self._count, turn))) for turn in reversed(turns))
 
 
 @recent_memo()

@@ -14,7 +14,7 @@ from tui_chat.context.resolved_message import resolve_role_prompt, text_of
 from tui_chat.context.sent_texts import carries, literal_pieces
 from tui_chat.context.session_texts import Places
 from tui_chat.models.envelope import Level, Note, Turn
-from tui_chat.models.preset import Preset, PresetMessage
+from tui_chat.models.preset import Preset
 from tui_chat.models.role import CARD_PRESET, Role
 
 _PLACES = {
@@ -27,12 +27,6 @@ _PLACES = {
     "depth prompt": "{{charDepthPrompt}}",
 }
 """The fields of a character card, and what a preset can have to send them."""
-_LORE_PLACES = {
-    "before_character": "lore before the character ({{worldInfoBefore}})",
-    "after_character": "lore after the character ({{worldInfoAfter}})",
-    "examples_top": "example dialogues",
-    "examples_bottom": "example dialogues",
-}
 
 
 def role_notes(inputs: Inputs, turns: Sequence[Turn], examples: Iterable[Turn]) -> Iterator[Note]:
@@ -47,20 +41,11 @@ def role_notes(inputs: Inputs, turns: Sequence[Turn], examples: Iterable[Turn]) 
     own = f"{role.role_id}/example dialogues"
     if "example dialogues" in lost and any(turn.origin.id == own for turn in examples):
         lost.remove("example dialogues")
-    for called in list(lost):
-        if (message := _disabled_place(preset, called)) is not None:
-            lost.remove(called)
-            sentence = (
-                f"The {called} of “{role.name}” {_are([called])} not sent: "
-                f"“{message.name or message.id}” in the preset “{preset.name}” is disabled. "
-                "Enable it in the preset editor (F3)."
-            )
-            yield Note(Level.WARNING, "character-not-sent", sentence, origin)
     if lost:
         sentence = (
             f"The {_listed(lost)} of “{role.name}” {_are(lost)} not sent: the preset "
-            f"“{preset.name}” has no place for {'it' if len(lost) == 1 else 'them'}."
-            f"{_other_preset(preset)} Or add {_listed([_PLACES[each] for each in lost])}."
+            f"“{preset.name}” has no enabled place for {'it' if len(lost) == 1 else 'them'}. Add "
+            f"{_listed([_PLACES[each] for each in lost])} (F3).{_other_preset(preset)}"
         )
         yield Note(Level.WARNING, "character-not-sent", sentence, origin)
     character = role.character
@@ -100,11 +85,9 @@ def lore_notes(
                 sentence = f"{line.called} is active, but its author's note is not due."
                 yield Note(Level.INFO, "lore-not-sent", sentence, line.origin)
                 continue
-            outlet = f"{{{{outlet::{place.removeprefix('outlet ')}}}}}"
             sentence = (
                 f"The lore entry {line.called} is active and not sent: the preset “{preset.name}” "
-                f"has no place for {_LORE_PLACES.get(place, outlet)}. Add one to it, or choose "
-                "another preset (/preset)."
+                f"has no place “{place.replace('_', ' ')}”. Add one to it, or choose another."
             )
             yield Note(Level.WARNING, "lore-not-sent", sentence, line.origin)
 
@@ -124,16 +107,6 @@ def _texts_of(role: Role) -> Iterator[tuple[str, str]]:
             yield called, text
 
 
-def _disabled_place(preset: Preset, called: str) -> PresetMessage | None:
-    """Return a disabled message of the preset that would send a field of a card."""
-    for message in preset.messages:
-        is_anchor = message.type == called.replace(" ", "_")
-        has_macro = _PLACES[called].casefold() in message.content.casefold()
-        if not message.enabled and (is_anchor or has_macro):
-            return message
-    return None
-
-
 def _are(words: Sequence[str]) -> str:
     return "is" if len(words) == 1 and not words[0].endswith("s") else "are"
 
@@ -145,7 +118,4 @@ def _listed(words: Sequence[str]) -> str:
 def _other_preset(preset: Preset) -> str:
     if preset.name == CARD_PRESET:
         return ""
-    return (
-        f" The preset “{CARD_PRESET}” sends all of a character: /preset {CARD_PRESET}, or --preset "
-        f"{CARD_PRESET} on the command line."
-    )
+    return f" The preset “{CARD_PRESET}” (/preset {CARD_PRESET}) sends all of a character."
