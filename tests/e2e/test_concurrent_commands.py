@@ -36,7 +36,6 @@ def talks(folder: Path) -> list[str]:
 
 
 async def test_commands_during_streaming_lose_nothing(make_workspace, tmp_path: Path):
-    pytest.importorskip("tui_chat.plugins.search")
     pytest.importorskip("tui_chat.plugins.transcripts")
     workspace: Workspace
     heard: Heard

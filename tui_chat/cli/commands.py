@@ -21,6 +21,7 @@ from tui_chat.hooks import failed, is_of_interface, plugin_in
 _COMMANDS = {
     "Chat": (
         ("ask", "ask:ask", "Send a message and print the reply."),
+        ("search", "search:search", "Search messages and sessions."),
         ("sessions", "sessions:sessions", "List, show and organize sessions."),
         ("usage", "usage:usage", "Print tokens and costs of all replies."),
     ),

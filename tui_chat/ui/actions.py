@@ -214,6 +214,7 @@ _ALIASES = {
     "cache": "cache miss, cached tokens, cache break, why expensive, prompt caching",
     "notifications": "messages, log, errors, toasts, history of notifications",
     "edit": "external editor, nano, emacs",
+    "search": "find everywhere, grep, history, search chats",
     "attach": "upload, image, picture, document",
     "view-part": "image, preview, open attachment, picture",
     "detach": "detach, files",
@@ -276,6 +277,7 @@ ACTIONS = (
     Action("next-session", "ctrl+pagedown", "sessions.step(1)", "Next", "Next session"),
     Action("previous-session", "ctrl+pageup", "sessions.step(-1)", "Previous", "Previous session"),
     Action("go-to-session", "ctrl+k", "sessions.go_to", "Go to", "Go to session…"),
+    Action("search", "ctrl+f", "search", "Search", "Search all conversations"),
     Action(
         "temporary",
         "f6",

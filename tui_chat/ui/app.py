@@ -170,6 +170,13 @@ class TuiChat(App[None]):
         """Search for an action and run it."""
         await self.action_index.search()
 
+    @work(group="dialog", exclusive=True)
+    async def action_search(self, words: str = "") -> None:
+        """Search all conversations."""
+        from tui_chat.ui.search.action import search
+
+        await search(self, words)
+
     def action_help_quit(self) -> None:
         """Show which key quits, after Ctrl+C."""
         labels = self.key_bindings.labels

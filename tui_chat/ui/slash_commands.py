@@ -70,6 +70,7 @@ COMMANDS = (
     ),
     _of("new", aliases=("clear", "new-chat")),
     _of("go-to-session", "TITLE", name="go", aliases=("chats", "conversations", "jump")),
+    _of("search", "WORDS"),
     _of("next-session", name="next", aliases=("next-chat",)),
     _of("previous-session", name="previous", aliases=("previous-chat",)),
     _of("temporary", aliases=("incognito", "private")),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +88,6 @@ async def test_a_folder_is_listed_followed_and_searched(tmp_path: Path, folder: 
             files.read_again_at_once()
             await files.check()
             assert texts(workspace) == ["How old is the mill?", answer]
-        if find_spec("tui_chat.plugins.search") is None:
-            return
         await pilot.press("ctrl+f")
         await until(pilot, lambda: type(app.screen).__name__ == "SearchScreen")
         await pilot.press(*"quincunx")

@@ -28,12 +28,12 @@ from tui_chat.models.message import Message, Part
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
-from tui_chat.plugins.search.hit_list import HitList, HitPreview
-from tui_chat.plugins.search.query_text import KnownNames
-from tui_chat.plugins.search.screen import SearchAnswer, SearchScreen
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.transcript import Transcript
+from tui_chat.ui.search.hit_list import HitList, HitPreview
+from tui_chat.ui.search.query_text import KnownNames
+from tui_chat.ui.search.screen import SearchAnswer, SearchScreen
 from tui_chat.ui.sessions.pane import SessionsPane
 from tui_chat.ui.widgets.find_bar import FindBar
 

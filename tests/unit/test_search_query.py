@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.tables import each_row
 from tui_chat.models.search import Query
-from tui_chat.plugins.search.query_text import KnownNames, complete_filter, parse_query
+from tui_chat.ui.search.query_text import KnownNames, complete_filter, parse_query
 
 NOON = 1_767_268_800.0
 """2026-01-01 12:00 UTC, a Thursday."""

@@ -24,8 +24,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Entry
-from tui_chat.plugins.search.hit_list import HitList, HitPreview
-from tui_chat.plugins.search.query_text import KnownNames, SortOrder, complete_filter, parse_query
+from tui_chat.ui.search.hit_list import HitList, HitPreview
+from tui_chat.ui.search.query_text import KnownNames, SortOrder, complete_filter, parse_query
 from tui_chat.ui.widgets.safe_text import TextField
 
 LIMIT = 100
