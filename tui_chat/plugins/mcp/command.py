@@ -26,7 +26,7 @@ from tui_chat.models.boundary import InvalidValue, read, write
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.mcp.foreign_files import AllowedServers, read_servers, servers_of_project
 from tui_chat.plugins.mcp.history_command import serve
-from tui_chat.plugins.mcp.server import Server
+from tui_chat.plugins.mcp.server import Server, import_package
 from tui_chat.plugins.mcp.settings import (
     ServerSettings,
     complete,
@@ -46,6 +46,7 @@ def mcp() -> None:
 mcp.add_command(serve)
 
 
+_LOGIN_SECONDS = 300.0
 _name_argument = click.argument("name", metavar="SERVER")
 
 
@@ -252,6 +253,42 @@ def _servers(config: Config) -> list[tuple[ServerSettings, bool]]:
     return [*configured, *servers_of_project(config, Path.cwd())]
 
 
+@mcp.command("login")
+@_name_argument
+@click.pass_obj
+@synchronous
+async def log_in(common: CommonOptions, name: str) -> None:
+    """Log in at a server with a URL, in your browser. The tokens are kept in a private file.
+
+    
+    Example:
+      tui-chat mcp login docs
+    """
+    config = common.config()
+    servers = {one.name: one for one in configured_servers(config) if one.url}
+    settings = servers[find("server with a URL", name, list(servers))]
+    login = import_package("tui_chat.plugins.mcp.login")
+    hidden, client = key_variables(config), HttpClient(environ=os.environ)
+    url = settings.expanded(os.environ, hidden).url
+
+    def show(address: str) -> None:
+        write_line("Open this address in your browser, within five minutes:")
+        write_line(f"  {one_line(address)}")
+
+    logins = login.Logins(config.data_dir, url)
+    waiting = replace(settings, timeout=_LOGIN_SECONDS)
+    async with login.new_login(logins, url, show) as new:
+        server = Server(waiting, client, hidden=hidden, login=new)
+        try:
+            tools = await server.tools()
+        finally:
+            await server.close()
+            await client.aclose()
+    if not logins.is_known:
+        raise InputError(f"“{name}” needs no login.")
+    write_line(f"Logged in. “{name}” has {counted(len(tools), 'tool')}.")
+
+
 @mcp.command("status")
 @json_option()
 @click.pass_obj
@@ -322,7 +359,7 @@ async def _check(
 ) -> dict[str, Any]:
     """Return what a server has, and the result of a call, as JSON."""
     client = HttpClient(environ=os.environ)
-    server = Server(settings, client, hidden=key_variables(config))
+    server = Server(settings, client, hidden=key_variables(config), data_dir=config.data_dir)
     begun = time.monotonic()
     check: dict[str, Any] = {"name": settings.name, "tools": [], "prompts": [], "resources": []}
     error = ""

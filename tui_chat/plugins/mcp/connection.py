@@ -16,8 +16,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TypeAlias, TypeVar
 
+from httpx2 import Auth
 from mcp import Client, MCPError
 from mcp.client import ClientRequestContext, IncomingMessage, InputRequiredRoundsExceededError
+from mcp.client.auth import OAuthFlowError
 from mcp_types import (
     CONNECTION_CLOSED,
     INVALID_REQUEST,
@@ -39,9 +41,12 @@ from tui_chat.models.json_text import as_object, as_string, objects_in
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.mcp.elicitation import Ask, reaction_to
 from tui_chat.plugins.mcp.http_gate import HttpGate
+from tui_chat.plugins.mcp.login import known_login
 from tui_chat.plugins.mcp.process import ServerProcess
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.plugins.mcp.transport import Wire, over_http, over_stdio
+
+__all__ = ["Connection", "HttpGate", "Wire", "known_login"]
 
 MAX_QUESTIONS = 20
 """Maximum questions of a server that wait for the user at once."""
@@ -76,17 +81,19 @@ class Connection:
         settings: ServerSettings,
         link: ServerProcess | HttpGate,
         wire: Wire,
+        login: Auth | None,
         ask: Ask | None,
         list_changed: Callable[[str], None],
         ended: Callable[[], None],
     ) -> None:
-        """`settings` are expanded. `ask` asks the user; None if nobody can be asked. `ended` is
-        called when no more requests can be sent.
+        """`settings` are expanded. `login` adds tokens to requests over HTTP. `ask` asks the user;
+        None if nobody can be asked. `ended` is called when no more requests can be sent.
         """
         self._name, self._timeout = settings.name, settings.timeout
         self._settings = settings
         self.link = link
         self.wire = wire
+        self._login = login
         self._ask = ask
         self._list_changed = list_changed
         self._ended = ended
@@ -158,7 +165,7 @@ class Connection:
         if isinstance(self.link, ServerProcess):
             streams = over_stdio(self.link, self.wire, self._ended)
         else:
-            streams = over_http(self._settings, self.link, self.wire)
+            streams = over_http(self._settings, self.link, self.wire, self._login)
         return Client(
             streams,
             client_info=info,
@@ -229,6 +236,12 @@ class Connection:
             case InputRequiredRoundsExceededError():
                 return Refused(
                     f"The MCP server “{self._name}” asked for input {error.max_rounds} times."
+                )
+            case OAuthFlowError():
+                words = one_line(str(error), 200)
+                return Refused(
+                    f"The login at the MCP server “{self._name}” failed: {words}",
+                    advice=f"`tui-chat mcp login {self._name}`",
                 )
             case ValidationError():
                 fault = error.errors(include_url=False, include_input=False)[0]

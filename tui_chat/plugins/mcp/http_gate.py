@@ -57,8 +57,8 @@ class HttpGate(httpx2.AsyncBaseTransport):
         return self._faults.pop(as_count(as_object(data).get("fault")) or 0, None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        is_stream = self._settings.transport == "sse"
-        if self.is_left or (request.method == "GET" and self._is_own(request) and not is_stream):
+        is_stream = request.method == "GET" and self._is_endpoint(request)
+        if self.is_left or (is_stream and self._settings.transport != "sse"):
             return httpx2.Response(405)
         try:
             if request.method == "DELETE":
@@ -94,6 +94,10 @@ class HttpGate(httpx2.AsyncBaseTransport):
             request.url.port,
         )
 
+    def _is_endpoint(self, request: httpx2.Request) -> bool:
+        """Return True for a request to the server's URL itself, and not for a login."""
+        return request.url == httpx2.URL(self._settings.url) or self._settings.transport == "sse"
+
     async def _exchange(self, request: httpx2.Request) -> httpx2.Response:
         outgoing = await self._outgoing(request)
         async with AsyncExitStack() as stack:
@@ -122,7 +126,7 @@ class HttpGate(httpx2.AsyncBaseTransport):
         self, request: httpx2.Request, status: int, headers: Mapping[str, str], body: bytes
     ) -> httpx2.Response:
         """Return what the package gets of a response that is no stream."""
-        is_message = request.method == "POST" and self._is_own(request)
+        is_message = request.method == "POST" and self._is_endpoint(request)
         asked = object_or_none(decoded(request.content)) if is_message else None
         is_redirect = 300 <= status < 400
         if asked is None or not {"id", "method"} <= asked.keys() or status == 202 or is_redirect:
@@ -131,7 +135,7 @@ class HttpGate(httpx2.AsyncBaseTransport):
             value = object_or_none(decoded(body))
         except ValueError:
             value = None
-        if value is not None and ("result" in value or "error" in value):
+        if value is not None and value.get("jsonrpc") == "2.0":
             content = json.dumps({**value, "id": asked["id"]}).encode()
             return httpx2.Response(status, headers={**headers, **_JSON}, content=content)
         name = self._settings.name
@@ -143,7 +147,7 @@ class HttpGate(httpx2.AsyncBaseTransport):
             return self._failed(ReplyCut(sentence))
         words = one_line(body.decode("utf-8", "replace"), 200)
         sentence = f"The MCP server “{name}” answered with status {status}"
-        advice = f"Set `headers` with a key reference in [mcp.{name}]."
+        advice = f"`tui-chat mcp login {name}`, or `headers` with a key in [mcp.{name}]."
         refusal = Refused(
             f"{sentence}: {words}" if words else f"{sentence}.",
             status=status,

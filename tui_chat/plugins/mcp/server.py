@@ -43,6 +43,9 @@ from tui_chat.workspace.programs import VARIABLE, files_of, secret_values
 from tui_chat.workspace.source_texts import PromptArgument, SourceDocument, SourcePrompt
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from httpx2 import Auth
     from mcp import Client
 
     from tui_chat.plugins.mcp.connection import Connection
@@ -80,16 +83,21 @@ class Server:
         client: HttpClient,
         *,
         hidden: Collection[str] = (),
+        data_dir: Path | None = None,
+        login: Auth | None = None,
         ask: Ask | None = None,
         changed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`hidden` are variables of the client's environment that hold keys. `ask` asks the user
+        """`hidden` are variables of the client's environment that hold keys. `data_dir` has the
+        logins, and `login` is one that the user makes now. `ask` asks the user
         what the server wants to know; None if nobody can be asked. `changed` is called after a
         change of state, or of a list.
         """
         self.name, self.settings = settings.name, settings
         self._client = client
         self._hidden = hidden
+        self._data_dir = data_dir
+        self._login = login
         self._ask = ask
         self._changed = changed
         self._connection: Connection | None = None
@@ -170,8 +178,11 @@ class Server:
         package = await asyncio.to_thread(import_package, "tui_chat.plugins.mcp.connection")
         environ = self._client.environ
         settings, wire = self.settings.expanded(environ, self._hidden), package.Wire()
+        login = self._login
         if settings.url:
             link = package.HttpGate(settings, self._client, wire)
+            if login is None and self._data_dir is not None:
+                login = package.known_login(self._data_dir, settings.url)
         else:
             environment = server_environment(settings, environ, self._hidden)
             command = located_command(settings, environment)
@@ -181,7 +192,7 @@ class Server:
             settings = replace(settings, command=command[0])
             link = await ServerProcess.start(settings, environment, masks)
         connection: Connection = package.Connection(
-            settings, link, wire, self._ask, self._forget, self._changed
+            settings, link, wire, login, self._ask, self._forget, self._changed
         )
         self._connection = connection
         try:

@@ -40,7 +40,12 @@ class ServerSource:
         self._changed = context.changed
         self._show = context.ask
         self.server = Server(
-            settings, context.client, hidden=context.hidden, ask=self._ask, changed=self._follow
+            settings,
+            context.client,
+            hidden=context.hidden,
+            data_dir=context.config.data_dir,
+            ask=self._ask,
+            changed=self._follow,
         )
         # What a `TextSource` has, the server does.
         self.prompts, self.prompt = self.server.prompts, self.server.prompt

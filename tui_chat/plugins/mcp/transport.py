@@ -231,10 +231,13 @@ async def over_stdio(
 
 @asynccontextmanager
 async def over_http(
-    settings: ServerSettings, gate: httpx2.AsyncBaseTransport, wire: Wire
+    settings: ServerSettings,
+    gate: httpx2.AsyncBaseTransport,
+    wire: Wire,
+    login: httpx2.Auth | None,
 ) -> AsyncGenerator[tuple[Any, Any]]:
-    """Open the streams to the address of expanded settings."""
-    client = httpx2.AsyncClient(transport=gate, timeout=None)
+    """Open the streams to the address of expanded settings; `login` adds tokens to requests."""
+    client = httpx2.AsyncClient(transport=gate, timeout=None, auth=login)
 
     def made(*_: object, **__: object) -> httpx2.AsyncClient:
         return client
