@@ -41,6 +41,16 @@ def test_lone_surrogates_arrays_and_deep_nesting():
     assert wire.noise == 1
 
 
+def test_requests_that_nobody_reads_the_answers_of_are_dropped():
+    from mcp_types import JSONRPCRequest, JSONRPCResponse
+
+    wire = new_wire()
+    ping = JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
+    assert [wire.accept(ping) for _ in range(102)][-3:] == [True, False, False]
+    wire.sent(JSONRPCResponse(jsonrpc="2.0", id=1, result={}))
+    assert wire.accept(ping)
+
+
 @each_row("amount", ["true", "-1", "1e400", "1" + "0" * 400, "NaN", '"1"', "null", "1e16"])
 def test_a_progress_that_is_no_amount_is_dropped(amount: str):
     params = f'{{"progressToken": 1, "progress": {amount}, "total": 2}}'

@@ -241,7 +241,8 @@ async def test_a_redirect_on_the_same_host_is_followed(site: Site):
 
 
 @pytest.mark.parametrize(
-    ("status", "advice"), [(401, "Set `headers` with a key reference in [mcp.web]."), (500, "")]
+    ("status", "advice"),
+    [(401, "`tui-chat mcp login web`, or `headers` with a key in [mcp.web]."), (500, "")],
 )
 async def test_a_refusal_says_its_status(site: Site, status: int, advice: str):
     site.answers["tools/list"] = lambda handler, _: handler.reply(status, b"\x1b[2Jno", "text/html")

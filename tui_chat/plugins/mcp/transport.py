@@ -56,6 +56,8 @@ _ENTRIES: dict[str, tuple[str, TypeAdapter[Any]]] = {
 _CACHING = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 """What a modern server must say in a result, and some do not."""
 _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+MAX_OPEN = 100
+"""Maximum requests of a server that are not answered; further ones are dropped."""
 _LARGEST_AMOUNT = 1e15
 """Limit of the progress that a server tells, which is divided and shown."""
 
@@ -78,6 +80,8 @@ class Wire:
         """Sentences about tools that were left out of a list."""
         self._methods: dict[int | str, str] = {}
         """Methods of the requests that are not answered yet, by id."""
+        self._open = 0
+        """The number of requests of the server that are not answered yet."""
 
     def messages(self, data: bytes) -> Iterator[SessionMessage]:
         """Yield the messages of a line: one, or several in an array, as older servers send."""
@@ -91,15 +95,21 @@ class Wire:
             self.noise += 1
 
     def sent(self, message: object) -> None:
-        """Remember a request."""
+        """Remember a request, and count an answer."""
         if isinstance(message, JSONRPCRequest):
             self._methods[message.id] = message.method
+        elif not isinstance(message, JSONRPCNotification):
+            self._open -= 1
 
     def accept(self, message: object) -> bool:
         """Mend a message of the server. Return False for one that the package must not get."""
         if isinstance(message, JSONRPCNotification) and message.method == "notifications/progress":
             params = as_object(message.params)
             return all(map(_is_amount, (params.get("progress"), params.get("total") or 0)))
+        if isinstance(message, JSONRPCRequest):
+            if self._open >= MAX_OPEN:
+                return False  # each would be a task, until the server reads its answer
+            self._open += 1
         if isinstance(message, JSONRPCResponse) and message.id in self._methods:
             self._mend(self._methods.pop(message.id), message)
         return True
