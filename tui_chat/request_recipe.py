@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from datetime import datetime
 from hashlib import sha256
@@ -93,34 +93,42 @@ class Recipe:
         return self.prefill or self.chat.kind == "continue"
 
 
+_SAME = (
+    *("now", "settings", "stream", "context_limit", "reply_reserve", "seed", "session_seed"),
+    *("variables", "correction", "role_missing", "keeps_role_prompt", "chat", "edits"),
+)
+"""The inputs that a recipe has as they are."""
+
+
+def _revised(inputs: Inputs) -> Iterator[tuple[str, object]]:
+    """Yield what is stored as revisions, each after its kind."""
+    yield "endpoint", inputs.endpoint.without_secrets()
+    yield "preset", inputs.preset.without_builder_keys()
+    for book in inputs.lorebooks:
+        yield "lorebook", book
+    for kind, value in (
+        ("role", inputs.role),
+        ("profile", inputs.profile),
+        ("tools", inputs.tools),
+    ):
+        if value is not None:
+            yield kind, value
+
+
 def revisions_of(inputs: Inputs) -> dict[str, tuple[str, str]]:
     """Return the revisions that a recipe refers to: kind and JSON by hash."""
-    found = [
-        ("endpoint", pack(inputs.endpoint.without_secrets())),
-        ("preset", pack(inputs.preset.without_builder_keys())),
-        *(("lorebook", pack(book)) for book in inputs.lorebooks),
-    ]
-    if inputs.role is not None:
-        found.append(("role", pack(inputs.role)))
-    if inputs.profile is not None:
-        found.append(("profile", pack(inputs.profile)))
-    if inputs.tools is not None:
-        found.append(("tools", pack(inputs.tools)))
-    return {_hash(text): (kind, text) for kind, text in found}
+    packed = [(kind, pack(value)) for kind, value in _revised(inputs)]
+    return {_hash(text): (kind, text) for kind, text in packed}
 
 
 def recipe_of(inputs: Inputs, *, prefill: bool = False, is_edited: bool = False) -> Recipe:
     """Return the recipe of a request with these inputs."""
     history = inputs.history
+    hashes = [(kind, _hash(pack(value))) for kind, value in _revised(inputs)]
     return Recipe(
         app=__version__,
-        endpoint=_hash(pack(inputs.endpoint.without_secrets())),
-        preset=preset_revision(inputs.preset),
-        now=inputs.now,
-        role="" if inputs.role is None else _hash(pack(inputs.role)),
-        profile="" if inputs.profile is None else _hash(pack(inputs.profile)),
-        tools="" if inputs.tools is None else _hash(pack(inputs.tools)),
-        lorebooks=tuple(_hash(pack(book)) for book in inputs.lorebooks),
+        **{kind: name for kind, name in hashes if kind != "lorebook"},
+        lorebooks=tuple(name for kind, name in hashes if kind == "lorebook"),
         parent=history[-1].id if history else "",
         messages=len(history),
         pinned=tuple(message.id for message in history if message.pinned),
@@ -128,20 +136,9 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False, is_edited: bool = False)
         summaries=tuple(message.id for message in history if _is_summary_on(message)),
         prefill=prefill,
         draft=bool(inputs.draft or inputs.draft_parts),
-        settings=inputs.settings,
-        stream=inputs.stream,
-        context_limit=inputs.context_limit,
-        reply_reserve=inputs.reply_reserve,
-        seed=inputs.seed,
-        session_seed=inputs.session_seed,
-        variables=inputs.variables,
-        correction=inputs.correction,
-        role_missing=inputs.role_missing,
-        keeps_role_prompt=inputs.keeps_role_prompt,
-        chat=inputs.chat,
-        edits=inputs.edits,
         is_edited=is_edited,
         format=FORMAT,
+        **{name: getattr(inputs, name) for name in _SAME},
     )
 
 
@@ -215,21 +212,9 @@ def rebuilt_inputs(
         draft_prompts=_prompts_of(sent) if recipe.draft and sent is not None else (),
         role=revision(Role, recipe.role) if recipe.role else None,
         profile=revision(Profile, recipe.profile) if recipe.profile else None,
-        settings=recipe.settings,
-        stream=recipe.stream,
-        context_limit=recipe.context_limit,
-        reply_reserve=recipe.reply_reserve,
-        now=recipe.now,
-        seed=recipe.seed,
-        session_seed=recipe.session_seed,
         lorebooks=tuple(revision(Lorebook, name) for name in recipe.lorebooks),
-        variables=recipe.variables,
         tools=revision(tuple[ToolDefinition, ...], recipe.tools) if recipe.tools else None,
-        correction=recipe.correction,
-        role_missing=recipe.role_missing,
-        keeps_role_prompt=recipe.keeps_role_prompt,
-        chat=recipe.chat,
-        edits=recipe.edits,
+        **{name: getattr(recipe, name) for name in _SAME},
     )
 
 

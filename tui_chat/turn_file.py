@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import field, replace
+from dataclasses import field, fields, replace
 from hashlib import sha256
 from typing import Any, TypeAlias, cast
 
@@ -67,30 +67,14 @@ class TurnReply:
     @classmethod
     def of(cls, entry: Entry) -> TurnReply:
         """Return the reply in a stored entry."""
-        return cls(
-            message=entry.message,
-            status=entry.status,
-            model=entry.model,
-            endpoint=entry.endpoint,
-            error=entry.error,
-            finish=entry.finish,
-            usage=entry.usage,
-            seconds=entry.seconds,
-        )
+        return cls(**{each.name: getattr(entry, each.name) for each in fields(cls)})
 
     @property
     def entry(self) -> Entry:
         """The reply as a stored one; one that had not ended has failed."""
-        return Entry(
-            self.message,
-            status=_STATUSES.get(self.status, "failed"),
-            error=self.error,
-            model=self.model,
-            endpoint=self.endpoint,
-            usage=self.usage,
-            finish=self.finish,
-            seconds=self.seconds,
-        )
+        values: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        values["status"] = _STATUSES.get(self.status, "failed")
+        return Entry(**values)
 
 
 _STATUSES: dict[str, EntryStatus] = {

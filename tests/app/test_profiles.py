@@ -108,7 +108,7 @@ async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: P
         await until(pilot, lambda: "There is no profile" in listed(app)[1])
 
 
-async def test_what_another_program_wrote_is_not_lost(tmp_path: Path) -> None:
+async def test_what_another_program_wrote_is_overwritten_only_if_asked(tmp_path: Path) -> None:
     folder = tmp_path / "profiles"
     folder.mkdir()
     path = folder / "me.json"
@@ -120,12 +120,12 @@ async def test_what_another_program_wrote_is_not_lost(tmp_path: Path) -> None:
         form.query_one("#content", TextArea).text = "Mine."
         path.write_text('{"name": "Ada L.", "content": "Theirs.", "mood": "calm"}')
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "changed the content" in words(app, "#fault"))
+        await until(pilot, lambda: "changed this profile" in words(app, "#fault"))
         assert json.loads(path.read_text())["content"] == "Theirs."
         await pilot.press("ctrl+s")
         await on(pilot, ProfilesDialog)
         assert json.loads(path.read_text()) == {
-            "name": "Ada L.",
+            "name": "Ada",
             "content": "Mine.",
             "mood": "calm",
         }

@@ -18,7 +18,7 @@ from tests.support.tables import each_row
 from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import make_workspace
 from tui_chat.cli.app import open_workspace
-from tui_chat.cli.ask import check_json
+from tui_chat.cli.ask_output import end_error
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.errors import InputError
 from tui_chat.models.message import Message
@@ -240,8 +240,9 @@ def test_json_and_schema(ask: Ask, tmp_path: Path):
     assert printed["usage"]["output"] > 0
     [(body,)] = rows(tmp_path, "SELECT body FROM requests")
     assert json.loads(body)["response_format"]["type"] == "json_schema"  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="The reply is not JSON"):
-        check_json(Entry(Message("assistant", "no JSON")))
+    error = end_error(Entry(Message("assistant", "no JSON"), "complete"), is_json=True)
+    assert isinstance(error, InputError)
+    assert "The reply is not JSON" in str(error)
     assert ask("x", "--schema", "-", stdin=b"[").code == 2
 
 

@@ -39,8 +39,10 @@ def test_each_kind_of_file_says_which_key_is_meant(run: Run, tmp_path: Path):
             ("build", "Hi", option, path),
             ("doctor",),
         ):
-            if words[0] == "build" and words[-1] == "X":
-                continue  # the role was imported by then
+            if words[0] == "build" and (
+                words[-1] == "X" or (kind, words[-1]) == ("profiles", path)
+            ):
+                continue  # the role was imported by then, and a profile has a name
             done = run(*folders, *words)
             said = done.out + done.err
             if f"“{key}” is unknown; did you mean “{meant}”?" not in said or str(path) not in said:

@@ -14,15 +14,12 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+import click
+
 from tui_chat import hooks, paths
 from tui_chat.api import OfflineProvider
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.interpreter import (
-    collect_seldom,
-    keep_heap_small,
-    postpone_collections,
-    share_heap,
-)
+from tui_chat.cli.interpreter import collect_seldom, postpone_collections
 from tui_chat.cli.output import write_error, write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError
@@ -51,6 +48,11 @@ def synchronous(function: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P,
     return run
 
 
+def asynchronous(function: Callable[..., Coroutine[Any, Any, _T]]) -> Callable[..., _T]:
+    """Make a coroutine function with the common options the function of a command."""
+    return click.pass_obj(synchronous(function))
+
+
 def run_app(common: CommonOptions, captured: str = "") -> None:
     """Open the app and return when it is closed. `captured` is the text of a request to inspect.
 
@@ -59,7 +61,6 @@ def run_app(common: CommonOptions, captured: str = "") -> None:
     postpone_collections()
     config = common.config()
     require_terminal()
-    share_heap()
     from tui_chat.ui.app import TuiChat
 
     async def opened() -> Workspace:
@@ -128,7 +129,6 @@ async def open_workspace(
         path = paths.database_file(config.data_dir)
         store = await Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
     collect_seldom()
-    keep_heap_small()
     core = WorkspaceCore(
         config,
         store,

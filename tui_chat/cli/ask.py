@@ -11,10 +11,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +21,7 @@ from tui_chat.cli.app import synchronous
 from tui_chat.cli.ask_output import (
     ReplyPrinter,
     end_error,
+    reply_target,
     save_files,
     session_words,
     write_code,
@@ -29,10 +29,11 @@ from tui_chat.cli.ask_output import (
 )
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find_role
-from tui_chat.cli.options import FILE, TEXT, RequestCommand, json_option, request_options
-from tui_chat.cli.output import write_document, write_line, write_notes
+from tui_chat.cli.options import FILE, TEXT, option, takes
+from tui_chat.cli.output import write_error, write_json, write_line, write_notes
 from tui_chat.cli.question import (
     Question,
+    RequestCommand,
     completed,
     read_message,
     read_part,
@@ -49,22 +50,28 @@ from tui_chat.cli.workspace import (
     open_session,
     save_replies,
 )
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError, NeedsUser, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
 from tui_chat.models.generation import side_kind
 from tui_chat.models.role import ROLE_FAULTS
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.discovery import list_models
+from tui_chat.workspace.events import ReplySettled
+from tui_chat.workspace.exchange import Slot, Target
 from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tui_chat.api import RequestKind
+    from tui_chat.cli.ask_output import SavedFile
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
+    from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
 _FORCED = ("over-budget", "nothing-to-send", "edited-body-invalid")
@@ -75,18 +82,25 @@ _FORCED = ("over-budget", "nothing-to-send", "edited-body-invalid")
 class AskOptions(Question):
     """A question, and how its reply is printed."""
 
-    temporary: bool = False
-    """True to write nothing to disk."""
-    as_json: bool = False
-    raw: bool = False
-    extract: bool = False
-    """True to print only the first code block of the reply."""
-    save_to: Path | None = None
-    """The folder for pictures and files of the reply; None for the current one."""
-    allowed_tools: tuple[str, ...] = ()
-    """Tools whose calls run without asking."""
-    force: bool = False
-    """True to send a request that has errors."""
+    temporary: bool = option("-n", "--temporary", is_flag=True, help="Write nothing of it to disk.")
+    raw: bool = option(is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
+    extract: bool = option("-x", "--extract", is_flag=True, help="Print only the first code block.")
+    as_json: bool = option("--json", is_flag=True, help="Print the reply and its facts as JSON.")
+    save_to: Path | None = option(
+        type=FILE,
+        metavar="FOLDER",
+        help="Where pictures and files of the reply are saved; default: the current folder.",
+    )
+    allowed_tools: tuple[str, ...] = option(
+        "--allow-tool",
+        multiple=True,
+        metavar="NAME",
+        type=TEXT,
+        help="Run this tool without asking; repeatable.",
+    )
+    force: bool = option(
+        is_flag=True, help="Send despite errors, such as a request that is too large."
+    )
 
     @property
     def asks_several(self) -> bool:
@@ -100,29 +114,9 @@ class AskOptions(Question):
 
 
 @click.command(cls=RequestCommand)
-@request_options(with_files=False)
-@click.option("-n", "--temporary", is_flag=True, help="Write nothing of it to disk.")
-@click.option("--raw", is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
-@click.option("-x", "--extract", is_flag=True, help="Print only the first code block.")
-@json_option("Print the reply and its facts as JSON.")
-@click.option(
-    "--save-to",
-    type=FILE,
-    metavar="FOLDER",
-    help="Where pictures and files of the reply are saved; default: the current folder.",
-)
-@click.option(
-    *("--allow-tool", "allowed_tools"),
-    multiple=True,
-    metavar="NAME",
-    type=TEXT,
-    help="Run this tool without asking; repeatable.",
-)
-@click.option(
-    "--force", is_flag=True, help="Send despite errors, such as a request that is too large."
-)
+@takes(AskOptions)
 @click.pass_obj
-def ask(common: CommonOptions, **options: Any) -> None:
+def ask(common: CommonOptions, options: AskOptions) -> None:
     """Send a message and print the reply.
 
     TEXT is the message. The standard input is added if it is a pipe, or for -. Endpoint, model,
@@ -155,7 +149,7 @@ def ask(common: CommonOptions, **options: Any) -> None:
     Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
     6 incomplete reply, 7 database, 8 a tool call needs you, 130 Ctrl+C, 141 output closed.
     """
-    question = AskOptions(**options)
+    question = options
     text = read_message(question)
     parts = tuple(map(read_part, question.attachments))
     has_message = bool(text.strip() or parts)
@@ -233,10 +227,8 @@ class _Asked:
             if side is not None:
                 await self._print_side_reply(side, text)
             elif question.asks_several:
-                from tui_chat.cli.ask_each import ask_each
-
                 await self._add_system_message(text)
-                await ask_each(workspace, question, text, parts)
+                await self._ask_each(text, parts)
             else:
                 await self._send(text, parts)
                 await self._answer_calls()
@@ -359,7 +351,7 @@ class _Asked:
         if question.as_json:
             from tui_chat.cli.documents import SideReplyDocument
 
-            write_document(SideReplyDocument(kind.name, composed.model, text))
+            write_json(SideReplyDocument(kind.name, composed.model, text))
         elif question.extract:
             write_code(text)
         else:
@@ -372,17 +364,107 @@ class _Asked:
         question, entry = self._question, self._workspace.state.entries[-1]
         files = save_files(entry.message, question.folder)
         if question.as_json:
-            from tui_chat.cli.documents import reply_document
-
-            write_document(reply_document(self._workspace, entry, files))
+            write_json(_document(self._workspace, entry, files))
         elif question.extract:
             write_code(entry.message.content)
         write_sources(entry.message, files)
         self._printer.summarize()
-        if (error := end_error(entry)) is not None:
+        if (error := end_error(entry, is_json=question.schema is not None)) is not None:
             raise error
-        if question.schema is not None:
-            check_json(entry)
+
+    # Several models: each replies to the same message, as versions in the session.
+
+    async def _ask_each(self, text: str, parts: tuple[Part, ...]) -> None:
+        """Send a message to each model, and print the replies. Raises the error that ended the
+        first one that failed.
+        """
+        workspace, question = self._workspace, self._question
+        targets = [_target(workspace, model, question.endpoint) for model in question.models]
+        if workspace.state.session is None:  # the session has a model of its own, too
+            choose_model(workspace, targets[0].endpoint, targets[0].model)
+        slots = [Slot(target, workspace.state.entries) for target in targets]
+        for slot in slots:
+            check_request(workspace.requests.compose_for(slot, text, parts), question)
+        ends: dict[str, ReplySettled] = {}
+
+        def follow(event: WorkspaceEvent) -> None:
+            if isinstance(event, ReplySettled) and event.entry is not None:
+                ends[event.entry.message.id] = event
+
+        workspace.subscribe(follow)
+        replies = await workspace.replies.submit_to(slots, text, parts)
+        if len(replies) < len(slots):
+            await workspace.replies.stop()
+            self._failures.raise_first()
+            raise InputError("The message could not be sent.")
+        await workspace.tools.all_ended()
+        await save_replies(workspace)
+        ended: list[tuple[str, Entry, TuiChatError | None]] = []
+        for target, reply_id in zip(targets, replies, strict=True):
+            label, error = one_line(f"{target.endpoint}/{target.model}"), None
+            entry = workspace.state.unsaved_replies.get(reply_id)
+            if entry is None:
+                entry, error = await self._answered(label, reply_id)
+            end = ends.get(entry.message.id)
+            fault = end_error(entry, is_json=question.schema is not None)
+            ended.append((label, entry, error or (end and end.error) or fault))
+        self._print_each(ended)
+        failed = [(label, error) for label, _, error in ended if error is not None]
+        for label, error in failed:
+            error.args = (f"{label}: {error}",)
+        for _, error in failed[1:]:
+            write_error(str(error), error.advice)
+        if failed:
+            raise failed[0][1]
+
+    async def _answered(self, label: str, reply_id: str) -> tuple[Entry, TuiChatError | None]:
+        """Return a model's last reply once its tools are answered, as far as somebody consents."""
+        workspace = self._workspace
+        while True:
+            entries = await workspace.active_store.branches.path_to(reply_id, below=True)
+            calls = workspace.state.calls_at_end(entries)
+            reply = next(e for e in reversed(entries) if e.message.role == "assistant")
+            if not calls:
+                return reply, None
+            write_line(f"{label}:", err=True)
+            try:
+                await answer_call(workspace, calls[0], self._question.allowed_tools)
+            except NeedsUser as error:
+                return reply, error
+            await workspace.tools.all_ended()
+
+    def _print_each(self, ended: Sequence[tuple[str, Entry, TuiChatError | None]]) -> None:
+        """Print the replies, each under the name of its model, or as a list."""
+        question = self._question
+        documents: list[object] = []
+        for label, entry, error in ended:
+            files = save_files(entry.message, question.folder)
+            if question.as_json:
+                documents.append(_document(self._workspace, entry, files, str(error or "")))
+            elif entry.message.content or error is None:
+                output = reply_target(raw=False)
+                output.write(f"## {label}\n\n{entry.message.content}\n\n")
+                output.end()
+            write_sources(entry.message, files)
+        if question.as_json:
+            write_json(documents)
+
+
+def _document(
+    workspace: Workspace, entry: Entry, files: Sequence[SavedFile], error: str = ""
+) -> object:
+    from tui_chat.cli.documents import reply_document  # with pydantic
+
+    return reply_document(workspace, entry, files, error)
+
+
+def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
+    """Return the target that a model names; with `endpoint`, all are there. Raises InputError."""
+    config = workspace.state.config
+    if endpoint:
+        return Target(config.endpoint_named(endpoint).name, model)
+    target, name = config.endpoint_and_model(model, workspace.state.endpoint)
+    return Target(target.name, name)
 
 
 def check_request(composed: Composed, question: AskOptions) -> None:
@@ -394,14 +476,3 @@ def check_request(composed: Composed, question: AskOptions) -> None:
         if note.level is Level.ERROR and note.code in _FORCED and not question.force:
             raise InputError(note.sentence, advice="Nothing was sent; --force sends it.")
     write_notes(note for note in composed.notes if note.level is not Level.INFO)
-
-
-def check_json(entry: Entry) -> None:
-    """Raise InputError if a reply is not JSON."""
-    try:
-        json.loads(entry.message.content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"The reply is not JSON: {error}.",
-            advice="The model or its server may not support schemas.",
-        ) from error

@@ -6,6 +6,7 @@ Besides its text a reply has sources, pictures and other files, and blocks of co
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -150,9 +151,21 @@ class ReplyPrinter:
         write_line(" · ".join(map(one_line, filter(None, words))), err=True)
 
 
-def end_error(entry: Entry) -> ReplyCut | None:
-    """Return the error for a complete reply that is empty or ended early; None for any other."""
-    return ReplyCut(end_sentence(entry)) if ended_early(entry) else None
+def end_error(entry: Entry, *, is_json: bool = False) -> ReplyCut | InputError | None:
+    """Return what is wrong with a complete reply: it is empty, ended early, or is not the JSON that
+    was asked for.
+    """
+    if ended_early(entry):
+        return ReplyCut(end_sentence(entry))
+    try:
+        if is_json:
+            json.loads(entry.message.content)
+    except (ValueError, RecursionError) as error:
+        return InputError(
+            f"The reply is not JSON: {error}.",
+            advice="The model or its server may not support schemas.",
+        )
+    return None
 
 
 def session_words(workspace: Workspace) -> str:

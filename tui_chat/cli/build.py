@@ -10,20 +10,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_chat.analysis.http_text import as_curl, as_http
+from tui_chat.cli import completion
 from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import INPUT, PROTOCOLS, TEXT, RequestCommand, request_options
+from tui_chat.cli.options import INPUT, PROTOCOLS, TEXT, option, takes
 from tui_chat.cli.output import (
     finish,
     write_body,
-    write_document,
     write_json,
     write_line,
     write_notes,
     write_request,
 )
 from tui_chat.cli.question import (
+    PRESET_HELP,
+    ROLE_HELP,
     Question,
+    RequestCommand,
     completed,
     read_message,
     read_part,
@@ -51,7 +54,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.library import Kind, doubts_of
 from tui_chat.library.presets import load_preset
-from tui_chat.library.roles_and_profiles import load_profile, load_role
+from tui_chat.library.roles_and_profiles import load_role
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
@@ -67,58 +70,59 @@ _ADDED_FORMS = tuple(form.name for _, form in parts("request form"))
 """The documents of a request that plugins print, by name."""
 
 
+_FILE_OR_NAME = "FILE|NAME"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions(Question):
-    """A question, whose role, preset and profile may be files, and what `ask` does not have."""
+    """A question, whose role and preset may be files, and what `ask` does not have."""
 
-    history: Path | None = None
-    draft: str | None = None
-    """The message in place of the arguments and what is piped; None for those."""
-    protocol: str | None = None
-    context_limit: int | None = None
-    """Tokens, like the reserve."""
-    reply_reserve: int | None = None
-    edits: bool = True
-    """False for the body without the edits by hand."""
-    tools: bool = True
-    """True to ask the sources of tools for theirs."""
+    role: str | None = option(
+        shell_complete=completion.complete_role_or_file, metavar=_FILE_OR_NAME, help=ROLE_HELP
+    )
+    preset: str | None = option(
+        *("-t", "--preset"),
+        shell_complete=completion.complete_preset_or_file,
+        metavar=_FILE_OR_NAME,
+        help=PRESET_HELP,
+    )
+    history: Path | None = option(type=INPUT, help="A JSON array or JSONL of messages.")
+    turn: Path | None = option(
+        type=INPUT, help="A turn exported by the app, whose request is composed again."
+    )
+    draft: str | None = option(
+        metavar="TEXT",
+        type=TEXT,
+        help="TEXT, as an option, without what is piped; default: the stored draft.",
+    )
+    protocol: str | None = option(type=click.Choice(PROTOCOLS), help="The protocol of the request.")
+    context_limit: int | None = option(
+        type=click.IntRange(min=1), help="Context limit in tokens, input and output."
+    )
+    reply_reserve: int | None = option(
+        type=click.IntRange(min=0), help="Tokens reserved for the reply."
+    )
+    edits: bool = option(
+        "--edits/--no-edits", default=True, help="With what was edited by hand in the session."
+    )
+    tools: bool = option(
+        "--tools/--no-tools",
+        default=True,
+        help="Start the servers whose tools the session may offer, as `ask` and the app do.",
+    )
+    show: str = option(
+        type=click.Choice(["payload", "envelope", "request", "curl", *_ADDED_FORMS]),
+        default="payload",
+        show_default=True,
+        help="The exact body; the turns with their origins; the whole request; a curl command; or "
+        "what a plugin says of it.",
+    )
 
 
 @click.command(cls=RequestCommand)
-@request_options(with_files=True)
-@click.option("--history", type=INPUT, help="A JSON array or JSONL of messages.")
-@click.option(
-    "--turn", type=INPUT, help="A turn exported by the app, whose request is composed again."
-)
-@click.option(
-    "--draft",
-    metavar="TEXT",
-    type=TEXT,
-    help="TEXT, as an option, without what is piped; default: the stored draft.",
-)
-@click.option("--protocol", type=click.Choice(PROTOCOLS), help="The protocol of the request.")
-@click.option(
-    "--context-limit", type=click.IntRange(min=1), help="Context limit in tokens, input and output."
-)
-@click.option("--reply-reserve", type=click.IntRange(min=0), help="Tokens reserved for the reply.")
-@click.option(
-    "--edits/--no-edits", default=True, help="With what was edited by hand in the session."
-)
-@click.option(
-    "--tools/--no-tools",
-    default=True,
-    help="Start the servers whose tools the session may offer, as `ask` and the app do.",
-)
-@click.option(
-    "--show",
-    type=click.Choice(["payload", "envelope", "request", "curl", *_ADDED_FORMS]),
-    default="payload",
-    show_default=True,
-    help="The exact body; the turns with their origins; the whole request; a curl command; or "
-    "what a plugin says of it.",
-)
+@takes(BuildOptions)
 @click.pass_obj
-def build(common: CommonOptions, turn: Path | None, show: str, **options: Any) -> None:
+def build(common: CommonOptions, options: BuildOptions) -> None:
     """Print the request that `ask` would send.
 
     TEXT and the options that both have mean the same: endpoint, model, role, preset and tools are
@@ -135,13 +139,12 @@ def build(common: CommonOptions, turn: Path | None, show: str, **options: Any) -
       tui-chat build --session "A walk" --draft - < question.txt
       tui-chat build --preset my.json --role Critic --model gpt-5 --show curl
     """
-    question = BuildOptions(**options)
-    if turn is not None:
-        composed = _recompose(turn)
+    if options.turn is not None:
+        composed = _recompose(options.turn)
     else:
-        text, parts = _read(question)
-        composed = _compose(common.config(), completed(question), text, parts)
-    _show(composed, show)
+        text, parts = _read(options)
+        composed = _compose(common.config(), completed(options), text, parts)
+    _show(composed, options.show)
     if any(note.code != NOTHING_TO_SEND.code for note in composed.errors):
         finish()
         sys.exit(2)
@@ -150,8 +153,8 @@ def build(common: CommonOptions, turn: Path | None, show: str, **options: Any) -
 def _read(question: BuildOptions) -> tuple[str, tuple[Part, ...]]:
     """Return the message and its attachments. Raises InputError."""
     draft, history = question.draft, str(question.history)
-    named = {"--role": question.role, "--preset": question.preset, "--profile": question.profile}
-    named |= {"--draft": draft, "--history": history, "TEXT": "-" if "-" in question.words else ""}
+    named = {"--role": question.role, "--preset": question.preset, "--draft": draft}
+    named |= {"--history": history, "TEXT": "-" if "-" in question.words else ""}
     inputs = [name for name, value in named.items() if value == "-"] + question.standard_inputs
     refuse(
         (
@@ -181,22 +184,18 @@ async def _compose(
         await open_session(workspace, failures, question)
         role_file = _file(question.role, "roles")
         preset_file = _file(question.preset, "presets")
-        profile_file = _file(question.profile, "profiles")
         if role_file is not None and not question.has_session:
             await choose_role(workspace, load_role(role_file))
         named = replace(
             question,
             endpoint=_endpoint_name(config, question),
             preset=None if preset_file else question.preset,
-            profile=None if profile_file else question.profile,
         )
         role = question.role if role_file is None or question.has_session else None
         await choose(workspace, named, role)
         if preset_file is not None:
             preset = load_preset(preset_file)
             workspace.update(preset=preset, preset_name=preset_file.stem)
-        if profile_file is not None:
-            workspace.update(profile=load_profile(profile_file), profile_name=profile_file.stem)
         failures.warn()
         takes_draft = question.has_session and not (text or parts) and question.draft is None
         if not question.edits:
@@ -288,7 +287,7 @@ def _show(composed: Composed, what: str) -> None:
         case "envelope":
             from tui_chat.cli.documents import envelope_document
 
-            write_document(envelope_document(composed))
+            write_json(envelope_document(composed))
         case _:
             write_json(load_named("request form", what)(composed))
     write_notes(composed.notes if what in ("payload", "request", "curl") else ())

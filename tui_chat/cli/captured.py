@@ -30,7 +30,7 @@ from tui_chat.cli.options import (
     json_option,
     model_option,
 )
-from tui_chat.cli.output import write_body, write_document, write_notes
+from tui_chat.cli.output import write_body, write_json, write_notes
 from tui_chat.compose import encode
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
@@ -178,7 +178,7 @@ def convert_command(
         from tui_chat.cli.documents import ConvertedDocument, NoteDocument, document
 
         documents = tuple(document(NoteDocument, note) for note in notes)
-        write_document(ConvertedDocument(json.loads(body), documents))
+        write_json(ConvertedDocument(json.loads(body), documents))
     else:
         write_body(body)
         write_notes(notes)
@@ -292,7 +292,7 @@ def read(file: Path, protocol: str | None) -> None:
         )
     from tui_chat.cli.documents import recorded_reply_document
 
-    write_document(recorded_reply_document(*read_recorded(content, source)))
+    write_json(recorded_reply_document(*read_recorded(content, source)))
 
 
 def _type(data: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -19,63 +20,55 @@ from tui_chat.cli.output import detect_closed_output, write_error, write_line
 from tui_chat.hooks import failed, is_of_interface, plugin_in
 
 _COMMANDS = {
-    "Chat": (
-        ("ask", "ask:ask", "Send a message and print the reply."),
-        ("search", "search:search", "Search messages and sessions."),
-        ("sessions", "sessions:sessions", "List, show and organize sessions."),
-        ("usage", "usage:usage", "Print tokens and costs of all replies."),
-    ),
-    "Requests": (
-        ("build", "build:build", "Print the request that `ask` would send."),
-        ("convert", "captured:convert_command", "Convert a request body to another protocol."),
-        ("inspect", "captured:inspect", "Open a captured request in the inspector."),
-        ("read", "captured:read", "Parse a recorded reply and print it as JSON."),
-    ),
-    "Data": (
-        ("export", "export:export_command", "Write a session to a file or the standard output."),
-        (
-            "library",
-            "library:library",
-            "List, show, export and check presets, roles, profiles, lorebooks.",
-        ),
-    ),
-    "Setup": (
-        (
-            "completion",
-            "completion:completion_command",
-            "Print the script for completion in a shell.",
-        ),
-        ("config", "config:config_group", "Show, edit and check the configuration file."),
-        ("docs", "docs:docs", "Print a page of the documentation, or list the pages."),
-        (
-            "endpoints",
-            "models:endpoints",
-            "List and test the configured endpoints; print facts about models.",
-        ),
-        (
-            "keys",
-            "keys:keys",
-            "Keep the keys of endpoints in the system's keyring, or in private files.",
-        ),
-        (
-            "models",
-            "models:models",
-            "List the models of the endpoints, with limits in tokens and prices in US dollars.",
-        ),
-        (
-            "plugins",
-            "plugins:plugins",
-            "List the built-in plugins, and the installed ones of other people.",
-        ),
-        ("tools", "tools:tools", "List and revoke lasting permissions to run tools."),
-    ),
+    "Chat": {
+        "ask": "Send a message and print the reply.",
+        "search": "Search messages and sessions.",
+        "sessions": "List, show and organize sessions.",
+        "usage": "Print tokens and costs of all replies.",
+    },
+    "Requests": {
+        "build": "Print the request that `ask` would send.",
+        "convert": "Convert a request body to another protocol.",
+        "inspect": "Open a captured request in the inspector.",
+        "read": "Parse a recorded reply and print it as JSON.",
+    },
+    "Data": {
+        "export": "Write a session to a file or the standard output.",
+        "library": "List, show, export and check presets, roles, profiles, lorebooks.",
+    },
+    "Setup": {
+        "completion": "Print the script for completion in a shell.",
+        "config": "Show, edit and check the configuration file.",
+        "docs": "Print a page of the documentation, or list the pages.",
+        "endpoints": "List and test the configured endpoints; print facts about models.",
+        "keys": "Keep the keys of endpoints in the system's keyring, or in private files.",
+        "models": "List the models of the endpoints, with their limits and prices.",
+        "plugins": "List the built-in plugins, and the installed ones of other people.",
+        "tools": "List and revoke lasting permissions to run tools.",
+    },
 }
-"""By heading in `--help`, each command's name, its module and attribute in `tui_chat.cli`, and its
-summary: the first sentence of its help."""
+"""By heading in `--help`, the commands, each with its summary: the first sentence of its help."""
 
+_PATHS = {
+    "completion": "completion:completion_command",
+    "config": "config:config_group",
+    "convert": "captured:convert_command",
+    "endpoints": "models:endpoints",
+    "export": "export:export_command",
+    "inspect": "captured:inspect",
+    "read": "captured:read",
+}
+"""Module and attribute of the commands that are not `NAME:NAME`."""
 
 _KINDS = ("presets", "roles", "profiles")
 """Kinds of the library whose names are hidden commands, as are those that plugins add."""
+
+
+def _table() -> Iterator[Command]:
+    for group, commands in _COMMANDS.items():
+        for name, summary in commands.items():
+            path = _PATHS.get(name, f"{name}:{name}")
+            yield Command(name, f"tui_chat.cli.{path}", summary, group)
 
 
 def _added_kinds() -> list[str]:
@@ -127,11 +120,7 @@ class CommandLine(LazyGroup):
 
 @click.group(
     cls=CommandLine,
-    table=[
-        Command(name, f"tui_chat.cli.{path}", summary, group)
-        for group, commands in _COMMANDS.items()
-        for name, path, summary in commands
-    ],
+    table=_table(),
     headings=tuple(_COMMANDS),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tui_chat import hooks
-from tui_chat.cli.app import library_in, open_store, synchronous
+from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import named_session
 from tui_chat.cli.options import FILE, PluginChoice, last_or_session
@@ -59,8 +59,7 @@ def export_names() -> tuple[str, ...]:
     "a file that you share.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def export_command(
     common: CommonOptions,
     name: str | None,

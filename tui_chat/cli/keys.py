@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tui_chat.cli.app import synchronous
+from tui_chat.cli.app import asynchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.config import change_file
 from tui_chat.cli.options import endpoint_argument, json_option
-from tui_chat.cli.output import document_json, write_line, write_list
+from tui_chat.cli.output import write_line, write_list
 from tui_chat.config import Config
 from tui_chat.errors import InputError, KeyMissing
 from tui_chat.files import read_standard_input
@@ -121,8 +121,7 @@ def delete(common: CommonOptions, name: str) -> None:
 
 @keys.command("list")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def list_keys(common: CommonOptions, as_json: bool) -> None:
     """List where each endpoint's key is, and whether it is there.
 
@@ -135,7 +134,7 @@ async def list_keys(common: CommonOptions, as_json: bool) -> None:
     write_list(
         [KeyDocument(*state) for state in await key_states(common.config())],
         as_json,
-        document_json,
+        None,
         ("ENDPOINT", "KEY", "STATE"),
         lambda key: (key.endpoint, key.key, one_line(key.state, 200)),
         (2, 20),

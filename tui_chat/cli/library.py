@@ -7,73 +7,66 @@ have. A plugin adds one as a part `library kind`. The names of the kinds are hid
 
 from __future__ import annotations
 
+import json
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar
 
 import click
 
 from tui_chat import hooks
+from tui_chat.cli.app import open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
-from tui_chat.cli.names import find
+from tui_chat.cli.names import find, find_role
 from tui_chat.cli.options import FILE, INPUT, PluginChoice, json_option
 from tui_chat.cli.output import (
     Styled,
     counted,
     document_json,
-    write_document,
+    write_json,
     write_line,
     write_list,
     write_request,
 )
+from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
-from tui_chat.files import write_bytes
+from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text, write_bytes
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.file_reader import read_file_text
+from tui_chat.library.foreign_files import card_files, first_preset_files, import_preset_file
+from tui_chat.library.preset_check import check_preset
+from tui_chat.library.presets import dump_preset, load_preset
+from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
+from tui_chat.models.role import Profile, Role
 from tui_chat.models.sanitize import one_line, sanitize
-
-KINDS = {
-    "presets": "tui_chat.cli.library_kinds:PRESETS",
-    "roles": "tui_chat.cli.library_kinds:ROLES",
-    "profiles": "tui_chat.cli.library_kinds:PROFILES",
-}
-"""The kinds of the core."""
-
-
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_T = TypeVar("_T", bound=_Named)
+from tui_chat.models.setting_types import settings_json
 
 
 @dataclass(frozen=True, slots=True)
-class Item(Generic[_T]):
+class Item:
     """A preset, role, profile or lorebook, which may have errors."""
 
     name: str
     place: str
     """Its file, or what else has it."""
-    read: Callable[[], _T]
+    read: Callable[[], Any]
     """Reads it. Raises InputError."""
     text: Callable[[], str]
     """Returns its file, or JSON in the form of one. Raises InputError."""
     is_bundled: bool = False
     """True for one that comes with the program."""
 
-
-@dataclass(frozen=True, slots=True)
-class Listed(Generic[_T]):
-    """A line of a list."""
-
-    item: Item[_T]
-    value: _T | None
-    """None if it cannot be read."""
-    error: str = ""
+    def tried(self) -> tuple[Any, str]:
+        """Return its value, or None, and why it cannot be read."""
+        try:
+            return self.read(), ""
+        except InputError as error:
+            return None, str(error).removeprefix(self.place).lstrip(": ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +82,7 @@ class FindingDocument:
     place: str
 
 
-class LibraryKind(ABC, Generic[_T]):
+class LibraryKind(ABC):
     """Presets, roles, profiles or lorebooks."""
 
     noun: str
@@ -101,45 +94,38 @@ class LibraryKind(ABC, Generic[_T]):
     """The values of `export --format`; the first is the default."""
 
     @abstractmethod
-    def items(self, common: CommonOptions) -> Sequence[Item[_T]]:
+    def items(self, common: CommonOptions) -> Sequence[Item]:
         """Return all items, in the order of the list. Raises InputError and StoreError."""
 
     @abstractmethod
-    def row(self, listed: Listed[_T]) -> tuple[str, ...]:
+    def row(self, item: Item) -> tuple[str, ...]:
         """Return the cells of an item in the table."""
 
     @abstractmethod
-    def document(self, listed: Listed[_T]) -> Any:
+    def document(self, item: Item) -> Any:
         """Return an item of the list as a document."""
 
     @abstractmethod
-    def describe(self, value: _T) -> None:
+    def describe(self, value: Any) -> None:
         """Print everything below the heading with the name."""
 
-    def find(self, common: CommonOptions, name: str) -> Item[_T]:
+    def find(self, common: CommonOptions, name: str) -> Item:
         """Return the item with a name. Raises InputError, which suggests the nearest."""
         items = {item.name: item for item in self.items(common)}
         return items[find(self.noun, name, tuple(items))]
 
-    def export(self, item: Item[_T], output: Path | None, form: str) -> None:
+    def export(self, item: Item, output: Path | None, form: str) -> None:
         """Write an item in a format, to a file or the standard output. Raises InputError."""
         export(item.text().encode(), output)
 
-    def findings(self, item: Item[_T]) -> Iterator[FindingDocument]:
+    def findings(self, item: Item) -> Iterator[FindingDocument]:
         """Yield what is wrong with an item, or doubtful."""
-        if error := _listed(item).error:
+        if error := item.tried()[1]:
             yield FindingDocument(item.place, 1, 1, "error", "unreadable", error, "")
 
     def add_file(self, common: CommonOptions, file: Path, name: str) -> Path:
         """Convert a file of another program; return the new file. Raises InputError."""
         raise InputError("Only presets are imported here.", advice="`tui-chat import` takes cards.")
-
-
-def _listed(item: Item[_T]) -> Listed[_T]:
-    try:
-        return Listed(item, item.read())
-    except InputError as error:
-        return Listed(item, None, str(error).removeprefix(item.place).lstrip(": "))
 
 
 def excerpt(text: str) -> str:
@@ -157,14 +143,262 @@ def export(content: bytes, output: Path | None, notes: Iterable[str] = ()) -> No
         write_bytes(content, output, "shared", overwrite=False)
 
 
+def _write_facts(facts: Mapping[str, Any], form: str = "{} = {}") -> None:
+    for key, value in facts.items():
+        if value != "":
+            write_line("  ", one_line(form.format(key, value), 200))
+
+
+# Presets
+
+
+@dataclass(frozen=True, slots=True)
+class PresetDocument:
+    """A preset in a list; `messages` is their number, without anchors."""
+
+    name: str
+    path: str
+    bundled: bool
+    messages: int | None
+    error: str | None
+
+
+class _Presets(LibraryKind):
+    noun = "preset"
+    formats = (*(plugin.name for plugin, _ in hooks.parts_at("preset reader")), "tui-chat")
+    head = ("NAME", "MESSAGES", "FROM")
+    narrowed = ((1, 10), (2, 20))
+
+    def items(self, common: CommonOptions) -> list[Item]:
+        library = open_library(common.config())
+        return [
+            _preset(name, path, is_bundled=library.is_ours(name))
+            for name, path in library.files("presets").items()
+        ]
+
+    def find(self, common: CommonOptions, name: str) -> Item:
+        """Return the preset with a name, or at a path, which need not exist."""
+        path = Path(name)
+        if path == STANDARD_INPUT or path.exists():
+            return _preset(path.stem, path)
+        is_path = path.suffix or path.name != name
+        if is_path and name not in open_library(common.config()).files("presets"):
+            return _preset(path.stem, path)  # reading it says what is wrong
+        return super().find(common, name)
+
+    def row(self, item: Item) -> tuple[str, ...]:
+        found = self.document(item)
+        count = str(found.messages) if found.error is None else f"error: {found.error}"
+        return item.name, count, "bundled" if item.is_bundled else item.place
+
+    def document(self, item: Item) -> PresetDocument:
+        preset, error = item.tried()
+        count = sum(not message.is_anchor for message in preset.messages) if preset else None
+        return PresetDocument(item.name, item.place, item.is_bundled, count, error or None)
+
+    def describe(self, value: Preset) -> None:
+        _write_facts(settings_json(value.settings))
+        _write_facts(value.variables, "{{{{{}}}}} = {}")
+        names = {each.anchor_id: each.name for each in value.messages if each.is_anchor}
+        names[CHAT_HISTORY] = "the history"
+        for number, message in enumerate(value.messages, 1):
+            off = "" if message.enabled else " (disabled)"
+            place = one_line(_place(message, names), 200)
+            write_line(f"{number:>3}  {message.role:<9}  ", place, off)
+            for line in sanitize(message.content).splitlines():
+                write_line(f"       {line}")
+
+    def export(self, item: Item, output: Path | None, form: str) -> None:
+        """Write a preset; an imported one keeps what its file had."""
+        value = item.read()
+        if form == "tui-chat":
+            export(sanitize(dump_preset(value), "json").encode(), output)
+        else:
+            exported = first_preset_files().write(value)
+            export(exported.text.encode(), output, exported.notes)
+
+    def findings(self, item: Item) -> Iterator[FindingDocument]:
+        """Yield the errors, warnings and hints of a preset or lorebook."""
+        path = Path(item.place)
+        try:
+            text = read_file_text(path)
+        except InputError as error:
+            sentence = f"{error} {error.advice}".removeprefix(str(path)).strip(": ")
+            yield FindingDocument(item.place, 1, 1, "error", "unreadable", sentence, "")
+            return
+        for each in check_preset(text, path.stem):
+            place = (str(path), each.line, each.column)
+            yield FindingDocument(*place, each.level.value, each.code, each.sentence, each.path)
+
+    def add_file(self, common: CommonOptions, file: Path, name: str) -> Path:
+        """Convert a preset of another program; what changed goes to stderr."""
+        own = open_library(common.config())
+        imported = import_preset_file(file, name)
+        for note in imported.notes:
+            write_line(f"{note.level}: {one_line(note.sentence)}", err=True)
+        return own.preset_file(own.add_preset(imported.preset))
+
+
+def _preset(name: str, path: Path, *, is_bundled: bool = False) -> Item:
+    text = partial(read_file_text, path)
+    return Item(name, str(path), partial(load_preset, path), text, is_bundled)
+
+
+def _place(message: PresetMessage, names: Mapping[str, str]) -> str:
+    """Return what a preset message is and where it goes, in a few words; `names` are those of the
+    anchors, by id.
+    """
+    name = message.name or message.id
+    if message.is_anchor:
+        return f"{name}: the place of {message.type.replace('_', ' ')}"
+    if message.insertion_point is not None:
+        return f"{name}: {depth_words(message.insertion_point)}"
+    if message.anchor_target or message.anchor_point:
+        target = message.anchor_target or CHAT_HISTORY
+        return f"{name}: {message.anchor_point or 'after'} {names.get(target) or target}"
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDocument:
+    """A role in a list, and in the form of a role file."""
+
+    role_id: str
+    name: str
+    system_prompt: str
+    model: str
+    parameters: dict[str, Any]
+    preset: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class _RoleItem(Item):
+    picture: bytes = b""
+    description: str = ""
+    """The beginning of the description in its character card."""
+
+
+def _role_item(role: Role, picture: bytes = b"", description: str = "") -> _RoleItem:
+    def text() -> str:
+        document = document_json(_role_document(role))
+        return sanitize(json.dumps(document, indent=2, ensure_ascii=False), "json")
+
+    return _RoleItem(
+        role.name, role.role_id, lambda: role, text, picture=picture, description=description
+    )
+
+
+def _role_document(role: Role) -> RoleDocument:
+    texts = (role.role_id, role.name, role.system_prompt, role.model)
+    return RoleDocument(*texts, settings_json(role.settings), role.preset, role.status)
+
+
+class _Roles(LibraryKind):
+    noun = "role"
+    head = ("NAME", "MODEL", "PRESET", "STATUS", "PROMPT")
+    narrowed = ((4, 20),)
+
+    @synchronous
+    async def items(self, common: CommonOptions) -> list[Item]:
+        async with command_workspace(common.config(), create=False) as (workspace, _):
+            described = await workspace.store.roles.descriptions()
+            roles = workspace.state.roles
+        return [_role_item(role, description=described.get(role.role_id, "")) for role in roles]
+
+    @synchronous
+    async def find(self, common: CommonOptions, name: str) -> Item:
+        """Return the role with this name or id, with its character card."""
+        async with command_workspace(common.config(), create=False) as (workspace, _):
+            role = find_role(workspace.state.roles, name)
+            whole = await workspace.store.roles.get(role.role_id) or role
+            return _role_item(whole, await workspace.store.roles.picture(role.role_id))
+
+    def row(self, item: Item) -> tuple[str, ...]:
+        role, description = item.read(), item.description if isinstance(item, _RoleItem) else ""
+        prompt = excerpt(role.system_prompt or description.partition("\n")[0])
+        return role.name, role.model or "—", role.preset or "—", role.status, prompt
+
+    def document(self, item: Item) -> RoleDocument:
+        return _role_document(item.read())
+
+    def describe(self, value: Role) -> None:
+        card = value.character
+        facts = {"model": value.model, "preset": value.preset, "status": value.status}
+        _write_facts(facts | settings_json(value.settings))
+        if card is not None:
+            description = card.description.strip().partition("\n")[0]
+            facts = {"creator": card.creator, "version": card.version, "tags": ", ".join(card.tags)}
+            _write_facts({"description": description} | facts)
+        if value.system_prompt:
+            write_line("\n", value.system_prompt)
+        if card is not None and card.creator_notes:
+            write_line("\n", Styled("Creator's notes", bold=True))
+            write_line(card.creator_notes)
+
+    def export(self, item: Item, output: Path | None, form: str) -> None:
+        """Write a role as a character card, with all that its file had."""
+        picture = item.picture if isinstance(item, _RoleItem) else b""
+        ending = output.suffix.lower() if output else ".json"
+        export(card_files().write(item.read(), picture, ending), output)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileDocument:
+    """A profile in a list; `user` is the name in it."""
+
+    name: str
+    path: str
+    user: str
+    content: str
+
+
+class _Profiles(LibraryKind):
+    noun = "profile"
+    head = ("NAME", "USER", "CONTENT")
+    narrowed = ((2, 20),)
+
+    def items(self, common: CommonOptions) -> list[Item]:
+        library = open_library(common.config())
+        return [
+            Item(
+                name,
+                str(path),
+                partial(library.profile, name),
+                partial(read_text, path, max_bytes=MAX_BYTES),
+            )
+            for name, path in library.files("profiles").items()
+        ]
+
+    def row(self, item: Item) -> tuple[str, ...]:
+        document = self.document(item)
+        return document.name, document.user, excerpt(document.content)
+
+    def document(self, item: Item) -> ProfileDocument:
+        profile, error = item.tried()
+        user, text = (profile.name, profile.content) if profile else ("", f"error: {error}")
+        return ProfileDocument(item.name, item.place, user, text)
+
+    def describe(self, value: Profile) -> None:
+        write_line(value.content)
+
+
+KINDS: Mapping[str, LibraryKind] = {
+    "presets": _Presets(),
+    "roles": _Roles(),
+    "profiles": _Profiles(),
+}
+"""The kinds of the core."""
+
+
 def kind_names() -> tuple[str, ...]:
     """Return the names of all kinds."""
     return (*KINDS, *(part.name for _, part in hooks.parts_at("library kind")))
 
 
-def _kind(name: str) -> LibraryKind[Any]:
+def _kind(name: str) -> LibraryKind:
     if name in KINDS:
-        return hooks.load(KINDS[name])
+        return KINDS[name]
     parts = hooks.parts_at("library kind")
     return next(hooks.load_part(plugin, part.path) for plugin, part in parts if part.name == name)
 
@@ -208,9 +442,9 @@ def list_items(common: CommonOptions, kind: str, as_json: bool) -> None:
     of_kind = _kind(kind)
     folder = common.config_folder / kind
     write_list(
-        [_listed(item) for item in of_kind.items(common)],
+        of_kind.items(common),
         as_json,
-        lambda listed: document_json(of_kind.document(listed)),
+        of_kind.document,
         of_kind.head,
         of_kind.row,
         *of_kind.narrowed,
@@ -254,8 +488,7 @@ def print_path(common: CommonOptions, kind: str, name: str | None) -> None:
     if name is None:
         write_line(str(common.config().config_dir / kind))
         return
-    items = {item.name: item.place for item in _kind(kind).items(common)}
-    write_line(items[find(kind.removesuffix("s"), name, tuple(items))])
+    write_line(_kind(kind).find(common, name).place)
 
 
 @library.command("import")
@@ -333,7 +566,7 @@ def check(
     items = [item for name in names for item in _checked(of_kind, common, name)]
     findings = [finding for item in items for finding in of_kind.findings(item)]
     if as_json:
-        write_document(findings)
+        write_json(findings)
     else:
         for each in findings:
             place = f"{each.place}: " if each.code == "bad-value" else ""
@@ -355,7 +588,7 @@ def check(
 _COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 
 
-def _checked(kind: LibraryKind[Any], common: CommonOptions, name: str) -> Iterator[Item[Any]]:
+def _checked(kind: LibraryKind, common: CommonOptions, name: str) -> Iterator[Item]:
     """Yield the item of a name; for a folder, those of the JSON files directly in it."""
     if Path(name).is_dir():
         for path in sorted(Path(name).glob("*.json")):

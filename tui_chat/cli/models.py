@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import re
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from tui_chat.cli import completion
-from tui_chat.cli.app import open_http_client, synchronous
+from tui_chat.cli.app import asynchronous, open_http_client
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import endpoint_argument, endpoint_option, json_option
-from tui_chat.cli.output import document_json, write_json, write_line, write_list
+from tui_chat.cli.output import write_json, write_line, write_list
 from tui_chat.config import (
     LOOPBACK_URL,
     OFFLINE_ENDPOINT,
@@ -56,10 +54,11 @@ class ModelDocument:
 @endpoint_option("Only of this endpoint.", "name", default="")
 @click.option("--online", is_flag=True, help="Ask the servers, instead of what is configured.")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def models(common: CommonOptions, text: str, name: str, online: bool, as_json: bool) -> None:
-    """List the models of the endpoints, with limits in tokens and prices in US dollars.
+    """List the models of the endpoints, with their limits and prices.
+
+    Limits are in tokens, prices in US dollars per million tokens.
 
     With TEXT, those whose name contains it. Exits with 1 if a server could not be asked.
 
@@ -85,7 +84,7 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     ]
     head = ("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT")
     narrowed = ((0, 20), (1, 10))
-    write_list(found, as_json, document_json, head, _model_cells, *narrowed, nothing="No models.")
+    write_list(found, as_json, None, head, _model_cells, *narrowed, nothing="No models.")
     if name and not endpoints[0].models and not online and not as_json:
         write_line(f"None are configured for {name}; --online asks its server.", err=True)
     if repeating and any(model.endpoint == OFFLINE_ENDPOINT for model in found):
@@ -159,8 +158,7 @@ def endpoints() -> None:
 @endpoints.command("list")
 @json_option()
 @click.option("--discover", "look", is_flag=True, help="Also look for servers on this machine.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def list_endpoints(common: CommonOptions, as_json: bool, look: bool) -> None:
     """List the built-in endpoints and those of config.toml.
 
@@ -178,7 +176,7 @@ async def list_endpoints(common: CommonOptions, as_json: bool, look: bool) -> No
     write_list(
         found,
         as_json,
-        lambda endpoint: document_json(_endpoint_document(endpoint, running)),
+        lambda endpoint: _endpoint_document(endpoint, running),
         ("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL"),
         lambda endpoint: _endpoint_cells(endpoint, running),
         nothing="No endpoints.",
@@ -255,27 +253,13 @@ def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bo
 
 def _fact_lines(endpoint: Endpoint, model: str) -> list[str]:
     """Return the facts of a model as TOML, each with its source as a comment."""
+    import tomlkit
+
     written, sources = write(endpoint.facts_of(model)), tuple(endpoint.facts_by_source(model))
-    lines = [one_line(f"[endpoints.{_toml_key(endpoint.name)}.facts.{_toml_key(model)}]")]
+    header = tomlkit.key(["endpoints", endpoint.name, "facts", model]).as_string()
+    lines = [f"[{one_line(header)}]"]
     for key, value in written.items():
         source = next(name for name, facts in sources if getattr(facts, key) is not None)
-        lines.append(f"{f'{key} = {_toml(value)}':<50}  # {source}")
+        line = tomlkit.inline_table().append(key, value).as_string()[1:-1]
+        lines.append(f"{line:<50}  # {source}")
     return lines if written else [*lines, "# Nothing is known of it."]
-
-
-def _toml_key(name: str) -> str:
-    is_bare = re.fullmatch(r"[A-Za-z0-9_-]+", name) is not None
-    return name if is_bare else json.dumps(name, ensure_ascii=False)
-
-
-def _toml(value: Any) -> str:
-    """Return a fact's value as TOML."""
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        inner = (
-            f"{key} = {item if key in ('from', 'until') else _toml(item)}" for key, item in items
-        )
-        return f"{{ {', '.join(inner)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
-    return json.dumps(value)

@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -54,8 +54,11 @@ def write_line(*parts: str | Styled, err: bool = False) -> None:
     write_text(line + "\n", err=err)
 
 
-def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
-    """Return rows of safe texts, the head first, as lines with columns.
+def table(
+    rows: Sequence[Sequence[str]], *narrowed: tuple[int, int], right: Collection[int] = ()
+) -> str:
+    """Return rows of safe texts, the head first, as lines with columns, those of `right` aligned
+    right.
 
     On a terminal the columns of `narrowed` (index and least width) give way, one after the other,
     until the table fits.
@@ -68,7 +71,12 @@ def table(rows: Sequence[Sequence[str]], *narrowed: tuple[int, int]) -> str:
         for column, least in narrowed:
             over = sum(widths) + 2 * (len(widths) - 1) - room
             widths[column] -= max(0, min(over, widths[column] - least))
-    return "\n".join("  ".join(map(set_cell_size, row, widths)).rstrip() for row in rows)
+
+    def cell(column: int, text: str) -> str:
+        width = widths[column]
+        return text.rjust(width) if column in right else set_cell_size(text, width)
+
+    return "\n".join("  ".join(map(cell, range(len(row)), row)).rstrip() for row in rows)
 
 
 def counted(number: int, noun: str) -> str:
@@ -79,17 +87,17 @@ def counted(number: int, noun: str) -> str:
 def write_list(
     values: Sequence[_T],
     as_json: bool,
-    json_of: Callable[[_T], object],
+    json_of: Callable[[_T], object] | None,
     head: Sequence[str],
     cells_of: Callable[[_T], Sequence[str]],
     *narrowed: tuple[int, int],
     nothing: str,
 ) -> None:
-    """Print values as a JSON array, or as a table with this head; `narrowed`: see `table`. Without
-    values, the sentence `nothing` goes to the error stream in place of the table.
+    """Print values as a JSON array, or as a table with this head; `json_of` is None for documents,
+    `narrowed`: see `table`. Without values, the sentence `nothing` goes to the error stream.
     """
     if as_json:
-        write_json([json_of(value) for value in values])
+        write_json([json_of(value) if json_of else value for value in values])
     elif values:
         rows = [head, *([one_line(cell) for cell in cells_of(value)] for value in values)]
         write_line(table(rows, *narrowed))
@@ -98,23 +106,16 @@ def write_list(
 
 
 def write_json(value: object, indent: int | None = 2) -> None:
-    """Print a value as JSON. Raises OutputClosed, OSError."""
-    write_text(sanitize(json.dumps(value, indent=indent, ensure_ascii=False), "json") + "\n")
-
-
-def write_compact(value: object) -> None:
-    """Print a value as JSON on one line. Raises OutputClosed, OSError."""
-    write_json(value, None)
-
-
-def write_document(value: object) -> None:
-    """Print a document, or a list of them, as JSON. Raises OutputClosed, OSError."""
-    write_json(document_json(value))
+    """Print a value, or documents (see `documents`), as JSON; without `indent` on one line. Raises
+    OutputClosed, OSError.
+    """
+    text = json.dumps(value, indent=indent, ensure_ascii=False, default=document_json)
+    write_text(sanitize(text, "json") + "\n")
 
 
 def document_json(value: object) -> Any:
-    """Return a document, see `documents`, or a list of them, as plain JSON."""
-    from tui_chat.cli.documents import dump
+    """Return a document as plain JSON."""
+    from tui_chat.cli.documents import dump  # with pydantic
 
     return dump(value)
 

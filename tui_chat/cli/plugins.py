@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib.metadata import entry_points
-from itertools import chain
 from time import perf_counter
-from typing import Any
 
 import click
 
@@ -138,7 +136,7 @@ def enable(common: CommonOptions, name: str) -> None:
 @click.argument("names", metavar="[NAME]...", nargs=-1, type=TEXT)
 @click.pass_obj
 def check(common: CommonOptions, names: tuple[str, ...]) -> None:
-    """Import every part of the plugins, run what needs no session, and name what fails.
+    """Import every part of the plugins, and name what fails.
 
     Without names, all that are built in or enabled. The exit code is 1 if something fails.
 
@@ -161,10 +159,10 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
         if name not in found:
             continue
         begun, count = perf_counter(), 0
-        for noun, path in hooks.import_paths(found[name]):
+        for _, path in hooks.import_paths(found[name]):
             count += 1
             try:
-                _try_part(noun, hooks.load(path))
+                hooks.load(path)
             except (Exception, SystemExit) as error:  # other people's code may raise anything
                 faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
             except KeyboardInterrupt:
@@ -175,38 +173,3 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
         write_line(one_line(fault, 1000), err=True)
     if faults:
         raise SystemExit(1)
-
-
-def _try_part(noun: str, part: Any) -> None:
-    """Use a part as far as that needs no session; raise what it raises."""
-    from tui_chat.interop.formats import LinesFormat, ObjectFormat, TextFormat
-
-    match noun.partition(" ")[0]:
-        case "view" if isinstance(part, type):
-            _build_view(part)
-        case "format":
-            for form in part:
-                if isinstance(form, LinesFormat | ObjectFormat):
-                    form.detect({})
-                elif isinstance(form, TextFormat):
-                    form.detect(b"text")
-        case "editing":
-            part().press("escape", None, "", 0)
-        case "Markdown":
-            from markdown_it import MarkdownIt
-
-            MarkdownIt().use(part).render("# A *line*\n\n1. of `Markdown`\n")
-        case _:
-            pass
-
-
-def _build_view(view: Any) -> None:
-    """Build the rows of an empty state for 80 columns."""
-    from tui_chat.ui.inspector.rows_view import LaterRow
-    from tui_chat.ui.inspector.views import InspectorState
-
-    shown = view()
-    shown.show_state(InspectorState())
-    for row in chain.from_iterable(shown.build(80)):
-        made = row.make() if isinstance(row, LaterRow) else row
-        made.text.encode("utf-8", "replace")

@@ -6,15 +6,20 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import click
+
+from tui_chat.cli import completion
+from tui_chat.cli.options import INPUT, TEXT, PluginChoice, argument, option, refuse_empty
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.generation import side_kind
+from tui_chat.models.generation import generation_kinds, side_kind
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.workspace.attachments import read_attachment
@@ -25,36 +30,97 @@ if TYPE_CHECKING:
 
 _Q = TypeVar("_Q", bound="Question")
 
+ROLE_HELP = 'The role of a new session; "" for none, also in a session that lost its own.'
+PRESET_HELP = 'A preset; "" for none.'
+
+
+class RequestCommand(click.Command):
+    """A command with the options of a request."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read `-o NAME VALUE` as `--set NAME=VALUE`. Raises UsageError with advice."""
+        end = args.index("--") if "--" in args else len(args)
+        words, joined = iter(args[:end]), list[str]()
+        for word in words:
+            joined.append(word)
+            if word == "-o" and (name := next(words, None)) is not None:
+                value = None if "=" in name else next(words, None)
+                joined.append(name if value is None else f"{name}={value}")
+        try:
+            return super().parse_args(ctx, [*joined, *args[end:]])
+        except click.NoSuchOption as error:
+            from tui_chat.models.setting_types import SettingError, typed_setting_name
+
+            with suppress(SettingError):
+                name = typed_setting_name(error.option_name.lstrip("-"))
+                hint = f"No such option '{error.option_name}'. `--set {name}=VALUE` sets it."
+                raise click.UsageError(hint, ctx) from None
+            raise
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A request of the command line, see `options.request_options`. What is None, and an empty
-    endpoint, is left to the session; an empty role, preset or profile is none.
+    """A request of the command line. What is None, and an empty endpoint, is left to the session;
+    an empty role, preset or profile is none.
     """
 
-    words: tuple[str, ...] = ()
-    session: str = ""
-    """The id, start of an id, or title of a session; empty for a new one."""
-    last: bool = False
-    """True for the session that was active last."""
-    attachments: tuple[Path, ...] = ()
-    system: str = ""
-    """A system message that goes before the message, in a new session instead of a role."""
-    role: str | None = None
-    preset: str | None = None
-    profile: str | None = None
-    bare: bool = False
-    """True to send nothing but the messages of the conversation."""
-    models: tuple[str, ...] = ()
-    """The models as they were typed."""
-    endpoint: str = ""
-    settings: tuple[str, ...] = ()
-    """`NAME=VALUE` each."""
-    kind: GenerationKind = "normal"
-    """The kind of generation; the message is the instruction of a kind that takes one."""
-    schema: Path | None = None
-    """A file with the JSON Schema of the reply."""
-    stream: bool = True
+    words: tuple[str, ...] = argument(metavar="[TEXT]...", nargs=-1, type=TEXT)
+    last: bool = option("-c", "--continue", is_flag=True, help="Continue the last session.")
+    session: str = option(
+        *("-s", "--session"),
+        default="",
+        shell_complete=completion.complete_session,
+        callback=refuse_empty,
+        help="Continue a session: its id, start of it, or title.",
+    )
+    attachments: tuple[Path, ...] = option(
+        *("-a", "-f", "--attach"), type=INPUT, multiple=True, help="A file; repeatable."
+    )
+    system: str = option(
+        default="",
+        metavar="TEXT",
+        type=TEXT,
+        help="A system message before it, instead of a role.",
+    )
+    role: str | None = option(
+        shell_complete=completion.complete_role, metavar="NAME", help=ROLE_HELP
+    )
+    preset: str | None = option(
+        *("-t", "--preset"),
+        shell_complete=completion.complete_preset,
+        metavar="NAME",
+        help=PRESET_HELP,
+    )
+    profile: str | None = option(
+        shell_complete=completion.complete_profile, metavar="NAME", help='A profile; "" for none.'
+    )
+    bare: bool = option(
+        is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
+    )
+    models: tuple[str, ...] = option(
+        *("-m", "--model"),
+        shell_complete=completion.complete_model,
+        multiple=True,
+        help="The model, or ENDPOINT/MODEL; without an endpoint at one that lists it. With `ask` "
+        "repeatable: each one replies.",
+    )
+    endpoint: str = option(
+        default="", shell_complete=completion.complete_endpoint, help="A configured endpoint."
+    )
+    settings: tuple[str, ...] = option(
+        *("-o", "--set"),
+        shell_complete=completion.complete_setting,
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A setting, such as temperature=0.7 or effort=high; repeatable.",
+    )
+    kind: GenerationKind = option(
+        type=PluginChoice(generation_kinds),
+        default="normal",
+        help="What to generate. TEXT is the instruction of a kind that takes one.",
+    )
+    schema: Path | None = option(type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+    stream: bool = option("--no-stream", flag_value=False, default=True, help="Don't stream.")
 
     @property
     def model(self) -> str:

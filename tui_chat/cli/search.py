@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import short_ids
 from tui_chat.cli.options import (
@@ -43,8 +43,7 @@ from tui_chat.models.search import Hit, Query
 @click.option("--newest", is_flag=True, help="Sort by time instead of relevance.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def search(
     common: CommonOptions,
     since: datetime | None,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from tui_chat.cli import completion
-from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.export import local_zone
 from tui_chat.cli.names import find_session, named_session, short_ids
@@ -22,7 +22,7 @@ from tui_chat.cli.options import (
     model_option,
     role_option,
 )
-from tui_chat.cli.output import write_document, write_line, write_list, write_markdown
+from tui_chat.cli.output import write_json, write_line, write_list, write_markdown
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
@@ -97,8 +97,7 @@ class _Row(NamedTuple):
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of sessions.")
 @click.option("--sides", is_flag=True, help="Unfold titles and subagents of recorded sessions.")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def list_sessions(
     common: CommonOptions,
     as_json: bool,
@@ -182,8 +181,7 @@ def _cells(row: _Row, short_id: str, has_programs: bool) -> tuple[str, ...]:
 @sessions.command()
 @last_or_session
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
     """Print a session: its facts and the messages of its branch, as Markdown.
 
@@ -204,7 +202,7 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
             sent = await workspace.store.requests.list(summary.session_id)
             failures.warn()
             recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
-            write_document(whole_session_document(workspace, summary, recorded))
+            write_json(whole_session_document(workspace, summary, recorded))
             return
         ids, zone = [summary.session_id], local_zone()
         texts = exported_texts(workspace.store, ids, "markdown", zone, workspace.library)
@@ -214,8 +212,7 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
 @sessions.command()
 @last_or_session
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
     """Print why requests of a session lost the prompt cache, the most expensive cause first.
 
@@ -230,25 +227,27 @@ async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
     async with _workspace(common) as (workspace, _):
         summary = await named_session(workspace.store, name)
         causes = await workspace.cache.causes(summary.session_id)
-    if as_json:
-        from tui_chat.cli.documents import CacheDocument, document
+    from tui_chat.cli.documents import CacheDocument, document
 
-        write_document([document(CacheDocument, cause) for cause in causes])
-    elif not causes:
-        write_line("No request of this session lost the cache, as far as is known.", err=True)
-    else:
-        write_line(f"{'TIMES':>5}  {'TOKENS':>9}  {'COST':>9}  CAUSE")
-        for cause in causes:
-            cost = "" if cause.cost is None else f"${cause.cost:.4f}"
-            words = one_line(f"{cause.sentence} {cause.advice}".strip(), 400)
-            write_line(f"{cause.times:>5,}  {cause.tokens:>9,}  {cost:>9}  {words}")
+    write_list(
+        causes,
+        as_json,
+        lambda cause: document(CacheDocument, cause),
+        ("TIMES", "TOKENS", "COST", "CAUSE"),
+        lambda cause: (
+            f"{cause.times:,}",
+            f"{cause.tokens:,}",
+            "—" if cause.cost is None else f"${cause.cost:.4f}",
+            one_line(f"{cause.sentence} {cause.advice}".strip(), 400),
+        ),
+        nothing="No request of this session lost the cache, as far as is known.",
+    )
 
 
 @sessions.command()
 @_SESSION
 @click.argument("title", type=TEXT)
-@click.pass_obj
-@synchronous
+@asynchronous
 async def rename(common: CommonOptions, name: str, title: str) -> None:
     """Give a session another title.
 
@@ -273,8 +272,7 @@ async def rename(common: CommonOptions, name: str, title: str) -> None:
 @click.option(
     "--remove", "-r", "drop", multiple=True, metavar="TAG", help="A tag to remove; repeatable."
 )
-@click.pass_obj
-@synchronous
+@asynchronous
 async def tag(
     common: CommonOptions, names: tuple[str, ...], add: tuple[str, ...], drop: tuple[str, ...]
 ) -> None:
@@ -297,8 +295,7 @@ async def tag(
 @sessions.command()
 @_SESSIONS
 @click.option("--undo", is_flag=True, help="Take them out of the archive.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def archive(common: CommonOptions, names: tuple[str, ...], undo: bool) -> None:
     """Hide sessions from lists; search still finds them.
 
@@ -318,8 +315,7 @@ async def archive(common: CommonOptions, names: tuple[str, ...], undo: bool) -> 
 @sessions.command()
 @_SESSIONS
 @click.option("--undo", is_flag=True, help="Bring sessions back from the trash.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def delete(common: CommonOptions, names: tuple[str, ...], undo: bool) -> None:
     """Move sessions to the trash, where they stay for 30 days.
 
@@ -348,8 +344,7 @@ async def delete(common: CommonOptions, names: tuple[str, ...], undo: bool) -> N
 @_SESSION
 @click.option("--at", "message_id", default="", metavar="ID", help="The last message of the copy.")
 @click.option("--title", default="", help="Its title; default: that of the session.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def fork(common: CommonOptions, name: str, message_id: str, title: str) -> None:
     """Copy a session's branch into a new session and print the new session's id.
 
@@ -380,8 +375,7 @@ async def fork(common: CommonOptions, name: str, message_id: str, title: str) ->
     help="The tool results before the last TURNS messages of the user.",
 )
 @click.option("--undo", is_flag=True, help="Unmute; without MESSAGE, all of the branch.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def mute(
     common: CommonOptions, name: str, messages: tuple[str, ...], turns: int | None, undo: bool
 ) -> None:

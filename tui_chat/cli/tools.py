@@ -7,7 +7,7 @@ import click
 from tui_chat.cli.app import open_store, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import TEXT, json_option
-from tui_chat.cli.output import document_json, write_line, write_list
+from tui_chat.cli.output import write_line, write_list
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.tool import origin_text
@@ -53,7 +53,7 @@ def grants(common: CommonOptions, as_json: bool) -> None:
             for name, grant in granted.items()
         ],
         as_json,
-        document_json,
+        None,
         ("NAME", "GRANTED", "DEFINITION"),
         lambda each: _row(each.name, granted[each.name]),
         (2, 20),

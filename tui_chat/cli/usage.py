@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import json_option
-from tui_chat.cli.output import write_json, write_line
+from tui_chat.cli.output import table, write_json, write_line
 from tui_chat.library.prices import load_prices
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cost
@@ -22,8 +22,7 @@ from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cos
     show_default=True,
 )
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None:
     """Print tokens and costs of all replies.
 
@@ -49,10 +48,7 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
         counts = (usage.replies, usage.input, usage.cached, usage.output)
         cells = (f"{count:,}" for count in counts)
         rows.append((one_line(name, 60), *cells, usage.dollars, f"{usage.unknown:,}"))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *cells in rows:
-        numbers = map(str.rjust, cells, widths[1:])
-        write_line("  ".join((name.ljust(widths[0]), *numbers)))
+    write_line(table(rows, right=frozenset(range(1, len(head)))))
 
 
 async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, UsageSum], UsageSum]:

@@ -211,27 +211,23 @@ class Library:
         overwrite: bool = False,
     ) -> str:
         """Write a profile to the file `name`, whose other keys stay, or to a new one with its
-        name; return the file's name. With `before`, which the file need not have any more, only
-        the fields that differ from it are written.
+        name; return the file's name. `before` is the profile that was edited.
 
-        Raises ChangedElsewhere if the file has another value in one of these or is gone, unless
+        Raises ChangedElsewhere if the file has another profile than `before`, or is gone, unless
         `overwrite`, and InputError for an empty name, if a new one would replace another, or if
         the file cannot be read or written.
         """
         from tui_chat.library.roles_and_profiles import dump_profile
-        from tui_chat.library.typed_fields import merge_edit
 
         is_there = name in self.files("profiles")
-        text = self.text("profiles", name) if is_there else ""
-        if before is not None and is_there:
-            now, what = self.profile(name), "this profile"
-            profile = merge_edit(before, profile, now, what, overwrite=overwrite)
-        elif before is not None and not overwrite:
+        now = self.profile(name) if is_there else None
+        if before is not None and now != before and not overwrite:
             raise ChangedElsewhere(
-                "Another program deleted this profile.", advice="Save again to write it anew."
+                f"Another program {'changed' if is_there else 'deleted'} this profile.",
+                advice="Save again to overwrite that.",
             )
+        text = dump_profile(profile, self.text("profiles", name) if is_there else "")
         target = name if before is not None or is_there else profile.name
-        text = dump_profile(profile, text)
         return self.save_text("profiles", text, target, is_new=not is_there)
 
     def add_preset(self, preset: Preset) -> str:

@@ -26,7 +26,7 @@ from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage, depth_words
 from tui_chat.models.role import Character, Profile, Role
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import OriginKind
 from tui_chat.tokens import Counter
 
 SAMPLE_MESSAGES = 40
@@ -127,13 +127,17 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
 def _check_built(parsed: ParsedPreset, preset: Preset) -> None:
     envelope = build(_sample(preset), lambda _: _LETTERS)
     explained: set[str] = set()
-    places = _Places(preset)
+    places: dict[tuple[str, str], list[int]] = {}
+    for index, message in enumerate(preset.messages):
+        if message.enabled:
+            places.setdefault((message.id, message.name), []).append(index)
     for note in envelope.notes:
         if note.code in ("depth-clamped", "texts-not-sent"):
             continue  # about the sample, which says nothing of a real conversation
         about = note.origin.preset_message if note.origin is not None else None
-        if about is not None and (index := places.of(about, note.code)) is not None:
+        if about is not None and (there := places.get((about.id, about.name))):
             explained.add(about.id)
+            index = there[-1] if note.code == "doubled-anchor" else there[0]
             parsed.file.report(note.level, note.code, note.sentence, parsed.path_of(index))
         elif note.origin is None:
             parsed.file.report(note.level, note.code, note.sentence, ())
@@ -148,27 +152,6 @@ def _check_built(parsed: ParsedPreset, preset: Preset) -> None:
         if message.enabled and not message.is_anchor and message.id not in explained:
             sentence = f"“{message.name or message.id}” can never be sent."
             parsed.file.report(Level.WARNING, "never-sent", sentence, parsed.path_of(index))
-
-
-class _Places:
-    """Finds the message that a note is about: by id; for duplicate ids, one after the other."""
-
-    def __init__(self, preset: Preset) -> None:
-        self._indices: dict[tuple[str, str], list[int]] = {}
-        for index, message in enumerate(preset.messages):
-            if message.enabled:
-                self._indices.setdefault((message.id, message.name), []).append(index)
-        self._seen: Tally[tuple[str, str, str]] = Tally()
-
-    def of(self, origin: Origin, code: str) -> int | None:
-        """Return the index of the message that a note with this origin and code is about."""
-        indices = self._indices.get((origin.id, origin.name), [])
-        if not indices:
-            return None
-        turn = self._seen[origin.id, origin.name, code]
-        self._seen[origin.id, origin.name, code] += 1
-        first = code == "doubled-anchor" and len(indices) > 1  # reported for the later ones
-        return indices[min(turn + first, len(indices) - 1)]
 
 
 def _sample(preset: Preset) -> Inputs:

@@ -8,19 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields as dataclass_fields
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
-from tui_chat.errors import ChangedElsewhere, FieldError
+from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import fault_sentence
 from tui_chat.models.boundary import InvalidValue, read_fields
 from tui_chat.models.text import clean
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-D = TypeVar("D", bound="DataclassInstance")
 FieldKind: TypeAlias = Literal["line", "words", "number", "lines", "text", "switch", "choice"]
 """A line; words between commas; a number; one item a line; a text; yes or no; one of several."""
 Values: TypeAlias = Mapping[str, str | bool]
@@ -111,25 +106,3 @@ def _number(text: str) -> int | float | str:
         except ValueError:
             pass
     return text
-
-
-def merge_edit(before: D, after: D, now: D, what: str, *, overwrite: bool) -> D:
-    """Return `now` with the fields in which `after` differs from `before`. Raises ChangedElsewhere
-    if it has another value in one of these, unless `overwrite`; the error calls it `what`.
-    """
-    edits = {
-        field.name: value
-        for field in dataclass_fields(after)
-        if (value := getattr(after, field.name)) != getattr(before, field.name)
-    }
-    others = [
-        name.replace("_", " ")
-        for name, value in edits.items()
-        if getattr(now, name) not in (getattr(before, name), value)
-    ]
-    if others and not overwrite:
-        raise ChangedElsewhere(
-            f"Another program changed the {', '.join(others)} of {what}.",
-            advice="Save again to overwrite that.",
-        )
-    return replace(now, **edits)

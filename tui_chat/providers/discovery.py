@@ -20,7 +20,6 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.errors import ProviderError, Refused, TuiChatError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.models.json_text import as_object, decode_lenient, objects_in
 from tui_chat.models.model_facts import ModelFacts
@@ -41,7 +40,6 @@ SERVER_SECONDS = 3.0
 """Seconds for all requests to one server together."""
 
 _MAX_BODY = 1024 * 1024
-_SERVER_NAMES = frozenset({"ollama", "llama.cpp", "lm-studio", "vllm"})
 
 
 def get_request(endpoint: Endpoint, path: str, timeouts: Timeouts | None = None) -> OutgoingRequest:
@@ -139,54 +137,28 @@ async def discover_endpoints(
     and context limits that the servers report. Raises nothing; takes at most `SERVER_SECONDS`.
     """
     local = [endpoint for endpoint in endpoints if is_loopback(endpoint.base_url)]
-    # Endpoints that share a server and a list path: the server is asked once for all of them.
-    servers: dict[str, list[Endpoint]] = {}
-    for endpoint in local:
-        path = protocol_of(endpoint.protocol).models_path(endpoint)
-        servers.setdefault(request_url(endpoint, path), []).append(endpoint)
-    answers = await asyncio.gather(*(_probe(same[0], client) for same in servers.values()))
-    completed = [
-        (local.index(endpoint), _completed(endpoint, answer))
-        for same, answer in zip(servers.values(), answers, strict=True)
+    answers = await asyncio.gather(*(_probe(endpoint, client) for endpoint in local))
+    return tuple(
+        _completed(endpoint, *answer)
+        for endpoint, answer in zip(local, answers, strict=True)
         if answer is not None
-        for endpoint in same
-    ]
-    return _distinct([endpoint for _, endpoint in sorted(completed, key=lambda pair: pair[0])])
+    )
 
 
 def merge_discovered(
     endpoints: Sequence[Endpoint], discovered: Sequence[Endpoint]
 ) -> tuple[Endpoint, ...]:
-    """Return the endpoints, each replaced by its discovered version, then the other discovered
-    ones. Versions match by base URL and protocol, preferably by name as well.
+    """Return the endpoints, each replaced by its discovered version if there is one."""
+    found = {(each.name, each.base_url, each.protocol): each for each in discovered}
+    return tuple(found.get((each.name, each.base_url, each.protocol), each) for each in endpoints)
+
+
+async def _probe(
+    endpoint: Endpoint, client: HttpClient
+) -> tuple[tuple[str, ...], dict[str, int]] | None:
+    """Return the models that an endpoint's server reports, and their context lengths in tokens
+    where it reports them; None if nothing there answers with models.
     """
-    unmatched = list(discovered)
-
-    def version_of(endpoint: Endpoint) -> Endpoint:
-        server = endpoint.base_url, endpoint.protocol
-        same = [other for other in unmatched if (other.base_url, other.protocol) == server]
-        candidates = [other for other in same if other.name == endpoint.name] or same
-        if not candidates:
-            return endpoint
-        unmatched.remove(candidates[0])
-        return candidates[0]
-
-    return (*map(version_of, endpoints), *unmatched)
-
-
-@dataclass(frozen=True, slots=True)
-class _ServerReport:
-    """A server's report of itself."""
-
-    kind: str
-    """The program: one of `_SERVER_NAMES`; empty if unknown."""
-    models: tuple[str, ...]
-    limits: dict[str, int]
-    """Context length in tokens by model, where reported."""
-
-
-async def _probe(endpoint: Endpoint, client: HttpClient) -> _ServerReport | None:
-    """Return what an endpoint's server reports; None if nothing there answers with models."""
     bare = replace(endpoint, key="", proxy="none", query=())
     try:
         async with asyncio.timeout(SERVER_SECONDS):
@@ -194,50 +166,43 @@ async def _probe(endpoint: Endpoint, client: HttpClient) -> _ServerReport | None
             listed = await _get(bare, protocol_of(bare.protocol).models_path(bare), client)
             tags = await _get(root, "/api/tags", client) if listed is None else None
             names = _names(listed) or _names(tags)
-            if names is None:
-                return None
-            kind, limits = await _identify(root, listed, client)
+            return None if names is None else (names, await _limits_of(root, listed, client))
     except TimeoutError:
         return None
-    return _ServerReport(kind, names, limits)
 
 
-def _completed(endpoint: Endpoint, server: _ServerReport) -> Endpoint:
+def _completed(endpoint: Endpoint, names: tuple[str, ...], limits: dict[str, int]) -> Endpoint:
     """Return an endpoint completed with its server's report."""
-    names, limits = server.models, server.limits
     reported = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
     configured = tuple(name for name in endpoint.models if name in names)
     return replace(
         endpoint,
-        # A llama.cpp server may listen at the usual port of vLLM.
-        name=server.kind if server.kind and endpoint.name in _SERVER_NAMES else endpoint.name,
         models=(*configured, *(name for name in names if name not in configured)),
         server_facts=(*reported, *endpoint.server_facts),
     )
 
 
-async def _identify(
-    root: Endpoint, listed: object, client: HttpClient
-) -> tuple[str, dict[str, int]]:
-    """Return the server's program, empty if unknown, and its models' context lengths."""
+async def _limits_of(root: Endpoint, listed: object, client: HttpClient) -> dict[str, int]:
+    """Return the context lengths of a server's models, as the program that it is reports them."""
     entries = list(objects_in(as_object(listed).get("data")))
     owners = {entry.get("owned_by") for entry in entries}
     if "llamacpp" in owners:
         props = as_object(await _get(root, "/props", client))
         limit = as_object(props.get("default_generation_settings")).get("n_ctx")
-        return "llama.cpp", _limits((entry.get("id"), limit) for entry in entries)
+        return _limits((entry.get("id"), limit) for entry in entries)
     if "vllm" in owners:
-        return "vllm", _limits((e.get("id"), e.get("max_model_len")) for e in entries)
+        return _limits((e.get("id"), e.get("max_model_len")) for e in entries)
     loaded, native = await asyncio.gather(
         _get(root, "/api/ps", client), _get(root, "/api/v0/models", client)
     )
-    if "models" in as_object(loaded):
-        running = list(objects_in(as_object(loaded).get("models")))
-        return "ollama", _limits((e.get("name"), e.get("context_length")) for e in running)
-    models = objects_in(as_object(native).get("data"))
-    if rows := [e for e in models if "state" in e or "max_context_length" in e]:
-        return "lm-studio", _limits((e.get("id"), e.get("loaded_context_length")) for e in rows)
-    return "", {}
+    running = objects_in(as_object(loaded).get("models"))  # Ollama's
+    models = objects_in(as_object(native).get("data"))  # LM Studio's
+    return _limits(
+        (
+            *((e.get("name"), e.get("context_length")) for e in running),
+            *((e.get("id"), e.get("loaded_context_length")) for e in models),
+        )
+    )
 
 
 async def _get(endpoint: Endpoint, path: str, client: HttpClient) -> object:
@@ -269,16 +234,3 @@ def _limits(pairs: Iterable[tuple[object, object]]) -> dict[str, int]:
         for name, limit in pairs
         if isinstance(name, str) and isinstance(limit, int) and limit > 0
     }
-
-
-def _distinct(endpoints: list[Endpoint]) -> tuple[Endpoint, ...]:
-    """Return the endpoints under distinct names: a repeated name gets the port appended."""
-    taken: set[str] = set()
-    named: list[Endpoint] = []
-    for endpoint in endpoints:
-        name = endpoint.name
-        if name in taken:
-            name = f"{name}-{urlsplit(endpoint.base_url).port}"
-        taken.add(name)
-        named.append(replace(endpoint, name=name))
-    return tuple(named)

@@ -27,7 +27,7 @@ from textual import events
 
 from tests.support.hostile_server import CASES, HostileServer, serve_hostile
 from tests.tools.benchmarks.stage import SIZE, fill, laid, make_app, memory, until
-from tui_chat.cli.interpreter import collect_seldom, share_heap
+from tui_chat.cli.interpreter import collect_seldom
 
 PATIENCE = 15.0
 """Seconds until Esc is pressed."""
@@ -153,7 +153,6 @@ async def main() -> None:
     options.add_argument("--port", type=int, help=argparse.SUPPRESS)
     asked = options.parse_args()
     if asked.port:
-        share_heap()
         print(json.dumps(await suffer(asked.port, asked.cases[0])))
         return
     async with serve_hostile(asked.megabytes * 1_000_000) as server:

@@ -84,19 +84,16 @@ def test_a_profile_at_a_depth_is_written_as_ever_so_that_imports_again_find_it()
     assert list(json.loads(text)) == ["name", "content", "placement", "depth", "role"]
 
 
-def test_edits_of_a_profile_are_merged_with_those_of_another_program(tmp_path: Path):
+def test_a_profile_that_another_program_changed_is_overwritten_only_if_asked(tmp_path: Path):
     (tmp_path / "profiles").mkdir()
     path = tmp_path / "profiles" / "me.json"
     shelf, before = Library(tmp_path, tmp_path), Profile("Kim", "Old.", "anchor", 5, "user")
     path.write_text(
         '{"mood": 1, "name": "Kim", "content": "Elsewhere.", "depth": 5, "role": "user"}'
     )
-    renamed = Profile("Lee", "Old.", "anchor", 5, "user")
-    assert shelf.save_profile(renamed, "me", before=before) == "me"
-    kept = {"mood": 1, "name": "Lee", "content": "Elsewhere.", "depth": 5, "role": "user"}
-    assert json.loads(path.read_text()) == kept
+    kept = json.loads(path.read_text())
     edited = Profile("Kim", "Mine.", "anchor", 5, "user")
-    with pytest.raises(ChangedElsewhere, match="changed the content"):
+    with pytest.raises(ChangedElsewhere, match="changed this profile"):
         shelf.save_profile(edited, "me", before=before)
     assert json.loads(path.read_text()) == kept
     shelf.save_profile(edited, "me", before=before, overwrite=True)

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from tui_chat.context.rules import rules_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import move_message
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
+
+_Place: TypeAlias = "tuple[Literal['system', 'list', 'before', 'after', 'depth'], str, int | None]"
+"""A kind of place, its anchor, and for `depth` the insertion point."""
+_LIST: _Place = ("list", "", None)
+_SYSTEM: _Place = ("system", "", None)
+_END: _Place = ("after", CHAT_HISTORY, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,35 +29,27 @@ class Slot:
 
     row: int
     """The number of the row behind the slot; the number of rows for the last slot."""
-    kind: Literal["system", "list", "before", "after", "depth"]
-    anchor: str = ""
-    depth: int | None = None
-    """For `depth`, as an insertion point."""
+    place: _Place
     neighbor: int | None = None
     """The list index of an adjacent message at the same place, if there is one."""
     side: Literal["before", "after"] = "after"
     """The side of the neighbor on which the slot lies."""
-    anchor_name: str = ""
-    """The anchor's name; empty for its id."""
 
-    @property
-    def description(self) -> str:
-        """The slot in a few words: `at depth 2`, `before the history`."""
-        called = (
-            "the history" if self.anchor == CHAT_HISTORY else f"“{self.anchor_name or self.anchor}”"
-        )
-        match self.kind:
-            case "after" if self.anchor == CHAT_HISTORY:
-                return "at depth 0"
+    def description(self, preset: Preset) -> str:
+        """Return the slot in a few words: `at depth 2`, `before the history`."""
+        kind, anchor, depth = self.place
+        names = {m.anchor_id: f"“{m.name or m.id}”" for m in preset.messages if m.is_anchor}
+        names[CHAT_HISTORY] = "the history"
+        match kind:
             case "system":
                 return "among the system messages"
             case "list":
                 return "in the list"
-            case "before" | "after":
-                return f"{self.kind} {called}"
-            case "depth":
-                depth = self.depth or 0
-                return f"at {depth_words(depth)}" if depth < 0 else depth_words(depth)
+            case "depth" if depth is not None:
+                return f"{'at ' if depth < 0 else ''}{depth_words(depth)}"
+            case _:
+                beside = f"{kind} {names.get(anchor, f'“{anchor}”')}"
+                return "at depth 0" if self.place == _END else beside
 
 
 def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
@@ -60,122 +58,98 @@ def slots_for(outline: Outline, message: PresetMessage) -> tuple[Slot, ...]:
     Where two places meet there is a slot for each. An anchor can only go into the list. If system
     messages are hoisted, they stay among themselves and nothing else goes between them.
     """
-    rows = outline.rows
-    hoists = outline.preset.system_placement == "hoist"
-    slots_by_place: dict[tuple[object, ...], Slot] = {}
-    for number in range(len(rows) + 1):
-        slots: list[Slot] = []
-        if number:
-            slots += _behind(number, rows[number - 1], rows, hoists=hoists)
-        if number < len(rows):
-            slots += _in_front_of(number, rows[number], rows)
-        for slot in slots:
-            place = _place(slot)
-            if place not in slots_by_place or slots_by_place[place].neighbor is None:
-                slots_by_place[place] = slot  # next to a message there is an order to keep
+    found: dict[tuple[int, _Place], Slot] = {}
+    for slot in _slots(outline):
+        key = slot.row, slot.place
+        if key not in found or found[key].neighbor is None:
+            found[key] = slot  # next to a message there is an order to keep
     if message.is_anchor:
-        return tuple(slot for slot in slots_by_place.values() if slot.kind == "list")
-    among_system = hoists and message.role == "system"
-    names = {m.anchor_id: m.name for m in outline.preset.messages if m.is_anchor}
-    return tuple(
-        replace(slot, anchor_name=names.get(slot.anchor, ""))
-        for slot in slots_by_place.values()
-        if (slot.kind == "system") == among_system
-    )
+        return tuple(slot for slot in found.values() if slot.place == _LIST)
+    among_system = outline.preset.system_placement == "hoist" and message.role == "system"
+    return tuple(slot for slot in found.values() if (slot.place == _SYSTEM) == among_system)
 
 
-def _place(slot: Slot) -> tuple[object, ...]:
-    return slot.row, slot.kind, slot.anchor, slot.depth
+def _slots(outline: Outline) -> Iterator[Slot]:
+    """Yield the slots between rows: at the place of the row above, in the list between what is
+    attached to two anchors, and at the place of the row below.
+    """
+    rows = outline.rows
+    anchors = {row.anchor: row.index for row in rows if _is_anchor(row)}
+    for number in range(len(rows) + 1):
+        above, below = rows[number - 1 : number], rows[number : number + 1]
+        group, next_group = (_group(row[0]) if row else "" for row in (above, below))
+        for row in above:
+            index = row.index if row.index >= 0 and not _is_anchor(row) else None
+            if (place := _behind(row, outline.preset)) is not None:
+                yield Slot(number, place, index)
+        if group and group != next_group and group in anchors:
+            yield Slot(number, _LIST, anchors[group])
+        if next_group and group != next_group:
+            yield Slot(number, _LIST, anchors.get(next_group), "before")
+        for row in below:
+            index = row.index if row.index >= 0 and not _is_anchor(row) else None
+            if (place := _in_front(row)) is not None:
+                yield Slot(number, place, index, "before")
 
 
-def _behind(
-    number: int, row: OutlineRow, rows: tuple[OutlineRow, ...], *, hoists: bool
-) -> Iterator[Slot]:
-    index = row.index if row.index >= 0 else None
-    match row.placement, row.ghost:
-        case "system", _:
-            yield Slot(number, "system", neighbor=index)
-        case (("skeleton" | "unplaced"), _):
-            yield Slot(number, "list", neighbor=index)
-        case (("before" | "after" as kind), _):
-            yield Slot(number, kind, row.anchor, neighbor=index)
-            if kind == "after":
-                yield from _behind_anchor(number, row, rows)
-        case "depth", _:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=index)
-        case "anchor", _ if row.disabled:
-            yield Slot(number, "list", neighbor=index)
-        case "anchor", _ if row.anchor != CHAT_HISTORY:
-            yield Slot(number, "after", row.anchor)
-            yield from _behind_anchor(number, row, rows)
-        case "ghost", "role" if hoists:
-            yield Slot(number, "system")
-        case "ghost", "draft":
-            yield Slot(number, "after", CHAT_HISTORY)
-            yield from _behind_anchor(number, row, rows)
-        case "ghost", "oldest":
-            yield Slot(number, "depth", CHAT_HISTORY, 1)
-        case "ghost", "newest":
-            yield Slot(number, "depth", CHAT_HISTORY, -1)
-        case "ghost", "message" if (row.depth or 0) < 0:
-            yield Slot(number, "depth", CHAT_HISTORY, (row.depth or 0) + 1)
-        case "ghost", "message":
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth)
+def _is_anchor(row: OutlineRow) -> bool:
+    return row.placement == "anchor" and not row.disabled
+
+
+def _group(row: OutlineRow) -> str:
+    """Return the anchor that a row is, or is attached to; empty for none."""
+    return row.anchor if row.indent or row.ghost == "history" or _is_anchor(row) else ""
+
+
+def _own_place(row: OutlineRow) -> _Place:
+    """Return the place of a row's message."""
+    match row.placement:
+        case "system":
+            return _SYSTEM
+        case "before" | "after" as kind:
+            return kind, row.anchor, None
+        case "depth":
+            return "depth", CHAT_HISTORY, row.depth
         case _:
-            pass
+            return _LIST
 
 
-def _behind_anchor(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
-    """Yield the list slot behind an anchor and all messages attached to it."""
-    if number == len(rows) or rows[number].placement != "after":
-        index = _index_of_anchor(row.anchor, rows)
-        if index is not None:  # a history without an anchor is last: nothing follows it
-            yield Slot(number, "list", neighbor=index)
-
-
-def _in_front_of(number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]) -> Iterator[Slot]:
-    index = row.index if row.index >= 0 else None
-    match row.placement, row.ghost:
-        case "system", _:
-            yield Slot(number, "system", neighbor=index, side="before")
-        case (("skeleton" | "unplaced"), _):
-            yield Slot(number, "list", neighbor=index, side="before")
-        case (("before" | "after" as kind), _):
-            if kind == "before":
-                yield from _in_front_of_anchor(number, row, rows)
-            yield Slot(number, kind, row.anchor, neighbor=index, side="before")
-        case "depth", _:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth, neighbor=index, side="before")
-        case "anchor", _ if row.disabled:
-            yield Slot(number, "list", neighbor=index, side="before")
-        case ("anchor", _) | ("ghost", "history"):
-            yield from _in_front_of_anchor(number, row, rows)
-            yield Slot(number, "before", row.anchor)
-        case "ghost", "oldest":
-            yield Slot(number, "depth", CHAT_HISTORY, 0)
-        case "ghost", "newest":
-            yield Slot(number, "depth", CHAT_HISTORY, -2)
-        case "ghost", "message" if (row.depth or 0) < 0:
-            yield Slot(number, "depth", CHAT_HISTORY, row.depth)
+def _behind(row: OutlineRow, preset: Preset) -> _Place | None:
+    match row.ghost:
+        case None if _is_anchor(row):
+            return None if row.anchor == CHAT_HISTORY else ("after", row.anchor, None)
+        case None:
+            return _own_place(row)
+        case "role":
+            return _SYSTEM if preset.system_placement == "hoist" else None
+        case "draft":
+            return _END
+        case "oldest":
+            return "depth", CHAT_HISTORY, 1
+        case "newest":
+            return "depth", CHAT_HISTORY, -1
+        case "message" if row.depth is not None:
+            return "depth", CHAT_HISTORY, row.depth + (row.depth < 0)
         case _:
-            pass
+            return None
 
 
-def _in_front_of_anchor(
-    number: int, row: OutlineRow, rows: tuple[OutlineRow, ...]
-) -> Iterator[Slot]:
-    """Yield the list slot in front of an anchor and all messages attached before it."""
-    above = rows[number - 1] if number else None
-    if above is None or (above.placement, above.anchor) != ("before", row.anchor):
-        index = _index_of_anchor(row.anchor, rows)
-        yield Slot(number, "list", neighbor=index, side="before")
-
-
-def _index_of_anchor(anchor: str, rows: tuple[OutlineRow, ...]) -> int | None:
-    there = (
-        r.index for r in rows if r.placement == "anchor" and r.anchor == anchor and not r.disabled
-    )
-    return next(there, None)
+def _in_front(row: OutlineRow) -> _Place | None:
+    match row.ghost:
+        case "history":
+            return "before", row.anchor, None
+        case None if _is_anchor(row):
+            return "before", row.anchor, None
+        case None:
+            return _own_place(row)
+        case "oldest":
+            return "depth", CHAT_HISTORY, 0
+        case "newest":
+            return "depth", CHAT_HISTORY, -2
+        case "message" if row.depth is not None and row.depth < 0:
+            return "depth", CHAT_HISTORY, row.depth
+        case _:
+            return None
 
 
 def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
@@ -183,20 +157,21 @@ def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
     message = preset.messages[index]
     neighbor = None if slot.neighbor in (None, index) else slot.neighbor
     order = message.order
-    if neighbor is not None and slot.kind != "list":
+    kind, anchor, depth = slot.place
+    if neighbor is not None and kind != "list":
         order = preset.messages[neighbor].order
-    anchor_point = slot.kind if slot.kind in ("before", "after") else None
+    anchor_point = kind if kind in ("before", "after") else None
     messages = list(preset.messages)
     messages[index] = replace(
         message,
-        insertion_point=slot.depth if slot.kind == "depth" else None,
+        insertion_point=depth,
         anchor_point=anchor_point,
-        anchor_target=(slot.anchor or CHAT_HISTORY) if anchor_point else None,
+        anchor_target=anchor if anchor_point else None,
         order=order,
     )
     preset = replace(preset, messages=tuple(messages))
     if neighbor is None:
-        keeps_index = slot.neighbor == index or slot.kind != "list"
+        keeps_index = slot.neighbor == index or kind != "list"
         return preset if keeps_index else move_message(preset, index, len(messages) - 1)
     to = neighbor - (index < neighbor) + (slot.side == "after")
     return move_message(preset, index, to)
@@ -214,7 +189,7 @@ def next_slot(outline: Outline, index: int, step: int) -> Slot | None:
     gaps: dict[int, list[Slot]] = {}
     for slot in slots_for(outline, preset.messages[index]):
         is_ahead = slot.row < number if step < 0 else slot.row > number + 1
-        if is_ahead and (slot.depth != 0 or slot.neighbor is not None):
+        if is_ahead and (slot.place[2] != 0 or slot.neighbor is not None):
             gaps.setdefault(slot.row, []).append(slot)
     for gap in sorted(gaps, reverse=step < 0):
         slot = min(gaps[gap], key=lambda slot: (not _is_like(slot, row), _rank(slot)))
@@ -246,24 +221,23 @@ def nearest_slot(outline: Outline, message: PresetMessage, number: int) -> Slot 
 
 def _is_like(slot: Slot, row: OutlineRow) -> bool:
     """True if a message in the slot would have the kind of place that a row has."""
-    if row.placement == "skeleton":
-        return slot.kind == "list"
-    if _counts_from_end(row.placement, row.anchor, row.depth):
-        return _counts_from_end(slot.kind, slot.anchor, slot.depth)
-    return (slot.kind, slot.anchor) == (row.placement, row.anchor)
+    own = _own_place(row) if row.message is not None else ("ghost", row.anchor, row.depth)
+    if _counts_from_end(own):
+        return _counts_from_end(slot.place)
+    return own[:2] == slot.place[:2]
 
 
-def _counts_from_end(kind: str, anchor: str, depth: int | None) -> bool:
+def _counts_from_end(place: tuple[str, str, int | None]) -> bool:
     """True for a place at a depth; the end of the history is depth 0."""
-    is_end = (kind, anchor) == ("after", CHAT_HISTORY)
-    return is_end or (kind == "depth" and depth is not None and depth < 0)
+    kind, _, depth = place
+    return place == _END or (kind == "depth" and depth is not None and depth < 0)
 
 
 def _rank(slot: Slot) -> int:
     """Return how late a kind of place is chosen among those between two rows."""
-    if _counts_from_end(slot.kind, slot.anchor, slot.depth):
+    if _counts_from_end(slot.place):
         return 0
-    return ("list", "system", "after", "before", "depth").index(slot.kind) + 1
+    return ("list", "system", "after", "before", "depth").index(slot.place[0]) + 1
 
 
 def depth_of(message: PresetMessage) -> int | None:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from tui_chat.cli.app import open_http_client, synchronous
+from tui_chat.cli.app import asynchronous, open_http_client
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import endpoint_argument, json_option, model_option
 from tui_chat.cli.output import write_json, write_line
@@ -18,8 +18,7 @@ from tui_chat.plugins.doctor.endpoint_checks import Check, check_endpoint, show_
 @endpoint_argument
 @model_option("The model; default: the endpoint's first.", default="")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def test_endpoint(common: CommonOptions, name: str, model: str, as_json: bool) -> None:
     """Test an endpoint: its key, server and models, and a tiny real chat.
 

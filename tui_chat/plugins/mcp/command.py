@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from tui_chat.cli.app import synchronous
+from tui_chat.cli.app import asynchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find
 from tui_chat.cli.options import FILE, TEXT, json_option
@@ -291,8 +291,7 @@ async def log_in(common: CommonOptions, name: str) -> None:
 
 @mcp.command("status")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def status(common: CommonOptions, as_json: bool) -> None:
     """Start all servers, and print their state. Exits with 1 if one fails.
 
@@ -328,8 +327,7 @@ async def status(common: CommonOptions, as_json: bool) -> None:
 @click.option("--call", "tool", default="", metavar="TOOL", help="Also call a tool of it.")
 @click.option("--arguments", default="{}", type=TEXT, help="Its arguments, a JSON object.")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_json: bool) -> None:
     """Start a server, and list its tools, prompts and resources. Exits with 1 if that fails.
 

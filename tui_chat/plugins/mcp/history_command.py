@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import named_session
 from tui_chat.cli.options import session_option
@@ -17,8 +17,7 @@ from tui_chat.plugins.mcp.server import import_package
 @click.option("--folder", "folders", multiple=True, help="Offer the sessions of this folder.")
 @click.option("--tag", "tags", multiple=True, help="Offer the sessions with this tag.")
 @click.option("--all", "everything", is_flag=True, help="Offer all sessions.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def serve(
     common: CommonOptions,
     sessions: tuple[str, ...],

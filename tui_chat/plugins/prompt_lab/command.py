@@ -10,7 +10,7 @@ from datetime import datetime
 import click
 
 from tui_chat.api import Command
-from tui_chat.cli.app import open_store, synchronous
+from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.options import json_option
@@ -70,8 +70,7 @@ async def open_lab(common: CommonOptions) -> AsyncGenerator[LabStore]:
 
 @eval_group.command("list")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def list_runs(common: CommonOptions, as_json: bool) -> None:
     """List the runs, the newest first.
 
@@ -134,8 +133,7 @@ async def print_run(lab: LabStore, run: Run, groups: Sequence[Group]) -> None:
 @eval_group.command("show")
 @click.argument("name", metavar="[RUN]", default="")
 @json_option("Print the run with all cells as JSON.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def show_run(common: CommonOptions, name: str, as_json: bool) -> None:
     """Print a run: its cases and variants, and why cells failed.
 
@@ -157,8 +155,7 @@ async def show_run(common: CommonOptions, name: str, as_json: bool) -> None:
 @eval_group.command("compare")
 @click.argument("old", metavar="[OLD]", default="")
 @click.argument("new", metavar="[NEW]", default="")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
     """Compare two runs, or the variants of one.
 
@@ -232,8 +229,7 @@ async def compare_results(
 
 @eval_group.command("accept")
 @click.argument("name", metavar="[RUN]", default="")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def accept_run(common: CommonOptions, name: str) -> None:
     """Make a run the baseline of its suite; default: the newest run.
 
@@ -253,8 +249,7 @@ async def accept_run(common: CommonOptions, name: str) -> None:
 
 @eval_group.command("delete")
 @click.argument("names", metavar="RUN...", nargs=-1, required=True)
-@click.pass_obj
-@synchronous
+@asynchronous
 async def delete_runs(common: CommonOptions, names: tuple[str, ...]) -> None:
     """Delete runs, accepted ones too.
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import click
 
 from tui_chat.cli import completion
-from tui_chat.cli.app import open_library, open_store, synchronous
+from tui_chat.cli.app import asynchronous, open_library, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find
 from tui_chat.cli.options import json_option
@@ -25,8 +25,7 @@ from tui_chat.plugins.prompt_lab.preset_states import PresetStates, with_changes
     "--restore", type=click.IntRange(1), metavar="N", help="Write the state into the preset's file."
 )
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def list_states(
     common: CommonOptions, name: str, show: int | None, restore: int | None, as_json: bool
 ) -> None:

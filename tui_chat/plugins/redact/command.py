@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from tui_chat.cli import completion
-from tui_chat.cli.app import library_in, open_store, synchronous
+from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.export import export_names, local_zone, require_target, session_files
 from tui_chat.cli.names import named_session
@@ -71,8 +71,7 @@ _AROUND = 30
 @json_option("Print the findings as JSON, and export nothing.")
 @click.option("--yes", "sure", is_flag=True, help="Export without a question.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
-@click.pass_obj
-@synchronous
+@asynchronous
 async def redact_command(
     common: CommonOptions,
     names: tuple[str, ...],

@@ -20,7 +20,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from tui_chat.cli.captured import RecordingReader
-from tui_chat.cli.output import write_compact, write_json, write_line
+from tui_chat.cli.output import write_json, write_line
 from tui_chat.errors import InputError
 from tui_chat.interop.formats import FoundConversation, ListFormat
 from tui_chat.interop.timestamps import parse_timestamp
@@ -140,7 +140,7 @@ def choose_call(text: str, number: int | None, *, as_json: bool) -> str | None:
     for call in har_calls(text):
         count, began = call.exchange.number, call.exchange.began
         if number is None and as_json:
-            write_compact(call_json(call, began, ()))
+            write_json(call_json(call, began, ()), None)
         elif number is None:
             if count == 1:
                 write_line(f"call  {heading()}")

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 import click
 
-from tui_chat.cli.app import library_in, open_store, synchronous
+from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions, enable_plugins
 from tui_chat.cli.names import find, find_role
 from tui_chat.cli.options import INPUT, json_option, profile_option, role_option
@@ -44,8 +44,7 @@ class _ImportCommand(click.Command):
 )
 @click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
 @json_option()
-@click.pass_obj
-@synchronous
+@asynchronous
 async def import_command(
     common: CommonOptions,
     files: tuple[Path, ...],

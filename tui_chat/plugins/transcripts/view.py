@@ -19,7 +19,6 @@ import click
 
 from tui_chat.cli.app import open_workspace, require_terminal, show
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.interpreter import share_heap
 from tui_chat.cli.options import FILE
 from tui_chat.config import Config
 from tui_chat.errors import InputError
@@ -55,7 +54,6 @@ def view(common: CommonOptions, paths: tuple[Path, ...]) -> None:
     config = common.config()
     paths = paths or tuple(known_places(Path.home(), os.environ))
     require_conversations(paths)
-    share_heap()
     with TemporaryDirectory(prefix="tui-chat-") as folder:
         from tui_chat.ui.app import TuiChat
 

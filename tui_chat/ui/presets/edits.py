@@ -52,7 +52,8 @@ def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
             slot = next_slot(outline, index, -1 if action == "up" else 1)
             if slot is None:
                 return None
-            return LabeledEdit(put_in_slot(preset, index, slot), f"move {name} {slot.description}")
+            where = slot.description(preset)
+            return LabeledEdit(put_in_slot(preset, index, slot), f"move {name} {where}")
         case _:
             return None
 

@@ -31,7 +31,7 @@ def slots_passed(preset: Preset, index: int, step: int) -> list[str]:
     """Descriptions of the slots that a message passes on its way."""
     places: list[str] = []
     while (slot := next_slot(outline_preset(preset), index, step)) is not None:
-        places.append(slot.description)
+        places.append(slot.description(preset))
         before, preset = preset, put_in_slot(preset, index, slot)
         index = first_changed(before, preset, index)
     return places
@@ -131,10 +131,10 @@ def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataOb
     row = rows[at]
     if row.placement == "unplaced" or message.is_anchor:
         return
-    expected = {"list": "skeleton"}.get(slot.kind, slot.kind)
-    assert (row.placement, row.depth) == (expected, slot.depth)
-    if slot.kind in ("before", "after"):
-        assert row.anchor == slot.anchor
+    kind, anchor, depth = slot.place
+    assert (row.placement, row.depth) == ({"list": "skeleton"}.get(kind, kind), depth)
+    if kind in ("before", "after"):
+        assert row.anchor == anchor
     if neighbor is not None and not neighbor.is_anchor:
         adjacent = rows[at - 1] if slot.side == "after" else rows[at + 1]
         assert adjacent.message is neighbor
@@ -142,7 +142,7 @@ def test_a_message_put_in_a_slot_is_placed_there(preset: Preset, data: st.DataOb
 
 def test_an_anchor_can_only_go_into_the_list() -> None:
     preset = Preset("p", (user_message("a"), HISTORY, WORLD))
-    assert {slot.kind for slot in slots_for(outline_preset(preset), WORLD)} == {"list"}
+    assert {slot.place[0] for slot in slots_for(outline_preset(preset), WORLD)} == {"list"}
 
 
 @each_row(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tui_chat.cli.app import open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.library import Item, LibraryKind, Listed, export
+from tui_chat.cli.library import Item, LibraryKind, export
 from tui_chat.cli.output import write_line
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.lazy_dataclass import dataclass
@@ -29,13 +29,13 @@ class LorebookDocument:
     error: str | None
 
 
-class _Lorebooks(LibraryKind[Lorebook]):
+class _Lorebooks(LibraryKind):
     noun = "lorebook"
     head = ("NAME", "ENTRIES", "FROM")
     narrowed = ((1, 10), (2, 20))
 
     @synchronous
-    async def items(self, common: CommonOptions) -> list[Item[Lorebook]]:
+    async def items(self, common: CommonOptions) -> list[Item]:
         """Return the lorebooks; one of a file goes before one of a card with the same name."""
         config = common.config()
         items = {
@@ -53,21 +53,22 @@ class _Lorebooks(LibraryKind[Lorebook]):
                         items.setdefault(name, _card_item(name, place, text))
         return list(items.values())
 
-    def find(self, common: CommonOptions, name: str) -> Item[Lorebook]:
+    def find(self, common: CommonOptions, name: str) -> Item:
         """Return the lorebook with a name, or at a path."""
         path = Path(name)
         if path.suffix.lower() == ".json":
             return _file_item(path.stem, path)
         return super().find(common, name)
 
-    def row(self, listed: Listed[Lorebook]) -> tuple[str, ...]:
-        book = listed.value
-        entries = f"{len(book.entries):,}" if book is not None else f"error: {listed.error}"
-        return listed.item.name, entries, listed.item.place
+    def row(self, item: Item) -> tuple[str, ...]:
+        book, error = item.tried()
+        entries = f"{len(book.entries):,}" if book is not None else f"error: {error}"
+        return item.name, entries, item.place
 
-    def document(self, listed: Listed[Lorebook]) -> LorebookDocument:
-        count = len(listed.value.entries) if listed.value is not None else None
-        return LorebookDocument(listed.item.name, listed.item.place, count, listed.error or None)
+    def document(self, item: Item) -> LorebookDocument:
+        book, error = item.tried()
+        count = len(book.entries) if book is not None else None
+        return LorebookDocument(item.name, item.place, count, error or None)
 
     def describe(self, value: Lorebook) -> None:
         for number, entry in enumerate(value.entries, 1):
@@ -80,13 +81,13 @@ class _Lorebooks(LibraryKind[Lorebook]):
             for line in sanitize(entry.content).splitlines():
                 write_line(f"      {line}")
 
-    def export(self, item: Item[Lorebook], output: Path | None, form: str) -> None:
+    def export(self, item: Item, output: Path | None, form: str) -> None:
         """Write a lorebook as world info; one that came from there is written unchanged."""
         exported = first_lore_form().export(item.text(), item.place, item.name)
         export(exported.text.encode(), output, exported.notes)
 
 
-def _file_item(name: str, path: Path) -> Item[Lorebook]:
+def _file_item(name: str, path: Path) -> Item:
     return Item(
         name,
         str(path),
@@ -95,7 +96,7 @@ def _file_item(name: str, path: Path) -> Item[Lorebook]:
     )
 
 
-def _card_item(name: str, place: str, text: str) -> Item[Lorebook]:
+def _card_item(name: str, place: str, text: str) -> Item:
     return Item(
         name, place, partial(parse_lorebook, text, place, name), lambda: sanitize(text, "json")
     )

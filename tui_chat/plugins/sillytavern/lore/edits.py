@@ -15,13 +15,12 @@ from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
 
-from tui_chat.errors import FieldError, InputError
+from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
-from tui_chat.library.typed_fields import merge_edit
 from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
@@ -104,9 +103,8 @@ def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> Loreb
 def merge_entry(
     file: LorebookFile, before: LorebookEntry, after: LorebookEntry, *, overwrite: bool = False
 ) -> LorebookFile:
-    """Give an entry the fields in which `after` differs from `before`, which the file need not have
-    any more. Raises ChangedElsewhere if it has another value in one of these, unless `overwrite`,
-    and InputError if the entry is gone.
+    """Replace the entry `before`. Raises ChangedElsewhere if the file has another one of its id,
+    unless `overwrite`, and InputError if the entry is gone.
     """
     entries = file.book.entries
     same = (number for number, entry in enumerate(entries) if entry == before)
@@ -114,8 +112,10 @@ def merge_entry(
     number = next(same, next(renewed, None))
     if number is None:
         raise InputError(f"Another program removed this entry from {file.source}.")
-    merged = merge_edit(before, after, entries[number], "this entry", overwrite=overwrite)
-    return change_entry(file, number, merged)
+    if entries[number] != before and not overwrite:
+        advice = "Save again to overwrite that."
+        raise ChangedElsewhere("Another program changed this entry.", advice=advice)
+    return change_entry(file, number, after)
 
 
 def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -> LorebookFile:
