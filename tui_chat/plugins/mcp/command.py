@@ -255,8 +255,7 @@ def _servers(config: Config) -> list[tuple[ServerSettings, bool]]:
 
 @mcp.command("login")
 @_name_argument
-@click.pass_obj
-@synchronous
+@asynchronous
 async def log_in(common: CommonOptions, name: str) -> None:
     """Log in at a server with a URL, in your browser. The tokens are kept in a private file.
 
