@@ -20,7 +20,7 @@ def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
     told = json.loads(done.out)
     assert told["works"] is True
     checks = {check["name"]: check for check in told["checks"]}
-    assert list(checks) == ["key", "server", "model", "chat", "stream", "usage"]
+    assert list(checks) == ["key", "server", "model", "chat", "stream"]
     assert {check["result"] for check in checks.values()} == {"ok"}
     assert "was streamed" in checks["stream"]["sentence"]
 
@@ -43,7 +43,7 @@ def test_a_missing_key_skips_all_requests(endpoints: Run):
     done = endpoints("test", "openai")
     assert done.code == 1
     assert "Set OPENAI_API_KEY" in done.out
-    assert done.out.count("--  ") == 5
+    assert "server" not in done.out
 
 
 def test_an_unreachable_server_fails_the_check(tmp_path: Path, endpoints: Run):

@@ -98,21 +98,11 @@ async def test_equal_beginnings_follow_each_other():
     assert names in (["a"] * 4 + ["b"] * 4, ["b"] * 4 + ["a"] * 4)
 
 
-async def test_a_refusal_for_rate_limits_slows_the_endpoint(lab: LabStore, client: HttpClient):
-    limits: list[int] = []
-    slow_down = EndpointLimit.slow_down
-
-    def watched(limit: EndpointLimit, seconds: float) -> None:
-        slow_down(limit, seconds)
-        limits.append(limit.now)
-
+async def test_a_refusal_for_rate_limits_is_waited_for(lab: LabStore, client: HttpClient):
     endpoint = replace(LOOPBACK, retries=QUICK)
     suite = make_suite(*(make_case(f"Hello {n}", HELLO) for n in range(6)))
     run = await added(lab, suite, make_variant("a", model="flaky-429:2"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(EndpointLimit, "slow_down", watched)
-        await runner_of(lab, run, client, endpoint).send("waiting")
-    assert limits[:2] == [2, 1]
+    await runner_of(lab, run, client, endpoint).send("waiting")
     assert {cell.status for cell in await all_cells(lab, run)} <= {"passed", "error"}
     assert (await lab.run()).counts.get("passed", 0) >= 4
 
@@ -127,18 +117,17 @@ async def test_an_error_is_no_failure(lab: LabStore, client: HttpClient):
     assert "500" in cell.reply.error or "fail" in cell.reply.error.lower()
 
 
-async def test_ten_clean_replies_raise_the_limit():
-    limit = EndpointLimit(4, lambda: 0.0)
-    limit.slow_down(0)
-    assert limit.now == 2
-    for _ in range(10):
-        await limit.enter()
-        await limit.leave(is_clean=True)
-    assert limit.now == 3
-    for _ in range(30):
-        await limit.enter()
-        await limit.leave(is_clean=True)
-    assert limit.now == 4
+async def test_nothing_leaves_while_an_endpoint_is_paused():
+    now = 0.0
+    limit = EndpointLimit(1, lambda: now)
+    limit.pause(0.01)
+    entering = asyncio.ensure_future(limit.enter())
+    await asyncio.wait((entering,), timeout=0.05)
+    assert not entering.done(), "the clock stands still"
+    now = 0.02
+    await entering
+    limit.leave()
+    await limit.enter()
 
 
 @each_row(

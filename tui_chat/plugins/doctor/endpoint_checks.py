@@ -6,8 +6,8 @@ A test checks three things, one after the other:
 2. The server answers and lists its models, among them the chosen one.
 3. A tiny chat arrives complete, and as a stream, with its token counts.
 
-Each check reports what it found and what to do about it. A check that depends on a failed one is
-skipped. Nothing is retried.
+Each check reports what it found and what to do about it. What depends on a failed check is not
+tried. Nothing is retried.
 """
 
 from __future__ import annotations
@@ -77,27 +77,18 @@ async def check_endpoint(
     key = await _check_key(endpoint)
     yield key
     if key.result == "failed":
-        for name in ("server", "model", "chat", "stream", "usage"):
-            yield Check(name, "skipped", "Not tried without a key.")
         return
     server, models = await check_server(endpoint, client)
     yield server
-    if server.result == "failed" and models is None:
-        for name in ("model", "chat", "stream", "usage"):
-            yield Check(name, "skipped", "The server cannot be reached.")
+    if models is None:
         return
-    chosen = _check_model(endpoint, model, models or ())
+    chosen = _check_model(endpoint, model, models)
     yield chosen
     if chosen.result == "failed":
-        for name in ("chat", "stream", "usage"):
-            yield Check(name, "skipped", "Not tried without a model.")
         return
-    model_used = model or _default_model(endpoint, models or ())
-    whole, whole_reply = await _check_chat(endpoint, model_used, client, stream=False)
-    yield whole
-    streamed, stream_reply = await _check_chat(endpoint, model_used, client, stream=True)
-    yield streamed
-    yield _check_usage(whole_reply, stream_reply)
+    model_used = model or _default_model(endpoint, models)
+    for stream in (False, True):
+        yield await _check_chat(endpoint, model_used, client, stream=stream)
 
 
 async def _check_key(endpoint: Endpoint) -> Check:
@@ -163,9 +154,7 @@ def tiny_chat(endpoint: Endpoint, model: str, *, stream: bool) -> Composed:
     return compose(Inputs(endpoint, preset, draft=PROMPT, settings=settings, stream=stream))
 
 
-async def _check_chat(
-    endpoint: Endpoint, model: str, client: HttpClient, *, stream: bool
-) -> tuple[Check, Reply | None]:
+async def _check_chat(endpoint: Endpoint, model: str, client: HttpClient, *, stream: bool) -> Check:
     name = "stream" if stream else "chat"
     composed = tiny_chat(endpoint, model, stream=stream)
     replies: list[Reply] = []
@@ -180,18 +169,21 @@ async def _check_chat(
     try:
         await receive(composed, client, on_reply, lambda _pause: None)
     except TuiChatError as error:
-        partial = replies[-1] if replies else None
-        return Check(name, "failed", str(error), error.advice), partial
+        return Check(name, "failed", str(error), error.advice)
     seconds = monotonic() - began
     reply = replies[-1]
-    words = _reply_excerpt(reply)
+    words, usage = _reply_excerpt(reply), reply.usage
+    if usage.output is None:
+        advice = "tui-chat counts tokens itself; a limit may be reached earlier than shown."
+        return Check(name, "warning", f"A reply arrived without token counts: {words}.", advice)
+    words += f", {usage.input} tokens in and {usage.output} out"
     if not stream:
-        return Check(name, "ok", f"A complete reply arrived: {words}.", seconds=seconds), reply
+        return Check(name, "ok", f"A complete reply arrived: {words}.", seconds=seconds)
     if len(replies) == 1:
         sentence = f"The reply arrived at once, although a stream was requested: {words}."
-        return Check(name, "warning", sentence, "Replies work, but do not appear gradually."), reply
+        return Check(name, "warning", sentence, "Replies work, but do not appear gradually.")
     sentence = f"A reply was streamed, starting after {first[0] if first else seconds:.2f} s: "
-    return Check(name, "ok", f"{sentence}{words}.", seconds=seconds), reply
+    return Check(name, "ok", f"{sentence}{words}.", seconds=seconds)
 
 
 def _reply_excerpt(reply: Reply) -> str:
@@ -203,21 +195,3 @@ def _reply_excerpt(reply: Reply) -> str:
     if reply.parts:
         return f"no text, but {one_line(describe(reply.parts[0]), 40)}"
     return "reasoning without text" if reply.reasoning else "no text"
-
-
-def _check_usage(whole: Reply | None, streamed: Reply | None) -> Check:
-    reported = [
-        f"{reply.usage.input} in and {reply.usage.output} out {how}"
-        for how, reply in (("complete", whole), ("streamed", streamed))
-        if reply is not None and reply.usage.output is not None
-    ]
-    replies = [reply for reply in (whole, streamed) if reply is not None]
-    if not replies:
-        return Check("usage", "skipped", "No reply arrived.")
-    if len(reported) == len(replies):
-        return Check("usage", "ok", f"Token counts are reported: {', '.join(reported)}.")
-    advice = "tui-chat counts tokens itself; a limit may be reached earlier than shown."
-    missing = f"Token counts are {'partly' if reported else 'not'} reported"
-    return Check(
-        "usage", "warning", f"{missing}{': ' + ', '.join(reported) if reported else ''}.", advice
-    )

@@ -118,32 +118,31 @@ class Runner:
             for cell in cells:
                 await limit.enter()
                 if self.is_over_budget:
-                    await limit.leave(is_clean=False)
+                    limit.leave()
                     return
                 tasks.create_task(self._send_cell(cell, limit))
 
     async def _send_cell(self, cell: Cell, limit: EndpointLimit) -> None:
-        is_clean = False
         try:
-            is_clean = await self._send_and_store(cell, limit)
+            await self._send_and_store(cell, limit)
         finally:
             self._settled.set()
-            await asyncio.shield(limit.leave(is_clean=is_clean))
+            limit.leave()
 
-    async def _send_and_store(self, cell: Cell, limit: EndpointLimit) -> bool:
-        """Send a cell and store its result; return True if it was answered."""
+    async def _send_and_store(self, cell: Cell, limit: EndpointLimit) -> None:
+        """Send a cell and store its result."""
         case, variant = self._cases[cell.case], self._variants[cell.variant]
         try:
             endpoint = self._config.endpoint_named(variant.endpoint.name)
         except ConfigError as error:
             await self._store(replace(cell, status="error", reply=CellReply(error=str(error))))
-            return False
+            return
         composed = request_of(case, replace(variant, endpoint=endpoint))
         self.changed += composed.payload.sha256 != cell.body_sha
         cell = replace(cell, body_sha=composed.payload.sha256)
         async with self._reserved(composed, cell.input_tokens) as exchange:
             if exchange is None:
-                return False
+                return
             await self._lab.start(self._run, cell)
             self._on_cell(replace(cell, status="streaming"))
             try:
@@ -158,7 +157,6 @@ class Runner:
         if not reply.error:
             judged = {check: await self._judge(check, cell, limit) for check in judged_checks(case)}
         await self._store(grade(case, cell, request_verdicts(case, composed), judged))
-        return not reply.error
 
     @asynccontextmanager
     async def _reserved(self, composed: Composed, tokens: int) -> AsyncGenerator[_Exchange | None]:
@@ -259,14 +257,14 @@ class _Exchange:
 
         def pause(pause: RetryPause) -> None:
             if isinstance(pause.why, Refused) and pause.why.status in OVERLOADED:
-                limit.slow_down(pause.seconds)
+                limit.pause(pause.seconds)
             self._began = self._clock() + pause.seconds
 
         try:
             await receive(self._composed, client, grow, pause)
         except Refused as error:
             if error.status in OVERLOADED:
-                limit.slow_down(error.retry_after or 0)
+                limit.pause(error.retry_after or 0)
             return str(error)
         except TuiChatError as error:
             return str(error)

@@ -1,4 +1,4 @@
-"""`tui-chat presets states`: lists the saved states of a preset, prints and restores them."""
+"""`tui-chat presets states`: lists the saved states of a preset, and prints them."""
 
 from __future__ import annotations
 
@@ -21,18 +21,13 @@ from tui_chat.plugins.prompt_lab.preset_states import PresetStates, with_changes
 @click.command("states")
 @click.argument("name", metavar="NAME", shell_complete=completion.complete_preset)
 @click.option("--show", type=click.IntRange(1), metavar="N", help="Print the state with a number.")
-@click.option(
-    "--restore", type=click.IntRange(1), metavar="N", help="Write the state into the preset's file."
-)
 @json_option()
 @asynchronous
-async def list_states(
-    common: CommonOptions, name: str, show: int | None, restore: int | None, as_json: bool
-) -> None:
+async def list_states(common: CommonOptions, name: str, show: int | None, as_json: bool) -> None:
     """List the saved states of a preset, the newest first.
 
     A state is kept whenever the app saves a preset, with what the file had before. The list has
-    what each one changed. Restoring keeps the state that it replaces.
+    what each one changed.
 
     \b
     Examples:
@@ -46,16 +41,9 @@ async def list_states(
         if not listed:
             name = find("preset", name, library.names("presets"))
             listed = await states.of_preset(name)
-        if number := show or restore:
-            preset = await states.read(await states.numbered(name, number))
-            if show:
-                write_text(sanitize(dump_preset(preset), "json"))
-                return
-            now = datetime.now(UTC).timestamp()
-            if name in library.names("presets"):
-                await states.keep(name, library.preset(name), now)
-            write_line(str(library.save_preset(preset, name, like=name)))
-            await states.keep(name, preset, now)
+        if show:
+            preset = await states.read(await states.numbered(name, show))
+            write_text(sanitize(dump_preset(preset), "json"))
             return
         if not listed and not as_json:
             raise InputError(
