@@ -214,15 +214,3 @@ def test_hidden_messages_stay_hidden_until_they_are_unmuted():
     )
     written = exported(replace(transcript, entries=entries))
     assert [line.get("is_system", False) for line in written] == [False] * 5
-
-
-def test_hidden_messages_that_an_older_import_put_beside_the_branch_are_written_in_place():
-    transcript = only(text_of(HIDDEN_LINES))
-    salt, aside, again, marsh = transcript.entries
-    entries = (
-        salt,
-        replace(aside, message=replace(aside.message, muted=Muted())),
-        replace(again, message=replace(again.message, muted=Muted())),
-        replace(marsh, parent_id=salt.message.id),
-    )
-    assert exported(replace(transcript, entries=entries)) == HIDDEN_LINES

@@ -5,8 +5,7 @@
    selected.
 2. Other messages become new lines. What is beside the shown branch, but no version of one of its
    messages, is not written: SillyTavern has a file for each branch.
-3. Muted messages are hidden there (`is_system`). So are those that an older import placed beside
-   the branch because they are hidden in their file.
+3. Muted messages are hidden there (`is_system`).
 """
 
 from __future__ import annotations
@@ -200,11 +199,9 @@ class _ChatWriter:
         header = self._header()
         if header is not None:
             yield header
-        parent: str | None = None
         at = 0
         while at < len(self.branch):
             entry = self.branch[at]
-            yield from self._hidden(parent)
             results = 0
             while at + 1 + results < len(self.branch) and (
                 self.branch[at + 1 + results].message.role == "tool"
@@ -215,8 +212,6 @@ class _ChatWriter:
                     line = {**line, "is_system": entry.message.muted.whole}
                 yield line
             at += 1 + results
-            parent = self.branch[at - 1].message.id
-        yield from self._hidden(parent)
 
     # --- the header ------------------------------------------------------------------------
 
@@ -249,18 +244,6 @@ class _ChatWriter:
         return {**found, "chat_metadata": facts}
 
     # --- messages --------------------------------------------------------------------------
-
-    def _hidden(self, parent: str | None) -> Iterator[JsonObject]:
-        """Yield the lines of the hidden messages that were placed beside the branch."""
-        shown = {entry.message.id for entry in self.branch}
-        waiting = [parent]
-        while waiting:
-            for entry in self.after.get(waiting.pop(), ()):
-                message_id = entry.message.id
-                if message_id not in shown and self._is_hidden(entry):
-                    self.written.add(message_id)
-                    yield self._kept(entry, ())
-                    waiting.append(message_id)
 
     def _lines_of(self, entry: Entry, results: Sequence[Entry]) -> Iterator[JsonObject]:
         message = entry.message

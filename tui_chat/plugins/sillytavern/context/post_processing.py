@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 
 from tui_chat.context.turn_sources import split_turns
 from tui_chat.models.envelope import Placement, Turn
@@ -73,20 +72,7 @@ def squash(
     def joins(one: Turn, other: Turn) -> bool:
         return is_merged(one) and is_merged(other) and id(other) not in gaps
 
-    pairs = enumerate(pairwise(turns), 1)
-    seconds = {at for at, (one, two) in pairs if two.role == "system" and one.role == "system"}
-    squashed: list[Turn] = []
-    done = 0
-    for at in sorted(seconds):
-        if at < done:
-            continue
-        end = at + 1
-        while end in seconds:
-            end += 1
-        squashed += turns[done : at - 1]
-        squashed += _merge_runs(turns[at - 1 : end], joins, "\n")
-        done = end
-    return [*squashed, *turns[done:]] if seconds else turns
+    return list(_merge_runs(turns, joins, "\n"))
 
 
 def post_process(

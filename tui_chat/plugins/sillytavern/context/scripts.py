@@ -57,25 +57,9 @@ def _stored_first(scripts: tuple[TextScript, ...]) -> tuple[TextScript, ...]:
     return tuple(sorted(scripts, key=lambda script: not script.is_stored))
 
 
-@dataclass(frozen=True, slots=True)
-class MessageChanges:
-    """What scripts change in messages, for the search of lorebooks."""
-
-    scripts: tuple[TextScript, ...]
-
-    def changed(self, text: str, role: str, depth: int) -> str:
-        return apply_scripts(Text.of(text, GLUE), scripts_for(self.scripts, role, depth)).plain
-
-
-def message_changes(inputs: Inputs) -> MessageChanges | None:
-    """Return what the scripts of a request change in messages; None without scripts."""
-    scripts = scripts_of(inputs)
-    return _message_changes(scripts) if scripts else None
-
-
-@recent_memo()
-def _message_changes(scripts: tuple[TextScript, ...]) -> MessageChanges:
-    return MessageChanges(scripts)
+def changed_message(scripts: Sequence[TextScript], text: str, role: str, depth: int) -> str:
+    """Return the text of a message after the scripts for it, for the search of lorebooks."""
+    return apply_scripts(Text.of(text, GLUE), scripts_for(scripts, role, depth)).plain
 
 
 class RequestScripts:

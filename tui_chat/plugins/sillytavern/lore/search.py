@@ -34,7 +34,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import EntryState, LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.plugins.sillytavern.context.scripts import message_changes
+from tui_chat.plugins.sillytavern.context.scripts import changed_message, scripts_of
 from tui_chat.plugins.sillytavern.lore.budget import LoreBudget, session_limit
 from tui_chat.plugins.sillytavern.lore.conditions import Conditions, is_drawn, remaining
 from tui_chat.plugins.sillytavern.lore.index import (
@@ -150,13 +150,13 @@ class LoreSearch:
 
     def _conversation(self, depth: int) -> Iterator[_SearchedText]:
         """Yield the newest messages, the draft included."""
-        inputs, changes = self._inputs, message_changes(self._inputs)
+        inputs, scripts = self._inputs, scripts_of(self._inputs)
         names = {"user": inputs.user_name} if self._rules.names else None
         follow = inputs.has_draft - (inputs.chat.kind == "continue")  # as changes count messages
 
         def read(place: Place, text: str, role: str, name: str, after: int) -> _SearchedText:
-            if changes is not None:
-                text = changes.changed(text, role, after)
+            if scripts:
+                text = changed_message(scripts, text, role, after)
             if names is not None:
                 text = f"{name or names.get(role, inputs.char_name)}: {text}"
             text = MARK + text.strip()
