@@ -84,18 +84,6 @@ class Transaction:
         result = await self.rows(sql, *values)
         return result[0] if result else None
 
-    async def map_rows(
-        self, make: Callable[[object, Row], _T], sql: str, *values: object
-    ) -> list[_T]:
-        """Run a statement and return the results of `make` for its cursor and each row. They are
-        made on SQLite's thread while it reads, so that rows reuse the same memory.
-        """
-        self._connection.row_factory = cast("type", make)  # any callable will do
-        try:
-            return cast("list[_T]", await self._run(sql, values))
-        finally:
-            self._connection.row_factory = None
-
     async def run(self, sql: str, *values: object) -> None:
         """Run a statement for its effect."""
         await self.rows(sql, *values)

@@ -214,8 +214,7 @@ class SessionStore:
 
     async def _summaries(self, sql: str, *values: object) -> tuple[SessionSummary, ...]:
         with decoding("list of sessions"):
-            rows = await self.database.read(lambda tx: tx.map_rows(_summary_of, sql, *values))
-        return tuple(rows)
+            return tuple(map(_summary_of, await self.database.rows(sql, *values)))
 
     @writes
     async def delete(self, tx: Transaction, session_ids: Iterable[str]) -> None:
@@ -254,11 +253,11 @@ _TRASHED = f"{_SUMMARIES} WHERE s.deleted IS NOT NULL ORDER BY s.deleted DESC, s
 async def summary_of(tx: Transaction, session_id: str) -> SessionSummary | None:
     """Return one session as the list shows it; None if it is gone or in the trash."""
     with decoding("list of sessions"):
-        rows = await tx.map_rows(_summary_of, _OF_SESSION, session_id)
-    return rows[0] if rows else None
+        row = await tx.row(_OF_SESSION, session_id)
+        return None if row is None else _summary_of(row)
 
 
-def _summary_of(_: object, row: Row) -> SessionSummary:
+def _summary_of(row: Row) -> SessionSummary:
     refuse_bytes(row)
     flags, tags = map(bool, row[10:13]), row[14]
     names = names_of(tags) if tags else ()

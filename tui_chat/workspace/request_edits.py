@@ -68,14 +68,6 @@ class RequestEdits:
             )
         return composed
 
-    @property
-    def is_editable(self) -> bool:
-        """True if the request that is shown can be edited."""
-        with suppress(InputError):
-            self.require_editable()
-            return True
-        return False
-
     def is_kept(self, path: BodyPath) -> bool:
         """Return True if the value at a path of the request shown is edited for all requests."""
         composed = self.core.state.request.shown
