@@ -17,10 +17,11 @@ from tests.support.random_inputs import ENDPOINTS, FILE, PICTURE, edited, inputs
 from tests.support.workspace import LOOPBACKS, make_workspace, put, settled
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs
+from tui_chat.models.boundary import unpack
 from tui_chat.models.edit_list import add_value, remove_value, set_value
 from tui_chat.models.edited_body import EditedBody, value_at
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Note
+from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
@@ -247,3 +248,8 @@ def test_the_role_of_an_older_program_has_settings_beside_its_name(kind: str):
         turn = json.loads(dump_turn(composed, composed.payload.body, None))
         turn["inputs"]["role"] = older
         assert read_turn(json.dumps(turn), "turn").inputs.role == role
+
+
+def test_a_tool_that_an_older_program_stored_is_read():
+    stored = '[{"name": "f", "description": "", "parameters": {}, "extras": "{\\"a\\": 1}"}]'
+    assert unpack(tuple[ToolDefinition, ...], stored) == (ToolDefinition("f", "", {}),)

@@ -142,6 +142,11 @@ def _from_text(schema: object) -> object:
         raise ValueError("is not JSON") from None
 
 
+def _newer(extras: object) -> object:
+    """Read extras; those that older programs stored as text said no protocol."""
+    return None if isinstance(extras, str) else extras
+
+
 def _schema(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type", "object") != "object":
         raise ValueError("must be a JSON Schema of type object")
@@ -185,7 +190,7 @@ class ToolDefinition:
     """True if arguments must follow the schema exactly; None if unspecified."""
     dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"
     """`gemini`: the schema is in Gemini's form, with types in capitals."""
-    extras: Annotated[Extras | None, Hidden()] = None
+    extras: Annotated[Extras | None, Forms(_newer), Hidden()] = None
     """What only the protocol of a captured request knows of it."""
     source: Annotated[ToolOrigin | None, Hidden()] = None
     """None for one of the configuration or of a captured request."""

@@ -20,12 +20,11 @@ from tui_chat.models.envelope import (
     ChatEnvelope,
     HostedToolKind,
     Level,
-    NativeTool,
     Note,
     Parameters,
     ToolDefinition,
 )
-from tui_chat.models.json_tree import Arr
+from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
 from tui_chat.models.text import Origin
@@ -45,11 +44,10 @@ from tui_chat.protocols.common.request_encoder import (
     RequestEncoder,
     SentTool,
     functions_of,
+    written_tool,
 )
 from tui_chat.protocols.common.schemas import closed_schema, json_schema, schema_only_format
-from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tools import NAMES_128, tool_tree
-from tui_chat.protocols.common.trees import labelled
+from tui_chat.protocols.common.tools import NAMES_128
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""
@@ -81,7 +79,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     request.notes += conversation.notes
     tools = request.sent_tools(_HOSTED, SEARCH_OPTIONS)
     written = _written_tools(request, tools)
-    settings = _settings(request, tools, unthinking_turn(conversation), has_tools=bool(written))
+    begun, has_tools = unthinking_turn(conversation), bool(written)
+    settings = request.written(TABLE, lambda: _fitted(request, tools, begun, has_tools=has_tools))
     body: JsonObject = {} if system is None else {"system": system}
     body |= {"messages": Arr(tuple(conversation.messages))} | request.tools_key(written)
     body = request.body(settings, body, ("model", "max_tokens"))
@@ -95,21 +94,21 @@ def version_header(endpoint: Endpoint) -> tuple[tuple[str, str], ...]:
 
 def _written_tools(request: RequestEncoder, tools: Sequence[SentTool]) -> list[Json]:
     """Return the tools. Of those that Anthropic runs none may have the name of a function."""
+
+    def write(tool: ToolDefinition) -> Obj:
+        return write_tool(tool, request.captured)
+
     functions = {tool.name for tool in functions_of(tools)}
     written: list[Json] = []
     for tool in tools:
-        match tool:
-            case ToolDefinition():
-                written.append(write_tool(tool, request.captured))
-            case NativeTool():
-                written.append(tool_tree(tool.value))
-            case AskedTool() if tool.tool.kind in functions:
+        if isinstance(tool, AskedTool):
+            if tool.tool.kind in functions:
                 request.leave_tool_out(tool, "a function has its name")
-            case AskedTool() if (search := _one_list(request, tool)) is not None:
-                hosted = replace(tool.tool, search=search)
-                written.append(labelled(write_hosted(hosted), origin=tool.origin))
-            case _:
-                pass
+                continue
+            if (search := _one_list(request, tool)) is None:
+                continue
+            tool = replace(tool, tool=replace(tool.tool, search=search))
+        written.append(written_tool(tool, write, write_hosted))
     return written
 
 
@@ -133,12 +132,10 @@ def _one_list(request: RequestEncoder, asked: AskedTool) -> WebSearch | None:
 _TIERS = {"auto": "auto", "default": "default"}
 
 
-def _settings(
+def _fitted(
     request: RequestEncoder, tools: Sequence[SentTool], begun: str, *, has_tools: bool
-) -> JsonObject:
-    """Return the keys of the settings. `begun`: see `unthinking_turn`."""
-    if not request.fits:
-        return write_settings(request.parameters, TABLE)
+) -> Parameters:
+    """Return the parameters as the model accepts them. `begun`: see `unthinking_turn`."""
     fitted = request.parameters.with_values(max_tokens=request.reply_limit())
     if fitted.values.max_tokens is None and not request.captured:
         fitted = fitted.with_value("max_tokens", *_default_limit(request))
@@ -146,10 +143,7 @@ def _settings(
     fitted = fitted.with_values(stop=request.stop_sequences(_PLENTY, blank=False))
     fitted = _with_reasoning(request, request.accepted(fitted, TABLE), begun)
     tier = request.service_tier(_TIERS)
-    fitted = fitted.with_values(response_format=_format(request), service_tier=tier)
-    settings = write_settings(fitted, TABLE)
-    request.note_losses(settings, TABLE)
-    return settings
+    return fitted.with_values(response_format=_format(request), service_tier=tier)
 
 
 def _default_limit(request: RequestEncoder) -> tuple[int, Origin]:

@@ -33,7 +33,7 @@ SHARED = (
 def shared_items(request: RequestEncoder) -> dict[str, Json]:
     """Return the settings that a request of the other one of OpenAI's protocols shares."""
     rest, shared = request.envelope.rest, dict[str, Json]()
-    if rest is None or rest.protocol not in _OPENAI:
+    if rest is None or request.captured or rest.protocol not in _OPENAI:
         return shared
     for key in SHARED:
         value: Json = rest.keys.get(key)

@@ -17,7 +17,7 @@ Tools that the provider runs and that several protocols have, under different na
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -52,7 +52,8 @@ from tui_chat.protocols.common.loss_notes import (
     with_key,
 )
 from tui_chat.protocols.common.openai_tools import with_functions
-from tui_chat.protocols.common.setting_rows import Row, Table, read_settings
+from tui_chat.protocols.common.setting_rows import Row, Table, read_settings, write_settings
+from tui_chat.protocols.common.tools import tool_tree
 from tui_chat.protocols.common.trees import labelled, object_of, plain
 
 
@@ -149,12 +150,20 @@ class RequestEncoder:
         """Return a setting's label, with its key unless the label names it."""
         return with_key(label, self.parameters.origin(setting))
 
-    def note_losses(self, settings: JsonObject, table: Table) -> None:
-        """Add the notes on settings that are not heard in what is written."""
-        if self.fits:
-            heard = read_settings(plain(settings), table)
-            told = {note.origin for note in self.notes if note.origin is not None}
-            self.notes += setting_losses(self.parameters, heard, self.protocol, told)
+    def written(
+        self, table: Table, fitted: Callable[[], Parameters], skip: Container[str] = ()
+    ) -> JsonObject:
+        """Return the keys of all settings, without the rows of `skip`, and add the notes on those
+        that are not heard in what is written. `fitted` returns them as model and protocol accept
+        them; it is not asked if a captured request is sent as it was.
+        """
+        if not self.fits:
+            return write_settings(self.parameters, table)
+        settings = write_settings(fitted(), table, skip)
+        heard = read_settings(plain(settings), table)
+        told = {note.origin for note in self.notes if note.origin is not None}
+        self.notes += setting_losses(self.parameters, heard, self.protocol, told)
+        return settings
 
     # --- turns ---------------------------------------------------------------------------
 
@@ -362,6 +371,21 @@ class RequestEncoder:
         if len(sent_names) > 1 and set(sent_names) == sent:
             sent_names = ()  # all there are
         return ToolChoice(choice.mode, sent_names)
+
+
+def written_tool(
+    tool: SentTool,
+    function: Callable[[ToolDefinition], Json],
+    hosted: Callable[[HostedTool], JsonObject] = lambda tool: {},
+) -> Json:
+    """Return a tool as it is written, by the writers of a protocol."""
+    match tool:
+        case ToolDefinition():
+            return function(tool)
+        case NativeTool():
+            return tool_tree(tool.value)
+        case AskedTool():
+            return labelled(hosted(tool.tool), origin=tool.origin)
 
 
 def functions_of(tools: Sequence[SentTool]) -> list[ToolDefinition]:

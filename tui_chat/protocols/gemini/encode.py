@@ -36,7 +36,6 @@ from tui_chat.protocols.common.request_encoder import (
     functions_of,
 )
 from tui_chat.protocols.common.schemas import schema_only_format
-from tui_chat.protocols.common.setting_rows import write_settings
 from tui_chat.protocols.common.tools import NAMES_GEMINI, strict_notes
 from tui_chat.protocols.common.trees import dictionary, labelled, object_of, with_keys
 from tui_chat.protocols.gemini.conversation import conversation
@@ -63,7 +62,7 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     turns = request.block_turns(_CAPTURED_RULES if request.captured else _RULES)
     tools = _tools(request)
     body = conversation(request, turns) | _tools_key(request, tools)
-    body = request.body(_settings(request, tools), body, ())
+    body = request.body(request.written(TABLE, lambda: _fitted(request, tools)), body, ())
     if request.captured:
         body = as_spelled(body, request.envelope.rest)
     path = _path(request, endpoint.api_version or VERSION)
@@ -142,15 +141,6 @@ _TIERS = {
     "priority": "priority",
     "fast": "priority",
 }
-
-
-def _settings(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
-    """Return the keys of all settings."""
-    if not request.fits:
-        return write_settings(request.parameters, TABLE)
-    settings = write_settings(_fitted(request, tools), TABLE)
-    request.note_losses(settings, TABLE)
-    return settings
 
 
 def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:

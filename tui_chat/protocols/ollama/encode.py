@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tui_chat.models.blocks import Json, JsonObject
+from tui_chat.models.blocks import JsonObject
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.envelope import ChatEnvelope, Level, NativeTool, Parameters, ToolDefinition
+from tui_chat.models.envelope import ChatEnvelope, Level, Parameters, ToolDefinition
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import ModelFacts
@@ -27,10 +27,14 @@ from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, default_origin
 from tui_chat.protocols.common.openai import write_function
 from tui_chat.protocols.common.reasoning_effort import reasoning_by_word, with_reasoning
-from tui_chat.protocols.common.request_encoder import RequestEncoder, SentTool, functions_of
+from tui_chat.protocols.common.request_encoder import (
+    RequestEncoder,
+    SentTool,
+    functions_of,
+    written_tool,
+)
 from tui_chat.protocols.common.schemas import json_schema, schema_only_format
-from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tools import NAMES_ANY, definition_tree, strict_notes, tool_tree
+from tui_chat.protocols.common.tools import NAMES_ANY, definition_tree, strict_notes
 from tui_chat.protocols.ollama.messages import OLLAMA
 from tui_chat.protocols.ollama.sent_message import sent_message
 from tui_chat.protocols.ollama.settings import LEVELS, OPTIONS, TABLE
@@ -53,8 +57,12 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
     tools = request.sent_tools()
+
+    def write(tool: ToolDefinition) -> Obj:
+        return _function(tool, request.captured)
+
     body: JsonObject = {"messages": Arr(tuple(messages))}
-    body |= request.tools_key([_written(tool, request.captured) for tool in tools])
+    body |= request.tools_key([written_tool(tool, write) for tool in tools])
     return request.encoded("/api/chat", request.body(_settings(request, tools), body))
 
 
@@ -64,18 +72,9 @@ def _function(tool: ToolDefinition, captured: bool) -> Obj:
     return definition_tree(write_function(tool), tool, OLLAMA)
 
 
-def _written(tool: SentTool, captured: bool) -> Json:
-    if isinstance(tool, ToolDefinition):
-        return _function(tool, captured)
-    return tool_tree(tool.value) if isinstance(tool, NativeTool) else None
-
-
 def _settings(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
     """Return the keys of all settings."""
-    if not request.fits:
-        return write_settings(request.parameters, TABLE)
-    settings = write_settings(_fitted(request, functions_of(tools)), TABLE)
-    request.note_losses(settings, TABLE)
+    settings = request.written(TABLE, lambda: _fitted(request, functions_of(tools)))
     budget = request.envelope.budget
     if budget is not None and budget.limit is not None and not request.captured:
         settings.setdefault("options", {})["num_ctx"] = Lit(budget.limit, _CONTEXT)

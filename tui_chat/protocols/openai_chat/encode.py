@@ -15,12 +15,11 @@ from functools import lru_cache
 from urllib.parse import urlsplit
 
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import Json, JsonObject
+from tui_chat.models.blocks import JsonObject
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import (
     ChatEnvelope,
     Level,
-    NativeTool,
     Note,
     Parameters,
     ToolDefinition,
@@ -34,11 +33,14 @@ from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, captured_origin,
 from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_function
 from tui_chat.protocols.common.reasoning_effort import with_openai_effort
-from tui_chat.protocols.common.request_encoder import AskedTool, RequestEncoder, SentTool
+from tui_chat.protocols.common.request_encoder import (
+    AskedTool,
+    RequestEncoder,
+    SentTool,
+    written_tool,
+)
 from tui_chat.protocols.common.schemas import openai_format
-from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tools import NAMES_64, definition_tree, tool_tree
-from tui_chat.protocols.common.trees import labelled
+from tui_chat.protocols.common.tools import NAMES_64, definition_tree
 from tui_chat.protocols.openai_chat.messages import CHAT, Target
 from tui_chat.protocols.openai_chat.sent_message import sent_message
 from tui_chat.protocols.openai_chat.settings import (
@@ -148,7 +150,7 @@ def _tools(request: RequestEncoder) -> tuple[Sequence[SentTool], AskedTool | Non
 
 def _tools_key(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
     """Return the key `tools`."""
-    written = request.tools_key(list(map(_written_tool, tools)))
+    written = request.tools_key([written_tool(tool, _function, write_hosted) for tool in tools])
     if not written or tools:
         return written
     sentence = "An empty list of tools is sent; OpenAI itself refuses one."
@@ -163,16 +165,6 @@ def _function(tool: ToolDefinition) -> Obj:
     return definition_tree(write_function(tool), tool, CHAT)
 
 
-def _written_tool(tool: SentTool) -> Json:
-    match tool:
-        case ToolDefinition():
-            return _function(tool)
-        case NativeTool():
-            return tool_tree(tool.value)
-        case AskedTool():
-            return labelled(write_hosted(tool.tool), origin=tool.origin)
-
-
 _TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority", "fast")}
 _TIERS["ultrafast"] = "fast"
 
@@ -181,8 +173,6 @@ def _settings(
     request: RequestEncoder, tools: Sequence[SentTool], search: AskedTool | None
 ) -> JsonObject:
     """Return the keys of all settings."""
-    if not request.fits:
-        return write_settings(request.parameters, TABLE)
     facts = request.facts
     skip = set[str]()
     if not request.captured:
@@ -190,15 +180,13 @@ def _settings(
         skip -= {facts.max_tokens_key or request.endpoint.max_tokens_key}
     if facts.stream_usage is False:
         skip.add("stream_options.include_usage")
-    fitted = _fitted(request, tools)
-    if search is not None:
-        fitted = fitted.with_value("web_search", search.tool.search, search.origin)
-    settings = write_settings(fitted, TABLE, skip)
-    request.note_losses(settings, TABLE)
+    settings = request.written(TABLE, lambda: _fitted(request, tools, search), skip)
     return settings | shared_items(request)
 
 
-def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
+def _fitted(
+    request: RequestEncoder, tools: Sequence[SentTool], search: AskedTool | None
+) -> Parameters:
     """Return the parameters as model and server accept them."""
     values, facts = request.values, request.facts
     choice, limit = request.tool_choice(tools), request.reply_limit()
@@ -217,6 +205,8 @@ def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
         parallel_tool_calls=parallel,
         web_search=None,
     )
+    if search is not None:
+        fitted = fitted.with_value("web_search", search.tool.search, search.origin)
     fitted = request.accepted(fitted, TABLE)
     if values.stream and facts.stream_usage is not False and request.is_converted:
         sentence = "The token usage of the stream is requested (include_usage)."

@@ -17,12 +17,11 @@ from functools import lru_cache
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import Json, JsonObject, OpaqueBlock, form_of
+from tui_chat.models.blocks import JsonObject, OpaqueBlock, form_of
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
     Level,
-    NativeTool,
     Note,
     Parameters,
     ToolDefinition,
@@ -37,14 +36,13 @@ from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items
 from tui_chat.protocols.common.reasoning_effort import with_openai_effort
 from tui_chat.protocols.common.request_encoder import (
-    AskedTool,
     RequestEncoder,
     SentTool,
     functions_of,
+    written_tool,
 )
 from tui_chat.protocols.common.schemas import openai_format
-from tui_chat.protocols.common.setting_rows import write_settings
-from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, definition_tree, tool_tree
+from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, definition_tree
 from tui_chat.protocols.common.trees import labelled
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.openai_responses.messages import INPUT, INSTRUCTIONS
@@ -79,8 +77,12 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     to = _shared_target(bool(request.facts.developer_role), request.captured, marks)
     body = _conversation(request, turns, to, may_be_empty=rules.open_ended)
     tools = request.sent_tools(("web_search", "code_execution"), SEARCH_OPTIONS)
-    body |= request.tools_key([_written_tool(tool, request.captured) for tool in tools])
-    settings = _settings(request, tools)
+
+    def write(tool: ToolDefinition) -> Obj:
+        return _function(tool, request.captured)
+
+    body |= request.tools_key([written_tool(tool, write, write_hosted) for tool in tools])
+    settings = request.written(TABLE, lambda: _fitted(request, tools)) | shared_items(request)
     if kept is not None:
         settings["previous_response_id"] = labelled(kept.response, origin=_PREVIOUS)
     return request.encoded("/responses", request.body(settings, body))
@@ -140,26 +142,7 @@ def _function(tool: ToolDefinition, captured: bool) -> Obj:
     return definition_tree(write_function(tool), tool, _RESPONSES)
 
 
-def _written_tool(tool: SentTool, captured: bool) -> Json:
-    match tool:
-        case ToolDefinition():
-            return _function(tool, captured)
-        case NativeTool():
-            return tool_tree(tool.value)
-        case AskedTool():
-            return labelled(write_hosted(tool.tool), origin=tool.origin)
-
-
 # --- settings ----------------------------------------------------------------------------
-
-
-def _settings(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
-    """Return the keys of all settings."""
-    if not request.fits:
-        return write_settings(request.parameters, TABLE)
-    settings = write_settings(_fitted(request, tools), TABLE)
-    request.note_losses(settings, TABLE)
-    return settings | shared_items(request)
 
 
 def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
