@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -25,6 +26,8 @@ from tui_chat.plugins.tap.sessions import SessionWriter, StoredCall
 _LOG = logging.getLogger(__name__)
 FLUSH_SECONDS = 0.25
 """Seconds between two steps of following a reply: reading what came, and storing it."""
+PATIENCE_SECONDS = 0.5
+"""Seconds for which a request is read only if its response has begun."""
 _SMALL = 64 * 1024
 """Bytes of a response that are read on the event loop; more are read in a thread."""
 MOST_FOLLOWED = 128
@@ -70,7 +73,7 @@ class Recorder:
         self._conversations = Conversations()
         self._tasks: set[asyncio.Task[None]] = set()
         self._beginning = asyncio.Lock()
-        """Held while a call begins, so that calls are placed in the order of their arrival."""
+        """Held while a call is read and placed, so that calls are placed one after the other."""
         self._reporting = asyncio.Lock()
         """Held while a call is reported, so that reports do not mix."""
         self._begun: dict[int, tuple[RecordedExchange, asyncio.Event]] = {}
@@ -118,8 +121,11 @@ class Recorder:
         begun = self._held.pop(exchange.number, None)
         call = begun.call if begun is not None else None
         if begun is None and exchange.outcome != "refused":
-            call = await self.read(exchange)
-            begun = await self.begin(call) if call is not None else None
+            with suppress(TimeoutError):  # reading takes the interpreter from the proxy
+                await asyncio.wait_for(exchange.changed.wait(), PATIENCE_SECONDS)
+            async with self._beginning:
+                call = await self.read(exchange)
+                begun = await self._begin(call) if call is not None else None
         elif begun is not None and exchange.hold is not None and exchange.hold.sent is not None:
             begun = await self._edited(begun)
         if begun is not None:
@@ -135,24 +141,22 @@ class Recorder:
         """Return the model call of an exchange; None for any other."""
         return await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
 
-    async def begin(self, call: Call) -> BegunCall | None:
+    async def _begin(self, call: Call) -> BegunCall | None:
         """Place a call, and store its request; None if it is not to be recorded."""
         if not self._is_wanted(call):
             return None
-        async with self._beginning:
-            for exchange, stored in tuple(self._begun.values()):
-                if exchange.ended is not None:  # the call may follow its reply
-                    await stored.wait()
-            placed = self._conversations.place(call)
-            self._begun[placed.exchange] = call.exchange, asyncio.Event()
-            stored_call = None
-            if self._writer is not None:
-                stored_call = await self._writer.begin(placed, call)
-        return BegunCall(call, placed, stored_call)
+        for exchange, stored in tuple(self._begun.values()):
+            if exchange.ended is not None:  # the call may follow its reply
+                await stored.wait()
+        placed = self._conversations.place(call)
+        self._begun[placed.exchange] = call.exchange, asyncio.Event()
+        writer = self._writer
+        return BegunCall(call, placed, await writer.begin(placed, call) if writer else None)
 
     async def begin_held(self, call: Call) -> BegunCall | None:
-        """Begin a call whose exchange is followed later."""
-        begun = await self.begin(call)
+        """Begin a call whose exchange is followed later; None if it is not to be recorded."""
+        async with self._beginning:
+            begun = await self._begin(call)
         if begun is not None:
             self._held[call.exchange.number] = begun
         return begun

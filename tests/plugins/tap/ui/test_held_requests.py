@@ -156,7 +156,7 @@ async def test_a_held_request_is_announced_once(tmp_path: Path):
             return [sentence for sentence in sentences if sentence.startswith("Held: ")]
 
         async def look() -> None:
-            await workspace.session_list.refresh_if_changed()
+            await workspace.session_list.refresh()
             await workspace.plugin_listeners.finish()
 
         async with held_call(tmp_path):
