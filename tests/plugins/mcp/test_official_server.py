@@ -178,6 +178,7 @@ async def test_a_login_is_made_once_and_kept(start: Callable[..., Any], run: Run
         assert process.stdout is not None
         await asyncio.to_thread(process.stdout.readline)
         address = (await asyncio.to_thread(process.stdout.readline)).strip()
+        assert "&resource=" in address, "it is whole"
         page = await asyncio.to_thread(urlopen, address)
         assert b"You are logged in" in page.read()
         words = await asyncio.to_thread(process.stdout.read)

@@ -259,7 +259,7 @@ def _servers(config: Config) -> list[tuple[ServerSettings, bool]]:
 async def log_in(common: CommonOptions, name: str) -> None:
     """Log in at a server with a URL, in your browser. The tokens are kept in a private file.
 
-    
+    \b
     Example:
       tui-chat mcp login docs
     """
@@ -272,7 +272,7 @@ async def log_in(common: CommonOptions, name: str) -> None:
 
     def show(address: str) -> None:
         write_line("Open this address in your browser, within five minutes:")
-        write_line(f"  {one_line(address)}")
+        write_line(f"  {one_line(address, 4_000)}")
 
     logins = login.Logins(config.data_dir, url)
     waiting = replace(settings, timeout=_LOGIN_SECONDS)
