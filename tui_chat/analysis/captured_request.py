@@ -31,6 +31,7 @@ from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
+from tui_chat.protocols.common.encoding import URL_MODEL
 from tui_chat.protocols.common.openai_tools import announced_tools, without_announcements
 from tui_chat.protocols.common.tools import tool_tree
 from tui_chat.protocols.registry import detect_request, protocol_of
@@ -120,8 +121,7 @@ class CapturedRequest:
         """
         envelope = self.envelope
         if model and not envelope.parameters.values.model:
-            origin = Origin(OriginKind.SETTING, "model", "model, from the URL")
-            named = envelope.parameters.with_value("model", model, origin)
+            named = envelope.parameters.with_value("model", model, URL_MODEL)
             envelope = replace(envelope, parameters=named)
         name = envelope.parameters.values.model
         limit = endpoint.facts_of(name).context_limit

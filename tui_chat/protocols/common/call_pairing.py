@@ -86,10 +86,7 @@ def _result_of(turn: BlockTurn) -> ResultBlock | None:
 
 
 def pair_calls(
-    turns: Sequence[BlockTurn],
-    rules: PairingRules,
-    tool_names: Sequence[str] = (),
-    known_aliases: Sequence[tuple[str, str]] = (),
+    turns: Sequence[BlockTurn], rules: PairingRules, tool_names: Sequence[str] = ()
 ) -> PairedTurns:
     """Bring calls and results into order. `tool_names` are those of the defined tools."""
     is_in_order = _is_in_order(turns, rules)
@@ -97,7 +94,7 @@ def pair_calls(
         return PairedTurns(turns)
     called = [call.name for turn in turns for call in _calls(turn)]
     named = (name for name in called if name or not rules.captured)
-    aliases = aliases_for((*tool_names, *named), rules.names, known_aliases)
+    aliases = aliases_for((*tool_names, *named), rules.names)
     notes = [_alias_note(name, alias) for name, alias in aliases.items()]
     if is_in_order and not aliases.keys() & set(called):
         return PairedTurns(turns, aliases, tuple(notes))

@@ -26,9 +26,13 @@ def captured_origin(name: str) -> Origin:
     return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
 
 
+URL_MODEL = Origin(OriginKind.SETTING, "model", "model, from the URL")
+"""The origin of a model that the URL of a captured request names."""
+
+
 def is_captured(origin: Origin) -> bool:
-    """Return True for the origin of a setting that a captured request has."""
-    return origin == captured_origin(origin.id)
+    """Return True for the origin of a setting that a captured request has, or its URL."""
+    return origin in (captured_origin(origin.id), URL_MODEL)
 
 
 def tool_origin(name: str) -> Origin:

@@ -5,24 +5,20 @@
 2. An object becomes `Fields`. A reader takes out the keys that it understands; a value of an
    unexpected type stays in. The rest is passed through unchanged, so a request can be encoded
    again word for word, including keys that are unknown here.
-3. A setting that a unified field can hold is taken if it is encoded to the same value again;
-   else it is left to the protocol's namespace, whose value then wins in its own protocol.
-4. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, with a note. Of a key that an
+3. Lone surrogates cannot be sent as UTF-8; they become U+FFFD, with a note. Of a key that an
    object has twice the last value counts, with a note.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeGuard, TypeVar, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_text import JsonError, decode_repaired, repeated_keys, to_json, type_name
-
-T = TypeVar("T")
 
 
 def load_request(
@@ -90,31 +86,10 @@ class Fields:
             return value
         return ""
 
-    def take_number(self, key: str) -> float | None:
-        """Take a number."""
-        value = self.remaining.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        del self.remaining[key]
-        return value
-
-    def take_integer(self, key: str) -> int | None:
-        """Take a whole number."""
-        value = self.remaining.get(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            return None
-        del self.remaining[key]
-        return value
-
     def take_boolean(self, key: str) -> bool | None:
         """Take `true` or `false`."""
         value = self.remaining.get(key)
         return self.remaining.pop(key) if isinstance(value, bool) else None
-
-    def take_object(self, key: str) -> dict[str, Any] | None:
-        """Take an object that is not empty."""
-        value = self.remaining.get(key)
-        return self.remaining.pop(key) if isinstance(value, dict) and value else None
 
     def take_strings(self, key: str) -> tuple[str, ...]:
         """Take a list of strings that is not empty."""
@@ -169,24 +144,6 @@ class Fields:
 
 
 _ABSENT = object()
-
-
-def is_count(value: object) -> TypeGuard[int]:
-    """Return True for a whole number that is not negative."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def take_if_reversible(
-    fields: Fields, key: str, read: Callable[[Any], T | None], write: Callable[[T], Any]
-) -> T | None:
-    """Return the meaning of a key; take the key if `write` gives back the same value (rule 3)."""
-    value = fields.remaining.get(key)
-    if value is None:
-        return None
-    meaning = read(value)
-    if meaning is not None and write(meaning) == value:
-        del fields.remaining[key]
-    return meaning
 
 
 _UPPER = re.compile(r"[A-Z]")

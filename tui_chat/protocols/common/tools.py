@@ -52,22 +52,15 @@ NAMES_GEMINI = NameRule(
 )
 
 
-def aliases_for(
-    names: Iterable[str], rule: NameRule, captured: Sequence[tuple[str, str]] = ()
-) -> dict[str, str]:
-    """Return the alias of every name that the rule forbids; `known` ones stay as they are."""
+def aliases_for(names: Iterable[str], rule: NameRule) -> dict[str, str]:
+    """Return the alias of every name that the rule forbids."""
     distinct = list(dict.fromkeys(names))
     taken = {name for name in distinct if rule.allows(name)}
-    usable = {ours: alias for ours, alias in captured if rule.allows(alias)}
     aliases: dict[str, str] = {}
     for name in distinct:
-        if name in taken and rule.allows(name):
-            continue
-        alias = usable.get(name)
-        if alias is None or alias in taken:
-            alias = _unique(_sanitize(name, rule), taken, rule)
-        taken.add(alias)
-        aliases[name] = alias
+        if name not in taken:
+            aliases[name] = _unique(_sanitize(name, rule), taken, rule)
+            taken.add(aliases[name])
     return aliases
 
 
