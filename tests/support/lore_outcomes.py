@@ -7,12 +7,13 @@ from typing import Any
 
 from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.settings import LoreRules
 from tui_chat.plugins.sillytavern.lore.outcomes import LoreOutcome, lore_outcomes
+from tui_chat.plugins.sillytavern.lore.search import EntryState
 
 NO_POLICIES: Mapping[str, Any] = {}
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from enum import IntEnum
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
@@ -41,17 +40,6 @@ MatchSource = Literal[
     "persona", "description", "personality", "depth_prompt", "scenario", "creator_notes"
 ]
 """A text besides the conversation in which keys are searched for."""
-
-
-class EntryState(IntEnum):
-    """The result of a search for an entry in a request."""
-
-    ABSENT = 0
-    """None of its keys was found, or it has none."""
-    ACTIVE = 1
-    HELD_BACK = 2
-    """A key was found, or it needs none, but a rule kept it out."""
-    DISABLED = 3
 
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

@@ -47,22 +47,14 @@ class KnownNames:
 
     def names(self, filter_: str) -> tuple[str, ...]:
         """Return the values of a filter."""
-        match filter_:
-            case "role":
-                return self.role
-            case "model":
-                return self.model
-            case "endpoint":
-                return self.endpoint
-            case "tag":
-                return self.tag
-            case "from":
-                return ("user", "assistant", "tool", "system")
-            case _:
-                return ()
+        if filter_ == "from":
+            return ("user", "assistant", "tool", "system")
+        return getattr(self, filter_) if filter_ in _NAMED else ()
 
 
-FILTERS = ("role", "model", "endpoint", "tag", "from", "after", "before")
+_NAMED = {"role": "role_name", "model": "model", "endpoint": "endpoint", "tag": "tag"}
+"""The filters for a name, and the fields of a query that they set."""
+FILTERS = (*_NAMED, "from", "after", "before")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +89,10 @@ def parse_query(typed: str, names: KnownNames, now: float, order: SortOrder) -> 
 
 
 def _filtered(query: Query, name: str, value: str, names: KnownNames, now: float) -> Query:
+    if name in _NAMED:
+        value = value.removeprefix("#") if name == "tag" else value
+        return replace(query, **{_NAMED[name]: _one_of(name, value, names.names(name))})
     match name:
-        case "role":
-            return replace(query, role_name=_one_of(name, value, names.role))
-        case "model":
-            return replace(query, model=_one_of(name, value, names.model))
-        case "endpoint":
-            return replace(query, endpoint=_one_of(name, value, names.endpoint))
-        case "tag":
-            return replace(query, tag=_one_of(name, value.removeprefix("#"), names.tag))
         case "from":
             writer = next((w for w in _WRITERS if w.startswith(value.lower())), None)
             if writer is None:

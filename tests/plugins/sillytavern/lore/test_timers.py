@@ -11,12 +11,13 @@ from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
 from tui_chat.models.chat_settings import ChatSettings
-from tui_chat.models.lorebook import EntryState, Lorebook, LorebookEntry
+from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import LoreTimer
 from tui_chat.plugins.sillytavern.lore.outcomes import lore_outcomes
+from tui_chat.plugins.sillytavern.lore.search import EntryState
 from tui_chat.plugins.sillytavern.lore.timers import timers_after, with_lore_timers
 
 STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_depth=1)

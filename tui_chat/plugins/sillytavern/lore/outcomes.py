@@ -8,20 +8,14 @@ from typing import Any
 from tui_chat.compose import Composed
 from tui_chat.context.inputs import Inputs
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.lorebook import (
-    EntryState,
-    Lorebook,
-    LorebookEntry,
-    LorePosition,
-    SecondaryLogic,
-)
+from tui_chat.models.lorebook import Lorebook, LorebookEntry, LorePosition, SecondaryLogic
 from tui_chat.models.message import Message
 from tui_chat.models.preset import CHAT_HISTORY, depth_words
 from tui_chat.models.text import Origin
 from tui_chat.plugins.sillytavern.lore.budget import entry_tokens
 from tui_chat.plugins.sillytavern.lore.index import entry_name, entry_origin
 from tui_chat.plugins.sillytavern.lore.rules import searched_books
-from tui_chat.plugins.sillytavern.lore.search import LoreSearch, occurrence
+from tui_chat.plugins.sillytavern.lore.search import EntryState, LoreSearch, occurrence
 from tui_chat.plugins.sillytavern.lore.timers import lore_counter
 
 MARKS: Mapping[EntryState, str] = {
@@ -127,7 +121,7 @@ def lore_json(composed: Composed) -> dict[str, Any]:
                 "book": each.book.name,
                 "entry": each.entry.id,
                 "name": entry_name(each.entry),
-                "state": each.state.name.lower(),
+                "state": each.state.value,
                 "sentence": each.sentence,
                 "message": each.message_id or None,
             }

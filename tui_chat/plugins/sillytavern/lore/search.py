@@ -22,6 +22,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from functools import cached_property
 from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
@@ -31,7 +32,7 @@ from tui_chat.context.macros.expander import Expander
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.lorebook import EntryState, LorebookEntry, SecondaryLogic
+from tui_chat.models.lorebook import LorebookEntry, SecondaryLogic
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.sillytavern.context.scripts import changed_message, scripts_of
@@ -59,6 +60,17 @@ Place: TypeAlias = Message | LorebookEntry | str
 """Where a key occurs: a message, the content of an active entry, another text by its name."""
 State: TypeAlias = Literal["first", "recursion", "wider"]
 """What a round searches: the conversation, the content of entries too, more messages."""
+
+
+class EntryState(Enum):
+    """What became of an entry in a request."""
+
+    ABSENT = "absent"
+    """None of its keys was found, or it has none."""
+    ACTIVE = "active"
+    HELD_BACK = "held_back"
+    """A key was found, or it needs none, but a rule kept it out."""
+    DISABLED = "disabled"
 
 
 class Cause(NamedTuple):

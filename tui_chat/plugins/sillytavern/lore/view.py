@@ -12,7 +12,6 @@ from rich.cells import cell_len
 from textual.binding import BindingType
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.models.lorebook import EntryState
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.sillytavern.lore.index import entry_name
@@ -22,6 +21,7 @@ from tui_chat.plugins.sillytavern.lore.outcomes import (
     LoreOutcomes,
     lore_outcomes,
 )
+from tui_chat.plugins.sillytavern.lore.search import EntryState
 from tui_chat.ui.actions import plugin_action
 from tui_chat.ui.inspector.row_wrapping import cut
 from tui_chat.ui.inspector.rows_view import (
