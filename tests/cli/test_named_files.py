@@ -36,7 +36,6 @@ COMMANDS = (
     ("build", "--history", "{}"),
     ("build", "--turn", "{}"),
     ("build", "--role", "{}"),
-    ("build", "--profile", "{}"),
     ("db", "restore", "{}"),
 )
 

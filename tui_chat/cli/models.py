@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -260,6 +260,17 @@ def _fact_lines(endpoint: Endpoint, model: str) -> list[str]:
     lines = [f"[{one_line(header)}]"]
     for key, value in written.items():
         source = next(name for name, facts in sources if getattr(facts, key) is not None)
-        line = tomlkit.inline_table().append(key, value).as_string()[1:-1]
-        lines.append(f"{line:<50}  # {source}")
+        lines.append(f"{f'{key} = {_toml(value)}':<50}  # {source}")
     return lines if written else [*lines, "# Nothing is known of it."]
+
+
+def _toml(value: Any) -> str:
+    """Return a value as TOML on one line."""
+    import tomlkit
+
+    if isinstance(value, dict):
+        items = cast("dict[str, Any]", value).items()
+        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in items)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
+    return cast("Any", tomlkit.item(value)).as_string()
