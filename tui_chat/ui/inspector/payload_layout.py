@@ -214,6 +214,8 @@ class PayloadLayout:
             return 0
         lines = lines_below(before.payload.tree)
         first = next(line for line, _, value in lines if value is was)
+        if not (was.items and node.items):
+            return 0
         same = min(common_prefix(was.items, node.items), len(was.items) - 1, len(node.items) - 1)
         for child in node.items[:same]:
             if (item := before._items.get(id(child))) is not None:
