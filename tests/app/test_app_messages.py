@@ -51,13 +51,13 @@ async def test_a_regenerated_reply_adds_a_version(tmp_path: Path):
         )
         await replied(pilot)
         newer = app.workspace.state.entries[-1].message.id
-        activity = app.chat.pane.activity
+        activity = app.chat.activity
         assert activity.render().plain == "Version 2 of 2: ← → others"
         await pilot.press("tab")
-        await until(pilot, lambda: app.chat.pane.composer.has_focus)
+        await until(pilot, lambda: app.chat.composer.has_focus)
         assert activity.render().plain == "Version 2 of 2: Shift+Tab, then ← →"
         await pilot.press("shift+tab")
-        await until(pilot, lambda: app.chat.pane.transcript.has_focus)
+        await until(pilot, lambda: app.chat.transcript.has_focus)
         await pilot.press("left")
         await until(pilot, lambda: app.workspace.state.entries[-1].message.id != newer)
         assert app.workspace.state.entries[-1].sibling == 0
@@ -101,31 +101,30 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(TuiChat, "notify", lambda _, message, **more: said.append(message))
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await at_transcript(pilot, "Hello")
-        user, reply = app.chat.pane.transcript.entries
-        app.chat.pane.transcript.show((user, replace(reply, status="streaming")), session_id="s")
+        user, reply = app.chat.transcript.entries
+        app.chat.transcript.show((user, replace(reply, status="streaming")), session_id="s")
         said.clear()
-        keys = ("r", "C", "e", "f", "d", "i", "w", "E", "a", "x", "left", "right", "o", "v")
+        keys = ("r", "c", "e", "f", "d", "i", "w", "m", "left", "right", "o", "enter")
         for count, key in enumerate(keys, 1):
             await pilot.press(key)
             await until(pilot, lambda count=count: len(said) == count)
-        await pilot.press("k", "k", "i", "S")
+        await pilot.press("k", "k", "i", "Y")
         await until(pilot, lambda: len(said) == len(keys) + 2)
         assert [sentence.partition(";")[0] for sentence in said] == [
             *["This reply is still arriving"] * 8,
-            *["No tool call is waiting for a result here."] * 2,
             *["There is one version of this message"] * 2,
-            "There is no link in this message.",
-            "There is no picture, sound or file in this message.",
+            "There is no link, picture or file in this message.",
+            "Nothing in this message is folded.",
             "Only replies have their own request",
-            "There is no session of a subagent here.",
+            "There is no code block in this message.",
         ]
         said.clear()
         last = replace(reply, sibling=1, siblings=2)
-        app.chat.pane.transcript.show((replace(user, siblings=2), last), session_id="s")
+        app.chat.transcript.show((replace(user, siblings=2), last), session_id="s")
         await pilot.press("end", "right", "k", "k", "left")
         await until(pilot, lambda: len(said) == 2)
         assert said == ["This is the newest version.", "This is the oldest version."]
-        app.chat.pane.transcript.show((), session_id="s")
+        app.chat.transcript.show((), session_id="s")
         said.clear()
         await pilot.press("r", "p")
         await until(pilot, lambda: len(said) == 2)
@@ -205,7 +204,7 @@ async def test_a_message_is_pinned_and_a_session_forked(tmp_path: Path):
         await pilot.press(*"Another way", "enter")
         await until(pilot, lambda: app.workspace.state.session not in (None, first))
         await until(pilot, lambda: texts(app) == ["Hello"])
-        line = app.chat.pane.title_line
+        line = app.chat.title_line
         await until(pilot, lambda: line.title == "Another way")
         await until(pilot, lambda: line.subtitle == "fork of Hello")
         assert composer_facts(app).startswith("mirror · loopback · ")

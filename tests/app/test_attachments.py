@@ -12,8 +12,8 @@ from PIL import Image, ImageGrab
 from tests.support.app import make_app, opened, replied, screen_text, settle, until, workspace_of
 from tests.support.vendors import HttpRequest
 from tui_chat.errors import InputError
+from tui_chat.ui.chat.attachments import AttachmentLine
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.status_lines import AttachmentLine
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.terminal.clipboard_pictures import clipboard_picture
 

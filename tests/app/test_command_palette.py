@@ -69,7 +69,7 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(app.screen, HelpDialog))
 
@@ -91,9 +91,9 @@ async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
         assert app.screen.query_one(".none").display
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
-        app.chat.pane.composer.focus()
+        app.chat.composer.focus()
         await pilot.press("question_mark")
-        assert app.chat.pane.composer.text == "?"
+        assert app.chat.composer.text == "?"
 
 
 async def test_a_key_that_leads_elsewhere_says_why_it_waits_for_a_dialog(tmp_path: Path):

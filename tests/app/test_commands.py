@@ -136,9 +136,9 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
         for text in ("one", "two"):
             await say(pilot, text)
         first = app.workspace.state.session_id
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await pilot.press("home")
-        app.chat.pane.composer.focus()
+        app.chat.composer.focus()
         await pilot.press(*"/copy", "enter")
         await until(pilot, lambda: app.clipboard == "two")
         await pilot.press(*"/copy-code", "enter")
@@ -166,7 +166,7 @@ async def test_words_are_found_in_the_conversation_from_the_composer(tmp_path: P
         await until(pilot, lambda: str(found.content).startswith("1 of 2"))
         await pilot.press("escape")
         await until(pilot, lambda: not bar.display)
-        app.chat.pane.composer.focus()
+        app.chat.composer.focus()
         await pilot.press(*"/find the hay", "enter")
         await until(pilot, lambda: bar.query_one(Input).value == "the hay")
         await until(pilot, lambda: str(found.content).startswith("1 of 2"))
@@ -177,7 +177,7 @@ async def test_dark_and_light_are_what_they_say(tmp_path: Path) -> None:
         app = await opened(pilot)
         for name, theme in (("light", LIGHT), ("light", LIGHT), ("dark", DARK), ("dark", DARK)):
             await pilot.press(*f"/{name}", "enter")
-            await until(pilot, lambda: app.chat.pane.composer.text == "")
+            await until(pilot, lambda: app.chat.composer.text == "")
             await until(pilot, lambda theme=theme: app.theme == theme)
 
 

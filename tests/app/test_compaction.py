@@ -14,7 +14,7 @@ from textual.worker import Worker
 from tests.support.app import asked, make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat.header_footer import header_lines
+from tui_chat.ui.chat.header_footer import header_rows
 from tui_chat.workspace.events import BranchChanged
 
 
@@ -59,9 +59,9 @@ async def test_a_summary_is_asked_for_edited_and_switched_off(tmp_path: Path) ->
         summary = app.workspace.state.entries[-1]
         assert summary.message.content.endswith(" and more")
         await until(pilot, lambda: b"three three" not in request(app))
-        header = "".join(run.text for run in header_lines(summary, 80, "", None)[-1].runs)
+        header = header_rows(summary, 80, "", None)[-1].text
         assert header.startswith("Summary of 6 messages  ◆ sent instead of them")
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await pilot.press("end", "space")
         await until(pilot, lambda: summaries(app) == [False])
         await until(pilot, lambda: b"three three" in request(app))
@@ -87,13 +87,13 @@ async def test_a_summary_does_not_open_over_what_is_typed(tmp_path: Path) -> Non
         app = await talked(pilot)
         await pilot.press(*"/compact", "enter")
         await asked(pilot)
-        app.chat.pane.composer.text = "typed meanwhile"
+        app.chat.composer.text = "typed meanwhile"
         await pilot.press("y")
         await until(pilot, lambda: not app.chat.compaction.is_writing)
         await settle(pilot)
         assert len(app.screen_stack) == 1
-        assert app.chat.pane.composer.text == "typed meanwhile"
-        app.chat.pane.composer.text = ""
+        assert app.chat.composer.text == "typed meanwhile"
+        app.chat.composer.text = ""
         await pilot.press(*"/summary", "enter")
         await until(pilot, lambda: bool(app.screen.query("TextAreaPrompt TextArea")))
         await pilot.press("escape")
@@ -109,7 +109,7 @@ async def test_esc_stops_writing(tmp_path: Path) -> None:
         await asked(pilot)
         await pilot.press("y")
         await until(pilot, lambda: app.chat.compaction.is_writing)
-        await until(pilot, lambda: "characters · Esc stop" in app.chat.pane.activity.render().plain)
+        await until(pilot, lambda: "characters · Esc stop" in app.chat.activity.render().plain)
         await pilot.press("escape")
         await until(pilot, lambda: not app.chat.compaction.is_writing)
         session_id = app.workspace.state.session_id
@@ -151,5 +151,5 @@ async def test_the_chat_says_what_no_longer_fits(tmp_path: Path) -> None:
             workspace.state.endpoint, facts=(("*", ModelFacts(context_limit=150, max_output=20)),)
         )
         workspace.update(BranchChanged(), endpoint=endpoint)
-        line = app.chat.pane.activity
+        line = app.chat.activity
         await until(pilot, lambda: "/compact summarizes them" in line.render().plain)

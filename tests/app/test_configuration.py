@@ -42,7 +42,7 @@ async def test_a_key_is_entered_masked_and_the_provider_answers_next(
         for path in tmp_path.rglob("*"):
             if path.is_file() and path != file:
                 assert KEY.encode() not in path.read_bytes()
-        assert app.focused is app.chat.pane.composer
+        assert app.focused is app.chat.composer
 
 
 async def test_a_model_without_a_key_asks_for_it(tmp_path: Path) -> None:

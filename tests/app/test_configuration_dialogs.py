@@ -12,7 +12,7 @@ from tests.support.app import asked, make_app, opened, screen_text, settle, told
 from tests.support.pictures import Album
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
-from tui_chat.ui.chat.header_footer import footer_lines
+from tui_chat.ui.chat.header_footer import footer_rows
 from tui_chat.ui.dialogs.forms import FieldsForm
 
 
@@ -97,7 +97,7 @@ def test_an_error_about_an_endpoint_offers_its_form() -> None:
         advice="Start it, or check the port in the endpoint's `base_url`.",
         endpoint="dead",
     )
-    text = "\n".join(line.text for line in footer_lines(failed, (), "", 100))
+    text = "\n".join(line.text for line in footer_rows(failed, (), "", 100))
     assert text.index("/endpoint  Edit endpoint") < text.index("Regenerate")
     assert "/key" not in text
     assert "the endpoint's base_url." in text

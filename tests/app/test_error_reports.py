@@ -11,8 +11,8 @@ from tests.support.app import make_app, opened, say, settle, until, workspace_of
 from tests.support.tables import each_row
 from tui_chat.paths import CRASH_LOG
 from tui_chat.store.branches import BranchStore
-from tui_chat.ui.chat import message_parts
-from tui_chat.ui.chat.branch_layout import BranchLayout
+from tui_chat.ui.chat import message
+from tui_chat.ui.chat.branch import BranchLayout
 from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.workspace.sessions import Sessions
 
@@ -97,7 +97,7 @@ async def test_a_session_is_reopened_after_one_kill_at_the_start_and_not_after_t
 async def test_a_part_that_fails_to_lay_out_is_shown_as_plain_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(message_parts, "section_lines", fail)
+    monkeypatch.setattr(message, "section_rows", fail)
     async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:
         app = await opened(pilot)
         await say(pilot, "some *words*")

@@ -110,5 +110,5 @@ async def test_external_changes_to_sessions_do_not_scroll_the_list() -> None:
 
 
 def _said(app) -> list[str]:
-    transcript = app.chat.pane.transcript
+    transcript = app.chat.transcript
     return [transcript.render_line(y).text for y in range(transcript.size.height)]

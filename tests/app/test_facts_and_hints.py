@@ -26,7 +26,7 @@ async def test_a_fact_stands_in_one_place(tmp_path: Path):
         await settle(pilot)
         facts = composer_facts(app)
         assert facts.startswith("mirror · loopback · Assistant · ~")
-        title = app.chat.pane.title_line.render().plain
+        title = app.chat.title_line.render().plain
         assert not any(word in title for word in ("mirror", "loopback", "Assistant", "tokens"))
         await pilot.press("f6")
         await until(pilot, lambda: composer_facts(app).startswith("temporary · mirror"))
@@ -40,13 +40,13 @@ async def test_a_click_on_the_model_switches_it(tmp_path: Path) -> None:
         for size in (WIDE, NARROW):
             await pilot.resize_terminal(*size)
             await settle(pilot)
-            border = app.chat.pane.composer.region.bottom - 1
+            border = app.chat.composer.region.bottom - 1
             x = screen_text(app).splitlines()[border].index("mirror")
             await pilot.click(offset=(x + 2, border))
             await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
             await pilot.press("escape")
             await until(pilot, lambda: len(app.screen_stack) == 1)
-            assert app.chat.pane.composer.text == "draft"
+            assert app.chat.composer.text == "draft"
 
 
 async def test_the_list_marks_the_model_that_the_server_tells_of(tmp_path: Path) -> None:

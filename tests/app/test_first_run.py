@@ -18,7 +18,7 @@ def words(shown: Welcome, width: int = 64) -> str:
 async def test_each_offer_does_what_it_says(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        transcript = app.chat.pane.transcript
+        transcript = app.chat.transcript
 
         async def click(words: str) -> None:
             rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
@@ -51,7 +51,7 @@ async def test_the_last_sessions_are_a_click_away(tmp_path: Path) -> None:
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)
         await settle(pilot)
-        transcript = app.chat.pane.transcript
+        transcript = app.chat.transcript
         rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
         row = next(y for y, text in enumerate(rows) if "Tides  now" in text)
         await pilot.click(transcript, offset=(rows[row].index("Tides"), row))

@@ -12,8 +12,8 @@ from tests.support.app import make_app, opened, replied, rows_shown, say, settle
 from tests.support.drawings import drawing
 from tests.support.pictures import Album
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat.attachments import AttachmentLine
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.status_lines import AttachmentLine
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import PathPrompt
 from tui_chat.ui.dialogs.file_viewer import ImagePreview
@@ -46,7 +46,7 @@ async def test_a_picture_is_a_chip_with_a_preview(album: Album, tmp_path: Path) 
         assert any("▣ image  flag.png" in row and "64 × 48" in row for row in rows)
         assert sum("~765 tokens" in row for row in rows) == 2, "that of the model, too"
         app.query_one(Transcript).focus()
-        await pilot.press("v")
+        await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, ImagePreview))
         await pilot.press("s")
         await until(pilot, lambda: isinstance(app.screen, PathPrompt))

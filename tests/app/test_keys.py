@@ -122,7 +122,7 @@ async def test_a_capital_acts_like_its_small_letter_and_keeps_the_zoom(tmp_path:
 
 
 async def test_a_capital_that_is_another_key_stays_that_key(tmp_path: Path) -> None:
-    """`c` copies code, `C` continues a reply; beside a view that is not the request, `a` compares
+    """`y` copies a message, `Y` its code; beside a view that is not the request, `a` compares
     nothing, and must not be taken for another view's `A`.
     """
     with Provider(chat_text("Good morning."), chat_text(" And good luck.")) as provider:
@@ -130,8 +130,8 @@ async def test_a_capital_that_is_another_key_stays_that_key(tmp_path: Path) -> N
             await screen.type("hello")
             await screen.press("enter")
             await screen.sees("Good morning.")
-            await screen.press("shift+tab", "c")
+            await screen.press("shift+tab", "Y")
             await screen.sees("There is no code block in this message.")
             assert len(provider.bodies) == 1
-            await screen.press("C")
+            await screen.press("c")
             await screen.until(lambda: len(provider.bodies) == 2, "nothing was continued")

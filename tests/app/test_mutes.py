@@ -34,7 +34,7 @@ async def with_tools(pilot: Pilot[None]) -> TuiChat:
         store, session_id = workspace.active_store, workspace.state.session_id
         parent = (await store.messages.add(session_id, message, parent)).message.id
     await workspace.sessions.reload_branch()
-    app.chat.pane.transcript.focus()
+    app.chat.transcript.focus()
     await settle(pilot)
     return app
 
@@ -48,7 +48,7 @@ def muted(app: TuiChat) -> list[Muted]:
 
 
 def rows(app: TuiChat) -> str:
-    transcript = app.chat.pane.transcript
+    transcript = app.chat.transcript
     return "\n".join(transcript.draw_row(y).text for y in range(transcript.size.height))
 
 
@@ -87,18 +87,18 @@ async def test_a_key_mutes_the_message_under_the_cursor(tmp_path: Path) -> None:
 async def test_reasoning_and_files_are_muted_by_name(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(100, 40)) as pilot:
         app = await with_tools(pilot)
-        await pilot.press("M")
+        await pilot.press("m")
         await choose(pilot, "reasoning")
         await until(pilot, lambda: muted(app)[5] == Muted(reasoning=True))
         await settle(pilot)
         assert "Reasoning (2 words)  ◇ muted" in rows(app)
-        await pilot.press("k", "k", "k", "M")
+        await pilot.press("k", "k", "k", "m")
         await choose(pilot, "image")
         await until(pilot, lambda: muted(app)[2] == Muted(parts=(0,)))
         await settle(pilot)
         assert "a.png" in rows(app)
         assert rows(app).count("◇ muted") == 2
-        await pilot.press("M")
+        await pilot.press("m")
         await choose(pilot, "all messages after")
         await until(pilot, lambda: [each.whole for each in muted(app)[3:]] == [True] * 3)
 
@@ -106,7 +106,7 @@ async def test_reasoning_and_files_are_muted_by_name(tmp_path: Path) -> None:
 async def test_commands_mute_the_last_message_and_old_results(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(100, 40)) as pilot:
         app = await with_tools(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
 
         async def run(command: str) -> None:
             composer.focus()

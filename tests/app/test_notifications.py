@@ -118,7 +118,7 @@ async def test_what_is_said_of_messages_ends_with_their_session_or_their_change(
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await pilot.press("m")
         await until(pilot, lambda: line(app).startswith("Muted"))
         await settle(pilot)

@@ -38,11 +38,11 @@ PANES = {"transcript": "shift+tab", "sessions": "f2", "preset editor": "f3", "in
 async def focus(pilot: Pilot[None], pane: str) -> Area:
     """Focus a pane from the composer, or the composer; return the area that has the focus."""
     app = pilot.app
-    app.screen.set_focus(app.chat.pane.composer)
+    app.screen.set_focus(app.chat.composer)
     await settle(pilot)
     if pane != "composer":
         await pilot.press(PANES[pane])
-        await until(pilot, lambda: not app.chat.pane.composer.has_focus)
+        await until(pilot, lambda: not app.chat.composer.has_focus)
         if pane == "preset editor":
             await until(pilot, lambda: bool(app.query(PresetPane)))
     await settle(pilot)
@@ -105,9 +105,9 @@ async def test_another_pane_that_gets_the_focus_ends_the_zoom_and_is_shown(tmp_p
         await focus(pilot, "sessions")
         await press(pilot, "f11", "H")
         assert app.panes.zoomed is app.panes.sessions, "a key without use"
-        assert app.chat.pane.composer.text == ""
+        assert app.chat.composer.text == ""
         app.post_message(events.Paste("Hello"))
-        await until(pilot, lambda: app.chat.pane.composer.text == "Hello")
+        await until(pilot, lambda: app.chat.composer.text == "Hello")
         await until(pilot, lambda: app.panes.zoomed is None)
         await focus(pilot, "inspector")
         await press(pilot, "ctrl+p", *"full screen", "enter")
@@ -122,7 +122,7 @@ async def test_escape_stops_the_reply_before_it_restores_and_leaves_a_pane_befor
 ) -> None:
     async with make_app(tmp_path, model="flaky-stall").run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        workspace, composer = workspace_of(app), app.chat.pane.composer
+        workspace, composer = workspace_of(app), app.chat.composer
         for size in (WIDE, NARROW):
             await pilot.resize_terminal(*size)
             for key, area in (("f2", app.sessions), ("f4", app.inspector)):
@@ -156,7 +156,7 @@ async def test_escape_stops_the_reply_before_it_restores_and_leaves_a_pane_befor
 async def test_every_pane_can_be_reached_and_left_by_key(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         for size in (*SIZES, (60, 20)):
             await pilot.resize_terminal(*size)
             for key, pane in (("f2", SessionsPane), ("f4", Inspector), ("f2", SessionsPane)):
@@ -271,7 +271,7 @@ async def test_a_paste_outside_of_a_field_goes_to_the_composer(tmp_path: Path) -
     async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         for pane in PANES:
             await focus(pilot, pane)
             app.post_message(events.Paste(f"{pane}\nlines"))
@@ -284,7 +284,7 @@ async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Pa
     async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        composer, workspace = app.chat.pane.composer, workspace_of(app)
+        composer, workspace = app.chat.composer, workspace_of(app)
         await pilot.press("shift+tab")
         burst(app, "f", "enter", *"code")
         await until(pilot, lambda: composer.text == "code")
@@ -319,7 +319,7 @@ async def test_borders_are_moved_by_mouse_and_keys_remembered_and_reset(tmp_path
         await until(pilot, lambda: widths(app) == (20, 80, 58), "a double click resets it")
         await press(pilot, *"draft", "alt+left")
         assert widths(app) == (20, 76, 62)
-        assert app.chat.pane.composer.text == "draft"
+        assert app.chat.composer.text == "draft"
         await press(pilot, "f2", "alt+right", "alt+right")
         assert widths(app)[0] == 28
         await pilot.press("ctrl+p", *"reset layout", "enter")
@@ -339,12 +339,12 @@ async def test_open_panes_are_remembered(tmp_path: Path) -> None:
         assert app.presets.display
         await until(pilot, lambda: bool(app.query(PresetPane)))
         assert app.inspector.display
-        assert app.chat.pane.composer.has_focus
+        assert app.chat.composer.has_focus
     write_layout(tmp_path / "layout.json", PaneLayout(frozenset(), "inspector", 90, 300))
     async with make_app(tmp_path).run_test(size=NARROW) as pilot:
         app = await opened(pilot)
         assert not app.inspector.display, "it does not cover the chat at the start"
-        assert app.chat.pane.composer.has_focus
+        assert app.chat.composer.has_focus
         await pilot.resize_terminal(140, 30)
         await until(pilot, lambda: widths(app)[1] >= MIN_CHAT and widths(app)[2] >= 30)
         await pilot.resize_terminal(100, 30)

@@ -96,7 +96,7 @@ async def test_replies(album: Album, tmp_path: Path):
         await state.settings.set_model("loopback", "flaky-500")
         await pilot.press("ctrl+r")
         await until(pilot, lambda: state.state.entries[-1].status == "failed")
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await album.take(pilot, "failed-second-version")
         await album.take(pilot, "failed-second-version", NARROW, "mono")
 
@@ -187,7 +187,7 @@ async def test_a_conversation(album: Album, tmp_path: Path):
         app = await opened(pilot)
         for size in LAYOUTS:
             await album.take(pilot, "layout", size)
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await pilot.press("home")
         await album.take(pilot, "conversation", MEDIUM)
         await album.take(pilot, "conversation", MEDIUM, "light")
@@ -208,7 +208,7 @@ async def test_a_summary(album: Album, tmp_path: Path):
         facts = (("*", ModelFacts(context_limit=110, max_output=20)),)
         endpoint = replace(workspace.state.endpoint, facts=facts)
         workspace.update(BranchChanged(), endpoint=endpoint)
-        line = app.chat.pane.activity
+        line = app.chat.activity
         await until(pilot, lambda: "no longer fit" in str(line.render()))
         await album.take(pilot, "what-no-longer-fits", MEDIUM)
         facts = (("*", ModelFacts(context_limit=10_000, max_output=20)),)
@@ -218,7 +218,7 @@ async def test_a_summary(album: Album, tmp_path: Path):
         await until(pilot, lambda: bool(app.screen.query("TextAreaPrompt TextArea")))
         await pilot.press("enter")
         await until(pilot, lambda: len(workspace.state.entries) == 7)
-        app.chat.pane.transcript.focus()
+        app.chat.transcript.focus()
         await pilot.press("end")
         await album.take(pilot, "summary", MEDIUM)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from textual.widgets import Input
 
 from tests.support.app import make_app, opened, replied, until
-from tui_chat.ui.chat.status_lines import AttachmentLine
+from tui_chat.ui.chat.attachments import AttachmentLine
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.base import Confirm, PathPrompt
 
@@ -30,7 +30,7 @@ async def test_s_saves_a_picture_and_asks_before_it_replaces_a_file(tmp_path: Pa
         await until(pilot, lambda: bool(app.notifications.shown))
         assert "no picture" in str([each.message for each in app.notifications.shown])
         assert transcript.show_message(transcript.entries[0].message.id)
-        await pilot.press("s")
+        app.conversation.action_save()
         await until(pilot, lambda: isinstance(app.screen, PathPrompt))
         assert app.screen.query_one(Input).value == "photo.png"
         target = tmp_path / "copy.png"
@@ -39,7 +39,7 @@ async def test_s_saves_a_picture_and_asks_before_it_replaces_a_file(tmp_path: Pa
         await until(pilot, target.exists)
         await until(pilot, lambda: target.stat().st_size == len(PNG))
         target.write_bytes(b"mine")
-        await pilot.press("s")
+        app.conversation.action_save()
         await until(pilot, lambda: isinstance(app.screen, PathPrompt))
         app.screen.query_one(Input).value = str(target)
         await pilot.press("enter")

@@ -208,8 +208,8 @@ async def test_the_origin_of_an_edited_text_is_where_it_was_from(tmp_path: Path)
         under = here.view.under
         assert under.origin.label == "edited by hand"
         await here.press("enter")
-        assert here.app.chat.pane.transcript.has_focus
-        entry = here.app.chat.pane.transcript.current
+        assert here.app.chat.transcript.has_focus
+        entry = here.app.chat.transcript.current
         assert entry.message.content == "one"
 
 
@@ -261,5 +261,5 @@ async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
 
 
 def _rows(app: TuiChat) -> str:
-    transcript = app.chat.pane.transcript
+    transcript = app.chat.transcript
     return "\n".join(transcript.draw_row(y).text for y in range(transcript.size.height))

@@ -275,7 +275,7 @@ async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) ->
         assert transcript.current is not None
         assert transcript.current.message.id == entry.message.id
         assert any("v opens the file" in told.message for told in app.notifications.log)
-        hint = app.chat.pane.activity.hint
+        hint = app.chat.activity.hint
         assert hint.startswith("The only hit: Esc back to the draft"), hint
         await pilot.press("ctrl+f", *"report.txt")
         await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
@@ -299,15 +299,15 @@ async def test_escape_leads_back_to_the_draft_and_keeps_the_query(tmp_path: Path
         await until(pilot, lambda: app.query_one(Transcript).has_focus)
         await settle(pilot)
         assert not app.query_one(FindBar).display, "it has other words"
-        hint = app.chat.pane.activity.hint
+        hint = app.chat.activity.hint
         assert hint.startswith("Hit 1 of 4: n N others, Esc back to the draft, Ctrl+F all results")
         await pilot.press("n")
-        await until(pilot, lambda: app.chat.pane.activity.hint.startswith("Hit 2 of 4"))
+        await until(pilot, lambda: app.chat.activity.hint.startswith("Hit 2 of 4"))
         await pilot.press("escape")
         composer = app.query_one(Composer)
         await until(pilot, lambda: composer.has_focus)
         await settle(pilot)
-        assert not app.chat.pane.activity.hint.startswith("Hit")
+        assert not app.chat.activity.hint.startswith("Hit")
 
         composer.text = "/model lorem"
         await pilot.press("enter")

@@ -88,7 +88,7 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         assert app.workspace.state.session is None
         await pilot.press("f2", *"/undo", "enter")
         await until(pilot, lambda: bool(app.workspace and app.workspace.state.sessions))
-        await until(pilot, lambda: app.chat.pane.title_line.title == "A fine title")
+        await until(pilot, lambda: app.chat.title_line.title == "A fine title")
 
 
 async def test_sessions_are_found_from_the_composer(tmp_path: Path) -> None:
@@ -128,13 +128,13 @@ async def test_sessions_are_stepped_through_and_gone_to_by_their_titles(tmp_path
         await pilot.press(*"first", "enter")
         await until(pilot, lambda: title() == "first")
         await pilot.press(*"keep this", "home", "ctrl+k")
-        await until(pilot, lambda: app.chat.pane.composer.text == "")
+        await until(pilot, lambda: app.chat.composer.text == "")
         assert len(app.screen_stack) == 1, "before text the key deletes it"
 
 
 def shown(app: TuiChat) -> str:
     """Return what the conversation shows."""
-    transcript = app.chat.pane.transcript
+    transcript = app.chat.transcript
     return "\n".join(transcript.render_line(y).text for y in range(transcript.size.height))
 
 

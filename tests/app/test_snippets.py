@@ -19,7 +19,7 @@ async def test_a_snippet_is_inserted_filled_and_sent(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         await pilot.press(*"/snippet review", "enter")
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         await until(pilot, lambda: composer.text == "Review {{?what}} for User")
         await settle(pilot)
         notes = app.workspace.requests.compose(composer.text).envelope.notes
@@ -44,7 +44,7 @@ async def test_snippets_are_chosen_from_a_list(tmp_path: Path) -> None:
         await pilot.press(*"bad", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await settle(pilot)
-        assert app.chat.pane.composer.text == ""
+        assert app.chat.composer.text == ""
 
 
 @each_row("way", ["/snippet ", "composer.insert_snippet"])
@@ -63,7 +63,7 @@ async def test_without_snippets_the_list_says_how_to_make_one(way: str, tmp_path
 async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         composer.text = "Explain {{?what}}"
         await app.run_action("composer.save_snippet")
         await asked(pilot)

@@ -46,7 +46,7 @@ async def test_a_prompt_is_completed_filled_and_sent(tmp_path: Path, serve: Serv
     server = serve("Describe it.", PromptArgument("what", "Which\x1b[2J?", required=True))
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app: TuiChat = await opened(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         await pilot.press(*"/gi")
         await until(pilot, lambda: bool(app.workspace and app.workspace.state.tool_sources))
         await pilot.press("t")
@@ -74,7 +74,7 @@ async def test_a_prompt_that_looks_like_a_command_is_a_message(
     server = serve("/quit now")
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         composer.text = "/git:commit"
         composer.action_submit()
         await until(pilot, lambda: composer.text == "//quit now")
@@ -91,7 +91,7 @@ async def test_what_was_typed_comes_back_if_there_is_no_such_prompt(
     serve("Hello", PromptArgument("what", "", required=True))
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         for number, typed in enumerate(("/gone:commit now", "/git:push"), 1):
             composer.text = typed
             composer.action_submit()
@@ -110,7 +110,7 @@ async def test_a_document_is_listed_and_attached(tmp_path: Path, serve: Serve) -
     server.contents = {"notes://a": [b"one"], "notes://b": [b"two"]}
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        composer = app.chat.pane.composer
+        composer = app.chat.composer
         await pilot.press(*"Look: @git:")
         await until(pilot, lambda: any("git:notes://a" in line for line in listed(composer)))
         assert any("git:day://{date}" in line for line in listed(composer))

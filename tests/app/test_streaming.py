@@ -76,7 +76,7 @@ async def test_a_reader_is_left_in_peace_while_it_grows(tmp_path: Path):
     async with arriving(tmp_path, "word\n\n" * 9, "more\n\n" * 20, "the end") as (screen, answer):
         answer.let()
         await screen.sees("word")
-        await screen.press("shift+tab", "pageup")
+        await screen.press("shift+tab", "pageup", "pageup")
         await screen.sees("said 17")
         before = rows(screen, "said 17")[:12]
         answer.let()

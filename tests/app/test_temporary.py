@@ -48,7 +48,7 @@ async def choose(pilot: Pilot[None], chosen: str) -> None:
 async def test_the_header_says_that_nothing_is_stored(tmp_path: Path, keys: tuple[str, ...]):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot, *keys)
-        line = app.chat.pane.title_line
+        line = app.chat.title_line
         assert line.title == "Temporary session"
         assert line.subtitle == "nothing is stored"
         assert composer_facts(app).startswith("temporary · mirror · loopback · Assistant · ~")
@@ -60,19 +60,19 @@ async def test_no_file_has_a_word_that_was_typed_sent_or_received(tmp_path: Path
         await open_temporary(pilot)
         await say(pilot, f"Sent: {PLANTED}")
         assert PLANTED in app.workspace.state.entries[-1].message.content
-        app.chat.pane.composer.text = f"Typed: {PLANTED}"
+        app.chat.composer.text = f"Typed: {PLANTED}"
         await settle(pilot)
         await app.chat.drafts.save()
         assert await app.workspace.sessions.draft() == f"Typed: {PLANTED}"
         await press(pilot, "ctrl+g")
-        assert app.chat.pane.composer.text == f"Typed: {PLANTED}", "no editor was opened"
+        assert app.chat.composer.text == f"Typed: {PLANTED}", "no editor was opened"
         assert files_with(tmp_path, PLANTED) == []
         await pilot.press("ctrl+n")
         await choose(pilot, "drop")
         assert not app.workspace.state.is_temporary
-        assert app.chat.pane.composer.text == ""
+        assert app.chat.composer.text == ""
         await press(pilot, "up")
-        assert app.chat.pane.composer.text == "", "nor is it among the earlier prompts"
+        assert app.chat.composer.text == "", "nor is it among the earlier prompts"
         assert files_with(tmp_path, PLANTED) == []
     assert files_with(tmp_path, PLANTED) == []
 
@@ -102,8 +102,8 @@ async def test_it_is_kept_where_it_is_and_then_left_without_a_question(tmp_path:
         await pilot.press(*"/keep", "escape", "enter")
         await until(pilot, lambda: not workspace.state.is_temporary)
         await settle(pilot)
-        assert app.chat.pane.title_line.title == "hello"
-        assert "nothing is stored" not in app.chat.pane.title_line.subtitle
+        assert app.chat.title_line.title == "hello"
+        assert "nothing is stored" not in app.chat.title_line.subtitle
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)
 

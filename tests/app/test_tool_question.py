@@ -134,7 +134,7 @@ async def test_it_does_not_take_the_focus_again_once_left(tmp_path: Path, clock:
         assert app.focused is composer
         assert len(messages(app)) == 2
         app.query_one(Transcript).focus()
-        await pilot.press("x")
+        await pilot.press("f8")
         assert app.focused is question
 
 

@@ -15,7 +15,7 @@ from tests.support.app import idle, make_app, opened, replied, say, until
 from tests.support.full_disk import FULL, Disk, disk
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.header_footer import footer_lines
+from tui_chat.ui.chat.header_footer import footer_rows
 from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
 from tui_chat.workspace.workspace import Workspace
 
@@ -65,14 +65,14 @@ async def test_the_reply_and_the_status_line_say_that_it_is_unsaved(
         await opened(pilot)
         await fill_disk_during_reply(pilot, app)
         entry = workspace_of(app).state.entries[-1]
-        foot = " ".join(line.text for line in footer_lines(entry, (), "", 100))
+        foot = " ".join(line.text for line in footer_rows(entry, (), "", 100))
         assert "Not saved, r saves it again: The disk of the database" in foot
-        await until(pilot, lambda: "Not saved yet" in str(app.chat.pane.activity.render()))
+        await until(pilot, lambda: "Not saved yet" in str(app.chat.activity.render()))
         disk.fault = None
         await pilot.press("ctrl+r")
         await until(pilot, lambda: not workspace_of(app).state.entries[-1].unsaved)
         assert len(workspace_of(app).state.entries) == 2, "it was saved, and not generated again"
-        await until(pilot, lambda: "Not saved yet" not in str(app.chat.pane.activity.render()))
+        await until(pilot, lambda: "Not saved yet" not in str(app.chat.activity.render()))
 
 
 async def test_quitting_asks_while_something_is_unsaved(tmp_path: Path, disk: Disk) -> None:
@@ -147,7 +147,7 @@ async def test_an_unstored_edit_is_offered_again(tmp_path: Path, disk: Disk) -> 
         app = await opened(pilot)
         await say(pilot, "Hello")
         disk.fault = FULL
-        app.chat.pane.transcript.go_to(0)
+        app.chat.transcript.go_to(0)
         app.conversation.action_edit()
         await until(pilot, lambda: isinstance(app.screen, TextAreaPrompt))
         app.screen.query_one(TextArea).text = "much better"

@@ -56,7 +56,7 @@ async def no_sleep(seconds: float) -> None:
 
 def composer_facts(app: TuiChat) -> str:
     """Return the words on the composer's lower border."""
-    words = app.chat.pane.composer.border_subtitle
+    words = app.chat.composer.border_subtitle
     return Content.from_markup(str(words or "")).plain.strip()
 
 

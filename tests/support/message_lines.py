@@ -1,17 +1,17 @@
-"""A text as the lines of a message."""
+"""A text as the rows of a message."""
 
 from __future__ import annotations
 
-from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.markdown import section_rows
+from tui_chat.ui.chat.rows import Row
 from tui_chat.ui.chat.sections import SectionSplitter
-from tui_chat.ui.chat.text_lines import TextLine
 
 
 def drawn(source: str, width: int = 30) -> list[str]:
-    """Lay a text out as a message does, and return its lines."""
-    lines: list[TextLine] = []
+    """Lay a text out as a message does, and return its rows."""
+    rows: list[Row] = []
     for section in SectionSplitter(source).all():
-        if lines and section.gap:
-            lines.append(TextLine())
-        lines += section_lines(section, width)
-    return [line.text.rstrip() for line in lines]
+        if rows and section.gap:
+            rows.append(Row())
+        rows += section_rows(section, width)
+    return [row.text.rstrip() for row in rows]

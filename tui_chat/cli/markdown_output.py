@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.markdown import section_rows
+from tui_chat.ui.chat.rows import Row, runs_of
 from tui_chat.ui.chat.sections import Section, SectionSplitter
-from tui_chat.ui.chat.text_lines import TextLine
 
 WIDEST = 100
 """Maximum cells of a line; longer lines are hard to read."""
@@ -58,10 +58,10 @@ class MarkdownOutput:
         """Return what to write to the terminal after more text."""
         self._splitter.feed(text)
         pieces = [self._erase(), self._settle(self._splitter.settled)]
-        if (section := self._splitter.open) is not None:
-            lines = self._lines(section, self._settled)[-self._room :]
-            self._drawn = len(lines)
-            pieces.append("".join(f"{line}\n" for line in lines))
+        arriving = enumerate(self._splitter.open, self._settled)
+        lines = [line for number, section in arriving for line in self._lines(section, number)]
+        self._drawn = len(lines[-self._room :])
+        pieces += (f"{line}\n" for line in lines[-self._room :])
         return "".join(pieces)
 
     def end(self) -> str:
@@ -91,12 +91,14 @@ class MarkdownOutput:
     def _lines(self, section: Section, number: int) -> list[str]:
         """Lay out a section; `number` counts from 0."""
         lines = [""] if section.gap and number else []
-        return lines + [self.painted(line) for line in section_lines(section, self._width)]
+        return lines + [self.painted(row) for row in section_rows(section, self._width)]
 
-    def painted(self, line: TextLine) -> str:
-        """Return a laid-out line with the escape sequences of its styles."""
+    def painted(self, row: Row) -> str:
+        """Return a laid-out row with the escape sequences of its styles."""
         text = "".join(
-            self._styled(run.text, run.styles) for run in line.runs if _UNUSED not in run.styles
+            self._styled(run.text, run.styles)
+            for run in runs_of(row.content)
+            if _UNUSED not in run.styles
         )
         return text.rstrip()
 

@@ -104,7 +104,7 @@ class ActionIndex:
             HelpLine("//", "Start a message with /"),
         ]
         typed = [("Typed at the start of a message", commands)]
-        if self._panes.chat.pane.composer.disabled:
+        if self._panes.chat.composer.disabled:
             typed = []
         runs = {command.run for command in COMMANDS}
         palette = [
@@ -156,7 +156,7 @@ class ActionIndex:
 
     def _titled_panes(self) -> list[tuple[str, Widget]]:
         """Return the existing panes with their titles, the one with the focus first."""
-        chat = self._panes.chat.pane
+        chat = self._panes.chat
         panes: list[tuple[str, Widget | None]] = [
             ("Composer", None if chat.composer.disabled else chat.composer),
             ("Tool call", chat.tool_question if chat.tool_question.call else None),

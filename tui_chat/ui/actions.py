@@ -368,7 +368,7 @@ ACTIONS = (
     Action("queue", "", "composer.queue", "Queue", "Queued messages"),
     Action("clear-queue", "", "composer.clear_queue", "Clear queue", "Remove queued messages"),
     Action("contents", "", "conversation.contents", "Contents", "Table of contents"),
-    Action("export", "", "sessions.export", "Export", "Export conversation…"),
+    Action("export", "", "conversation.export", "Export", "Export conversation…"),
     Action("undo", "", "sessions.undo", "Undo", "Undo the last change"),
     Action("usage", "", "main.usage", "Usage", "Usage and cost"),
     Action("cache", "", "main.cache_causes", "Cache", "Why the prompt cache was lost, by cause"),

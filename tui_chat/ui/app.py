@@ -97,8 +97,8 @@ class TuiChat(App[None]):
         # The namespaces of actions: see `actions.AREAS`.
         self.panes = self.main.panes
         self.chat, self.sessions = self.panes.chat, self.panes.sessions
-        self.conversation, self.composer = self.chat.conversation, self.chat.composer
-        self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_calls
+        self.conversation, self.composer = self.chat.transcript, self.chat.composer
+        self.attachments, self.tool_calls = self.chat.attachments, self.chat.tool_question
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self.plugins = PluginActions(self, is_read_only=bool(read_only))
         self.configuration = ConfigurationActions(self, self.main.opened_workspace)
@@ -134,10 +134,10 @@ class TuiChat(App[None]):
         faults = [PluginFailed(fault) for fault in hooks.faults()]
         for error in (*faults, *self._theme_errors, *self.key_bindings.errors):
             show_error(self, error)
-        self.key_bindings.bind(self, self.chat.pane.composer)
+        self.key_bindings.bind(self, self.chat.composer)
         self.theme_files.watch()
         self.lifecycle.name_start()
-        self.chat.pane.focus()
+        self.chat.focus()
         self.call_after_refresh(self.lifecycle.open_soon)
 
     # --- the workspace -------------------------------------------------------------------

@@ -205,7 +205,7 @@ class KeyQueue:
 
     def _is_letter(self, key: events.Key) -> bool:
         """Return True if the focused field handles a key itself, in its turn."""
-        focused, composer = self._app.focused, self._main.panes.chat.pane.composer
+        focused, composer = self._app.focused, self._main.panes.chat.composer
         if focused is composer and composer.edits(key.key):
             return True
         return focused is not None and focused.check_consume_key(key.key, key.character)

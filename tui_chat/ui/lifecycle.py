@@ -252,7 +252,7 @@ class Lifecycle:
     @property
     def has_early_draft(self) -> bool:
         """True if text was typed before the session that it belongs to was open."""
-        return bool(self._main.panes.chat.pane.composer.text) and not self._main.is_workspace_open
+        return bool(self._main.panes.chat.composer.text) and not self._main.is_workspace_open
 
     async def wait_for_draft(self) -> None:
         """Wait for a while until text that was typed early can be saved with its session."""

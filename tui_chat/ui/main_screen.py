@@ -89,18 +89,20 @@ class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverr
     # --- the workspace -------------------------------------------------------------------
 
     async def opened_workspace(self) -> Workspace:
+        """Return the workspace once it is open and shown; after its end, this waits for ever."""
         await self.workspace_opened.wait()
         assert self.workspace is not None
         return self.workspace
 
     @property
     def is_workspace_open(self) -> bool:
+        """True from when the workspace is open and its last session is shown until it is closed."""
         return self.workspace_opened.is_set()
 
     @property
     def undo_key(self) -> str:
         """The key or command that undoes what an event says, where the focus is."""
-        takes_u = (self.panes.sessions.rows, self.panes.chat.pane.transcript)
+        takes_u = (self.panes.sessions.rows, self.panes.chat.transcript)
         u = self._app.screen.active_bindings.get("u")
         is_undo = u is not None and u.binding.action == "undo_change"  # as the tree has it
         return "u" if is_undo or self._app.focused in takes_u else "/undo"
@@ -109,11 +111,12 @@ class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverr
         """Pass it on to the app: keys wait while a worker may open a dialog. It does not bubble."""
         self._app.post_message(event)
 
-    # --- what areas ask for (see `AreaHost`) ---------------------------------------------
-
     async def switch_session(
         self, opens: Callable[[Workspace], Awaitable[object]], *, leaves: bool = True
     ) -> None:
+        """Open another session: the draft stays with the old one, and that of the new one comes. If
+        it `leaves` the active one, and that is a temporary session with messages, ask first.
+        """
         workspace = self.workspace or await self.opened_workspace()
         if leaves and not await confirm_leave(self._app, workspace):
             return

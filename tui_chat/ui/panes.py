@@ -31,8 +31,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.chat.area import ChatArea
-from tui_chat.ui.chat.transcript import Transcript
+from tui_chat.ui.chat.chat_pane import ChatPane
+from tui_chat.ui.chat.conversation import Conversation
 from tui_chat.ui.inspector.area import InspectorArea
 from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import PaneLayout, SideArea, read_layout, write_layout
@@ -98,7 +98,7 @@ class Panes(Horizontal):
     def __init__(self, context: AreaContext) -> None:
         super().__init__()
         self.sessions = SessionsPane(context)
-        self.chat = ChatArea(context)
+        self.chat = ChatPane(context)
         self.presets = PresetsArea(context)
         self.inspector = InspectorArea(context)
         self._right = AreaStack(self.presets, self.inspector, id="right")
@@ -149,8 +149,7 @@ class Panes(Horizontal):
 
     def _update_margin(self) -> None:
         """Keep the composer and its suggestions visible below the inspector."""
-        chat = self.chat.pane
-        below = chat.region.bottom - chat.containers.conversation.region.bottom
+        below = self.chat.region.bottom - self.chat.transcript.region.bottom
         margin = (0, 0, max(below, MIN_LINES_BELOW) if self._covers_transcript else 0, 0)
         if self._right.styles.margin != margin:
             self._right.styles.margin = margin
@@ -204,7 +203,7 @@ class Panes(Horizontal):
         # Keys must not reach what is covered.
         over = visible & {"presets", "inspector"} if width < MEDIUM else set[SideArea]()
         self.chat.can_focus_children = "presets" not in over
-        self.chat.pane.transcript.can_focus = not over
+        self.chat.transcript.can_focus = not over
 
     def _covers_chat_with_editor(self, width: int) -> bool:
         """True if the preset editor has the chat's place, beside the inspector."""
@@ -301,7 +300,7 @@ class Panes(Horizontal):
         """Hide the pane that lies over the new focus; the chat closes its find bar if left. The
         highlights end when the inspector is left; in the composer, it follows the draft.
         """
-        self.chat.pane.focus_moved(event.widget)
+        self.chat.focus_moved(event.widget)
         self._light_focused_area()
         if self.zoomed is not None and not self.zoomed.has_focus_within:
             self.zoom(None)
@@ -315,7 +314,7 @@ class Panes(Horizontal):
             return
         self.chat.highlight(None, scroll=False)
         # The focus may have moved on meanwhile.
-        if event.widget is self.chat.pane.composer is self.screen.focused:
+        if event.widget is self.chat.composer is self.screen.focused:
             self.inspector.highlight(None, scroll=True)
 
     def _light_focused_area(self) -> None:
@@ -340,7 +339,7 @@ class Panes(Horizontal):
 
     def _reach_composer(self) -> Composer | None:
         """Focus the composer at once, for the next key; None if nothing can be sent from here."""
-        composer = self.chat.pane.composer
+        composer = self.chat.composer
         if composer.disabled:
             return None
         if not composer.focusable:
@@ -349,13 +348,14 @@ class Panes(Horizontal):
         return composer
 
     def focus_composer(self) -> None:
+        """Focus the composer, where one goes on after a choice."""
         self.chat.focus()
 
     def next_focus(self, focused: Widget | None) -> Widget | None:
         """Return what gets the focus when `focused` loses it; None if no widget can."""
         candidates = [widget for widget in self.screen.focus_chain if widget is not focused]
         around = focused.ancestors if focused is not None else []
-        preferred: list[Widget] = [self.chat.pane.composer]
+        preferred: list[Widget] = [self.chat.composer]
         if self.inspector.pane is not None and self.inspector in around:
             preferred.insert(0, self.inspector.pane.views.current)
         elif self.presets.pane is not None and self.presets in around:
@@ -370,7 +370,7 @@ class Panes(Horizontal):
         focused, requested = self.screen.focused, self._layout.requested
         if requested is None or focused is None:
             return False
-        is_beside = requested == "inspector" and focused is self.chat.pane.composer
+        is_beside = requested == "inspector" and focused is self.chat.composer
         return not is_beside and not self._side_areas[requested].has_focus_within
 
     @property
@@ -390,6 +390,7 @@ class Panes(Horizontal):
             self.zoom(focused)
 
     def zoom(self, area: Area | None) -> None:
+        """Give an area the whole screen; None restores the others."""
         self.zoomed = area
         if area is None:
             self._keep_focus_visible(self.size.width)
@@ -412,15 +413,15 @@ class Panes(Horizontal):
                 return
         self.notify("This is part of the protocol.")
 
-    @on(Transcript.CursorMoved)
-    def _cursor_moved(self, event: Transcript.CursorMoved) -> None:
+    @on(Conversation.CursorMoved)
+    def _cursor_moved(self, event: Conversation.CursorMoved) -> None:
         origin = Origin(OriginKind.HISTORY, event.entry_id)
         self.inspector.highlight(origin, scroll=False)
 
     def on_preset_pane_origin_highlighted(self, event: PresetPane.OriginHighlighted) -> None:
         self.inspector.highlight(event.origin, scroll=True)
 
-    # --- what areas ask for (see `AreaLayout`) -----------------------------------------------
+    # --- what areas ask for ------------------------------------------------------------------
 
     def toggle_area(self, area: Area) -> None:
         """Open an area and focus it; if it has the focus, close it and focus the composer."""
@@ -440,6 +441,7 @@ class Panes(Horizontal):
         self.call_after_refresh(area.focus)
 
     def show_area(self, area: Area) -> None:
+        """Make an area visible where it fits, and focus it if it covers the focus."""
         name = cast("SideArea", area.id)
         closed = self._layout.closed - {name}
         self._is_editing = area is self.presets or (self._is_editing and area is self.inspector)
@@ -469,10 +471,11 @@ class Panes(Horizontal):
         for area in self._side_areas.values():
             if area in pane.ancestors_with_self:
                 self.show_area(area)
-        if pane is self.chat.pane.transcript:
+        if pane is self.chat.transcript:
             self.close_overlay()
 
     def close_overlay(self) -> bool:
+        """Hide an area that covers the conversation; return False if none does."""
         covers = self.covers_chat
         self._set_editing(False)
         if covers:
@@ -484,27 +487,33 @@ class Panes(Horizontal):
         self._rearrange()
 
     def show_conversation(self, *, focus_composer: bool = True) -> None:
+        """Hide an area that covers the conversation, and focus the composer or the transcript."""
         if self.is_narrow:
             self._forget_requested()
-        (self.chat.pane if focus_composer else self.chat.pane.transcript).focus()
+        (self.chat if focus_composer else self.chat.transcript).focus()
 
     def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> None:
+        """Go to a message of the active branch and mark words in it, if it is there."""
         if self.is_narrow:
             self._forget_requested()
-        if self.chat.pane.show_message(message_id, words):
-            self.chat.pane.transcript.focus()
+        if self.chat.show_message(message_id, words):
+            self.chat.transcript.focus()
 
     def show_request_of(self, message_id: str) -> None:
+        """Show the request that produced a reply."""
         self.inspector.show_message_request(message_id)
 
     def show_in_live_request(self, origin: Origin) -> None:
+        """Show where what came from an origin is in the live request."""
         self.inspector.reveal_in_live(origin)
 
     def show_status(self, text: str) -> None:
-        self.chat.pane.activity.show_status(text)
+        """Show what is going on below the conversation; an empty text ends it."""
+        self.chat.activity.show_status(text)
 
     def repost_cursor(self) -> None:
-        self.chat.pane.transcript.repost_cursor()
+        """Highlight the message under the transcript's cursor in the request again."""
+        self.chat.transcript.repost_cursor()
 
     @property
     def covers_chat(self) -> bool:

@@ -118,7 +118,7 @@ COMMANDS = (
     Command(
         "mute",
         "Mute the last message (not sent), or unmute it",
-        run="conversation.act_on_message('conversation.mute')",
+        run="conversation.act_on_message('conversation.mute_message')",
         aliases=("hide", "exclude", "leave-out", "omit", "skip"),
     ),
     _of("mute-part", aliases=("mute-range", "mute-reasoning")),

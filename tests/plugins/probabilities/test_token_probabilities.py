@@ -58,14 +58,14 @@ def test_the_words_of_a_token():
 async def test_a_reply_token_by_token(album: Album, tmp_path: Path) -> None:
     async with album.of(make_app(tmp_path, model="echo")) as pilot:
         app = await opened(pilot)
-        transcript = app.chat.pane.transcript
+        transcript = app.chat.transcript
         await say(pilot, "No probabilities here.")
         transcript.focus()
         await pilot.press("l")
         await pilot.pause()
         assert len(app.screen_stack) == 1
 
-        app.chat.pane.composer.focus()
+        app.chat.composer.focus()
         await pilot.press(*"/set logprobs 5", "enter")
         await say(pilot, QUESTION)
         transcript.focus()

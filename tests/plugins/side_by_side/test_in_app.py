@@ -178,7 +178,7 @@ async def test_esc_stops_the_current_slot_then_all_then_leaves(tmp_path: Path):
         await settle(pilot)
         app = pilot.app
         assert isinstance(app, TuiChat)
-        assert app.chat.pane.composer.text == "not sent"
+        assert app.chat.composer.text == "not sent"
         assert app.workspace.state.entries[-1].message.id == screen.panel.slots[1].reply_id
         assert app.notifications.log[-1].message == (
             "The conversation continues after the reply of 2 flaky-stall, with "
@@ -272,7 +272,7 @@ async def test_columns_fit_the_terminal_and_show_requests_and_differences(tmp_pa
 async def test_a_column_says_whether_edits_by_hand_hold_in_it(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        app.chat.pane.composer.text = "salt"
+        app.chat.composer.text = "salt"
         await settle(pilot)
         assert await app.workspace.request_edits.add_value(("user",), "Ada", kept=False)
         screen = await compared(pilot, "echo", "loopback-anthropic/echo")

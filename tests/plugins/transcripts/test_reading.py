@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual import events
 from textual.widgets import Input, OptionList
 
 from tests.plugins.transcripts.test_viewer import viewer_of
 from tests.support.app import settle, until
 from tests.support.exports import claude_code, lines
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat.token_strip import LEAST_TURNS, TokenStrip
 from tui_chat.ui.chat.transcript import Transcript
 
 TURNS = 15
@@ -42,7 +40,7 @@ async def test_the_contents_and_the_strip_lead_to_a_turn(viewer: TuiChat):
         await until(pilot, lambda: viewer.is_workspace_open)
         transcript = viewer.query_one(Transcript)
         await until(pilot, lambda: transcript.has_focus)
-        await pilot.press("t")
+        await viewer.run_action("conversation.contents")
         await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
         offered = viewer.screen.query_one(OptionList)
         assert offered.option_count == TURNS
@@ -53,30 +51,6 @@ async def test_the_contents_and_the_strip_lead_to_a_turn(viewer: TuiChat):
         await pilot.press("down", "enter")
         await until(pilot, lambda: transcript.current_index == 14)
         assert transcript.has_focus
-        strip = viewer.query_one(TokenStrip)
-        await until(pilot, lambda: strip.display and strip.size.height > TURNS)
-        await until(pilot, lambda: strip.render_line(0).text == "██")
-        assert [strip.render_line(row).text for row in (1, 2)] == ["▎ ", "▏ "]
-        await pilot.click(TokenStrip, offset=(0, 3))
-        await until(pilot, lambda: transcript.current_index == 6)
-        for height in (5, 0):  # the mouse may be below a strip that became lower
-            strip.styles.height = height
-            await until(pilot, lambda height=height: strip.size.height == height)
-            for row in (height, height + 20):
-                where = (strip, 0, row, 0, 0, 0, False, False, False)
-                strip.on_mouse_move(events.MouseMove(*where))
-                strip.on_click(events.Click(*where))
-                assert strip.tooltip is None
-
-
-async def test_a_short_conversation_has_no_strip(tmp_path: Path):
-    file = tmp_path / "short.jsonl"
-    file.write_bytes(lines(*(claude_code(str(n), str(n - 1) if n else None, "x")
-                             for n in range(LEAST_TURNS - 1))))  # fmt: skip
-    app = viewer_of(tmp_path, file)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: app.is_workspace_open)
-        assert not app.query_one(TokenStrip).display
 
 
 async def test_a_part_is_exported(viewer: TuiChat, tmp_path: Path):
@@ -85,7 +59,7 @@ async def test_a_part_is_exported(viewer: TuiChat, tmp_path: Path):
         transcript = viewer.query_one(Transcript)
         await until(pilot, lambda: transcript.has_focus)
         transcript.go_to(5)
-        await pilot.press("E")
+        await viewer.run_action("conversation.export", transcript)
         for words in ("turn", "jsonl"):
             await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
             asked = viewer.screen

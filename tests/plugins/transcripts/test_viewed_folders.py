@@ -152,17 +152,17 @@ async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path,
         titles = [each.title for each in files.subagents.nested(workspace.state.sessions)]
         assert titles == ["How old is the mill?", "ask", "A quincunx of trees"]
         await until(pilot, lambda: len(workspace.state.entries) == 4)
-        assert "S opens the subagent" in screen_text(app)
+        assert "Enter opens the subagent" in screen_text(app)
         parent = workspace.state.session_id
         transcript = app.screen.query_one(Transcript)
         transcript.focus()
         transcript.show_message(workspace.state.entries[0].message.id)
-        await pilot.press("S")
+        await pilot.press("enter")
         assert workspace.state.session_id == parent  # that message started none
-        await pilot.press("j", "S")
+        await pilot.press("j", "enter")
         await until(pilot, lambda: texts(workspace) == ["Ask the miller"])
-        assert "subagent, S goes back" in screen_text(app)
-        await pilot.press("S")
+        assert "subagent, Enter goes back" in screen_text(app)
+        await pilot.press("enter")
         await until(pilot, lambda: workspace.state.session_id == parent)
         await until(pilot, lambda: transcript.current_index == 1)
 

@@ -63,7 +63,7 @@ async def stored(folder: Path, transcript: SessionTranscript) -> None:
 
 
 async def at_tree(pilot: Pilot[None], app: TuiChat) -> None:
-    app.chat.pane.transcript.focus()
+    app.chat.transcript.focus()
     await pilot.press("b")
     await until(pilot, lambda: isinstance(app.screen, TreeScreen))
     await until(pilot, lambda: bool(tree_list(app).text_of(row(app).first)))

@@ -36,7 +36,7 @@ _SIGNS = {ord("\n"): "↵", ord("\t"): "⇥"}
 
 async def show_probabilities(app: TuiChat, _: str) -> None:
     """Show the tokens of the reply under the cursor, else of the newest that has some."""
-    transcript = app.chat.pane.transcript
+    transcript = app.chat.transcript
     current = transcript.current
     entries = [*([current] if current else []), *reversed(transcript.entries)]
     message = next((e.message for e in entries if e.message.semantics.tokens), None)

@@ -21,7 +21,7 @@ VIEW = "cases"
 
 def reply_here(app: TuiChat, workspace: Workspace) -> Entry | None:
     """Return the reply under the cursor, else the last one; None if there is none."""
-    current = app.conversation.transcript.current
+    current = app.conversation.current
     is_reply = current is not None and current.message.role == "assistant"
     return current if is_reply else last_reply(workspace.state.entries)
 

@@ -23,7 +23,7 @@ async def compare_models(app: TuiChat, _: str) -> None:
     if workspace.state.is_streaming or workspace.state.pending_calls:
         what = "A tool call waits" if workspace.state.pending_calls else "A reply is arriving"
         raise InputError(f"{what} in this conversation.", advice="Compare after it.")
-    composer, drafts = app.chat.pane.composer, app.chat.drafts
+    composer, drafts = app.chat.composer, app.chat.drafts
     draft = message_text(composer.text)
     parts = tuple(attachment.part for attachment in drafts.attachments)
     targets = await remembered_targets(workspace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, cast
 
 from rich.cells import cell_len
 from rich.style import Style
@@ -20,7 +20,7 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.usage import Timing, short_number
 from tui_chat.plugins.side_by_side.targets import described
 from tui_chat.plugins.side_by_side.word_difference import word_difference
-from tui_chat.ui.chat.text_lines import ClickAction
+from tui_chat.ui.chat.rows import ClickAction
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.rows_view import (
     Part,
@@ -29,12 +29,12 @@ from tui_chat.ui.inspector.rows_view import (
     ViewRow,
     styled,
 )
-from tui_chat.ui.widgets.block_view import LinePosition
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
     from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot
     from tui_chat.send import PartialReply
+    from tui_chat.ui.app import TuiChat
 
 MIN_WIDTH = 48
 """Columns of the terminal that a slot needs."""
@@ -74,14 +74,13 @@ class SlotTranscript(Transcript, can_focus=False):
         if self._layouts.set_reply(partial.entry_id, partial.reply, partial.timing):
             self._draw_grown()
 
-    async def _run(self, action: str, *arguments: object) -> None:
-        if action == "open_link":
-            await super()._run(action, *arguments)
+    async def open_link(self, url: str) -> None:
+        """Open a link as the conversation does."""
+        await cast("TuiChat", app_of(self)).conversation.open_link(url)
 
-    async def _do(self, action: ClickAction, position: LinePosition) -> None:
-        if action.name in ("toggle", "code"):
-            await super()._do(action, position)
-        elif action.name == "retry":
+    async def act(self, action: ClickAction) -> None:
+        """Do what a click asks for."""
+        if action.name == "retry":
             await app_of(self).run_action("screen.regenerate")
         elif action.name == "model":
             self.notify("Leave with Esc; /compare chooses other models.")

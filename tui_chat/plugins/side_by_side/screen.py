@@ -25,7 +25,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.side_by_side.column import MIN_WIDTH, SlotColumn, SlotStrip, state_words
 from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot, price_words
-from tui_chat.plugins.side_by_side.tool_consent import SlotToolCalls
+from tui_chat.plugins.side_by_side.tool_consent import SlotQuestion
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
 from tui_chat.ui.chat.reply_redraw import REDRAW_INTERVAL, ReplyRedraw
@@ -80,8 +80,7 @@ class ComparisonScreen(ModalScreen[str]):
     ComparisonScreen {
         background: $background;
         & > Horizontal { height: 1fr; }
-        & > SlotToolCalls { height: auto; max-height: 50%; }
-        & > SlotToolCalls > SlotQuestion { max-height: 100%; }
+        & > SlotQuestion { height: auto; max-height: 50%; }
         & > .keys { height: auto; padding: 0 1; color: $foreground 72%; }
     }
     """
@@ -121,7 +120,7 @@ class ComparisonScreen(ModalScreen[str]):
         self._parts, self._sent = parts, sent
         self._composer = PanelComposer()
         self._strip = SlotStrip()
-        self._tools = SlotToolCalls(context, self.panel, self._is_focus_free)
+        self._tools = SlotQuestion(context, self.panel, self._is_focus_free)
         self._keys = Static(WRITING, classes="keys", markup=False)
         self._redraw = ReplyRedraw(self, self._draw_arriving)
         self._clock: Timer | None = None
@@ -355,8 +354,8 @@ class ComparisonScreen(ModalScreen[str]):
 
     def action_tool_call(self) -> None:
         """Focus the question about a tool call that waits."""
-        if self._tools.question.call is not None:
-            self._tools.question.focus()
+        if self._tools.call is not None:
+            self._tools.focus()
 
     # --- looking -------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from tui_chat.ui.key_names import key_name
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.ui.app import TuiChat
-    from tui_chat.ui.chat.area import ChatArea
+    from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.ui.chat.composer import Composer
     from tui_chat.workspace.workspace import Workspace
 
@@ -65,20 +65,20 @@ async def quiet(app: TuiChat, prompt: str) -> None:
     inserted = await app.push_screen_wait(reply)
     receiving.cancel()
     if inserted:
-        area.pane.composer.insert_text(inserted)
-        area.pane.composer.focus()
+        area.composer.insert_text(inserted)
+        area.composer.focus()
 
 
-async def _stored_workspace(area: ChatArea) -> Workspace:
+async def _stored_workspace(area: ChatPane) -> Workspace:
     """Return the workspace once the message that was sent last is stored."""
     await area.drafts.wait_until_stored()
     return await area.host.opened_workspace()
 
 
-async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> None:
+async def _write(area: ChatPane, workspace: Workspace, composed: Composed) -> None:
     """Put the text into the composer while it arrives."""
     session_id = workspace.state.session_id
-    edit, arrived = ComposerEdit(area.pane.composer), ""
+    edit, arrived = ComposerEdit(area.composer), ""
     timer: Timer | None = None
 
     def write() -> None:
@@ -88,7 +88,7 @@ async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> No
             area.side_replies.stop()
             return
         words = f"{composed.model} writes your message · {len(arrived):,} characters"
-        area.pane.activity.show_status(f"{words} · Esc stop")
+        area.activity.show_status(f"{words} · Esc stop")
 
     def show(text: str) -> None:
         nonlocal arrived, timer
@@ -96,7 +96,7 @@ async def _write(area: ChatArea, workspace: Workspace, composed: Composed) -> No
         timer = timer or area.set_timer(REWRITE_SECONDS, write)
 
     text, is_whole = "", False
-    area.pane.activity.show_status(f"{composed.model} writes your message · Esc stop")
+    area.activity.show_status(f"{composed.model} writes your message · Esc stop")
     try:
         text = await workspace.aside.generate("impersonate", composed, show, for_user=True)
     finally:

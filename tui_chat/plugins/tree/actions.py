@@ -20,7 +20,7 @@ async def show_tree(app: TuiChat, words: str) -> None:
     await workspace.sessions.branch_loaded()
     if workspace.state.session is None:
         raise NotYet("There is no message in this session yet.")
-    current = app.chat.pane.transcript.current
+    current = app.chat.transcript.current
     screen = TreeScreen(
         app,
         workspace,

@@ -1,22 +1,21 @@
-"""The area of the conversation and the composer of its next message.
+"""The chat: the conversation, and the composer of its next message.
 
-area              ChatArea: shows the session, and has replies generated
-message_area      what is done with a message: edit, fork, delete, copy, export
-composer_area     what the composer asks for: sending, commands, suggestions, snippets
-tool_question     the question about a waiting tool call; tool_call_area acts on its answer
+chat_pane         ChatPane: shows what changed in the workspace, and has replies generated
+conversation      the transcript with what is done with its messages
+message_files     what is done with their files and links, and the export
+chat_composer     the composer with what it does: sending, the queue, commands, snippets
+attachments       the files of the draft, and what attaches and removes them
+tool_question     the question about a waiting tool call, and its answers
 drafts            which session the composer's text belongs to, and its way into the store
 command_suggestions  suggestions for `/` commands and `@`
-chat_pane         ChatPane: title, transcript, find bar, activity line and composer
 
 Text reaches the screen in this order:
 
-sections          cuts a message into sections that can be laid out one by one
-markdown          lays out a section as lines (text_lines) of named styles
-layout_inputs     what the layout of a message depends on besides the message and the width
-message_layout    puts the parts of one message together
-branch_layout     keeps the layouts of the messages in sight, and estimates the others' heights
-widgets.block_view  knows which lines are on the screen, scrolls, and follows the end
-line_painter      paints them in the theme's colors and in which styles
-transcript        draws, follows a streaming reply, and handles keys (transcript_keys) and clicks
-branch_change     what changed when another branch is shown
+sections          cuts a message into blocks of Markdown that can be laid out one by one
+markdown          lays out a block as rows, whose text is Textual's `Content` with named styles
+message           puts the parts of one message together
+branch            keeps the layouts of the messages in sight, and estimates the others' heights
+widgets.block_view  knows which rows are on the screen, scrolls, and follows the end
+painting          paints them in the theme's colors
+transcript        draws, follows a streaming reply, finds, folds and copies
 """

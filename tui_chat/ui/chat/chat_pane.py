@@ -1,42 +1,63 @@
-"""The chat pane: title, conversation, activity and composer, one above the other."""
+"""The chat: title, conversation, activity and composer, one above the other. It shows what changed
+in the workspace; what is done with messages, draft, files and tool calls, their widgets do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Self
+import re
+from contextlib import suppress
+from dataclasses import replace
+from heapq import nlargest
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.line_painter import COLUMN_WIDTH
+from tui_chat.config import endpoints_with_key
+from tui_chat.errors import NotYet, Refused, TuiChatError
+from tui_chat.models.message import MessageOrigin
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.usage import NO_TIMING, Timing, short_number
+from tui_chat.ui.ago import ago
+from tui_chat.ui.area import Area, AreaContext
+from tui_chat.ui.chat.attachments import AttachmentLine
+from tui_chat.ui.chat.chat_composer import ChatComposer
+from tui_chat.ui.chat.composer import QUEUE_KEY
+from tui_chat.ui.chat.conversation import Conversation
+from tui_chat.ui.chat.drafts import ComposerDrafts
+from tui_chat.ui.chat.message_files import NO_MESSAGE_YET
+from tui_chat.ui.chat.painting import COLUMN_WIDTH
 from tui_chat.ui.chat.queue_lines import QueueLines
+from tui_chat.ui.chat.rows import clipped
+from tui_chat.ui.chat.side_replies import HistoryCompaction, SideReplies
+from tui_chat.ui.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.chat.status_lines import (
     FOUND,
     NO_REPLY,
     ONLY_FOUND,
     VERSIONS,
     ActivityLine,
-    AttachmentLine,
     ChatFacts,
     TitleLine,
 )
-from tui_chat.ui.chat.token_strip import TokenStrip
 from tui_chat.ui.chat.tool_question import ToolQuestion
-from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys
+from tui_chat.ui.chat.welcome import MAX_RECENT, RecentSessions, welcome
+from tui_chat.ui.key_names import NO_KEY, insert_keys, key_name
+
+_LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
 if TYPE_CHECKING:
     from textual.layout import WidgetPlacement
 
     from tui_chat.models.reply import Reply
-    from tui_chat.models.session import Entry
-    from tui_chat.ui.chat.welcome import Welcome
+    from tui_chat.models.semantics import Brought
+    from tui_chat.models.session import Entry, LastSession
     from tui_chat.ui.widgets.find_bar import FindBar
+    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.workspace import Workspace
 
 
 class ReadOnlyLine(Static):
@@ -53,30 +74,13 @@ class ReadOnlyLine(Static):
     """
 
 
-class PaneRow(Vertical):
-    """Contains a part of the pane."""
-
-
-class PaneContainers(NamedTuple):
-    """The containers of the pane's parts: areas, which do what the parts ask for."""
-
-    conversation: Widget
-    """That of the transcript and the strip of tokens."""
-    tool_calls: Widget
-    """That of the question about a tool call."""
-    attachments: Widget
-    """That of the line of attachments."""
-    composer: Widget
-    """That of the composer."""
-
-
-class ChatPane(Vertical):
-    """A conversation and the draft of its next message. It shows what it is given."""
+class ChatPane(Area):
+    """The conversation, and the composer of its next message."""
 
     DEFAULT_CSS = (
         f"""
     /* What is below the conversation is as wide as its text. */
-    ChatPane > .-tool-calls, ChatPane > .-attachments, ChatPane > .-composer,
+    ChatPane > ToolQuestion, ChatPane > AttachmentLine, ChatPane > ChatComposer,
     ChatPane > QueueLines, ChatPane > ActivityLine, ChatPane > FindBar {{
         max-width: {COLUMN_WIDTH};
     }}
@@ -84,68 +88,55 @@ class ChatPane(Vertical):
     """
         """
     ChatPane { background: $background; }
-    ChatPane > .-conversation {
-        width: 100%;  /* `1fr` would leave the margin of the suggestions beside it free */
-        height: 1fr;
-        layout: horizontal;
-        & > Transcript { width: 1fr; }
-    }
-    ChatPane > .-tool-calls {
-        height: auto;
-        max-height: 60%;
-        & > ToolQuestion { max-height: 100%; }
-    }
-    ChatPane > .-attachments { height: auto; }
-    ChatPane > .-composer { height: auto; max-height: 40%; & > Composer { max-height: 100%; } }
-    ChatPane.-low > .-composer { max-height: 3; }
+    ChatPane > Conversation { width: 100%; }  /* `1fr` would leave the suggestions' margin free */
+    ChatPane.-low > ChatComposer { max-height: 3; }
     """
     )
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("regenerate", "compact"))
 
-    def __init__(self, read_only: str = "") -> None:
-        """`read_only` says why nothing can be sent from here; empty if it can."""
-        super().__init__()
-        self.containers = PaneContainers(PaneRow(), PaneRow(), PaneRow(), PaneRow())
-        """An area replaces them by areas of its own; without one, nobody does what is asked."""
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(context, "chat")
         self.title_line = TitleLine()
-        self.transcript = Transcript()
-        self.token_strip = TokenStrip()
+        self.transcript = Conversation(context)
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""
-        self.tool_question = ToolQuestion(self._is_focus_free)
+        self.tool_question = ToolQuestion(context, self._is_focus_free)
         self.activity = ActivityLine()
         self.queue = QueueLines()
-        self.attachments = AttachmentLine()
-        self.composer = Composer()
-        self.read_only = read_only
-        self._awaits_reply = False
-        """True if the branch ends with a user message."""
-        self._last: Entry | None = None
-        """The last message, if all are shown and others can follow it."""
+        self.attachments = AttachmentLine(context)
+        self.composer = ChatComposer(context)
+        self.read_only = context.read_only
+        self.drafts = ComposerDrafts(self)
+        self.compaction, self.side_replies = HistoryCompaction(self), SideReplies(self)
+        self._keys = context.key_labels
         self._found = ""
         """Which hit of a search of all conversations is shown; empty for none."""
-        self._keys: Mapping[str, str] = DEFAULT_KEYS
-        self._count = self._cost = ""
-        """What the title line says of the session: its messages, in words, and its cost."""
+        self._facts = ChatFacts()
+        self._cost_of = ""
+        """The id of the session whose cost is shown."""
+        self._is_part = False
+        """True if earlier messages are still being loaded."""
 
     def compose(self) -> ComposeResult:
-        for name, container in self.containers._asdict().items():
-            container.add_class("-" + name.replace("_", "-"))
         yield self.title_line
-        with self.containers.conversation:
-            yield self.transcript
-            yield self.token_strip
-        with self.containers.tool_calls:
-            yield self.tool_question
+        yield self.transcript
+        yield self.tool_question
         yield self.activity
         yield self.queue
         yield self.composer.suggestions
-        with self.containers.attachments:
-            yield self.attachments
-        with self.containers.composer:
-            yield self.composer
+        yield self.attachments
+        yield self.composer
         if self.read_only:
             self.composer.display, self.composer.disabled = False, True
             yield ReadOnlyLine(self.read_only, markup=False)
+
+    def on_mount(self) -> None:
+        """Show the keys that hints name."""
+        usable = {name: "" if key == NO_KEY else key for name, key in self._keys.items()}
+        self.transcript.set_options(regenerate=usable["regenerate"], model_key=usable["model"])
+        self.tool_question.focus_key = self._keys["tool-call"]
+        self.queue.edit_key = key_name(QUEUE_KEY)
+        self.watch(self.transcript, "has_focus", self._update_hint, init=False)
 
     def process_layout(self, placements: list[WidgetPlacement]) -> list[WidgetPlacement]:
         """Put what is narrower than the title in the middle, as the text is. Textual's `align`
@@ -154,99 +145,337 @@ class ChatPane(Vertical):
         width = max((placement.region.right for placement in placements), default=0)
         return [_centered(placement, width) for placement in placements]
 
-    def show(
-        self,
-        session_title: str,
-        subtitle: str,
-        entries: tuple[Entry, ...],
-        when_empty: Welcome | None = None,
-        timing_of: Callable[[Entry], Timing] | None = None,
-        *,
-        session_id: str | None = None,
-        is_part: bool = False,
-        elsewhere: bool = False,
-    ) -> None:
-        """Show a session: its title, what it is bound to, and its branch.
+    def on_resize(self, event: events.Resize) -> None:
+        """Give the composer its border and a row where 40 % of the height are less."""
+        self.set_class(event.size.height < 8, "-low")
 
-        `when_empty` is shown if there are no entries.
-        `timing_of` returns the timing and cost of a finished reply. `session_id` tells another
-        version of the first message from another session; None if the session is not stored.
-        `is_part` is True if earlier entries are still being loaded, `elsewhere` if another
-        program receives the streaming reply.
-        """
+    @property
+    def title_row(self) -> Widget | None:
+        return self.title_line
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Focus the composer; the conversation if nothing can be sent."""
+        (self.transcript if self.read_only else self.composer).focus(scroll_visible)
+        return self
+
+    # --- the workspace's events ----------------------------------------------------------
+
+    def show_start(self, last: LastSession | None) -> None:
+        """Show the title of the session that will be opened at the start, if it is known."""
+        self.drafts.named = last
+        self.title_line.title = "" if last is None or self.read_only else last.title
+
+    async def start(self) -> None:
+        """Restore the draft of the session that was opened at the start."""
+        await self.drafts.restore(keep_typed=True)
+        if mode := self.workspace.state.config.editing_mode:
+            self.composer.set_editing_mode(mode)
+        self.drafts.compose_soon()
+
+    async def recall_prompts(self, workspace: Workspace) -> None:
+        """Read earlier prompts from the store."""
+        with suppress(TuiChatError):  # the prompts of the active session are known all the same
+            prompts = await workspace.store.messages.recent_prompts()
+            self.composer.prompt_history.recall(prompts)
+
+    def handle(self, event: WorkspaceEvent) -> None:
+        """Show what changed in the conversation."""
+        from tui_chat.workspace import events
+
+        match event:
+            case events.BranchChanged():
+                self._show_branch()
+            case events.SessionsChanged():
+                state = self.workspace.state
+                # Until then, the session that was open last is not known.
+                is_open = self.host.is_workspace_open
+                if is_open and state.is_branch_loaded and not state.entries:
+                    self._show_entries(())  # the welcome lists the last sessions
+            case events.BranchEndLoaded():
+                self._show_entries(event.entries, is_part=True)
+                self.drafts.restore_early(event.draft)
+            case events.ConfigChanged(before):
+                mode = self.workspace.state.config.editing_mode
+                if mode != before.editing_mode:
+                    self.composer.set_editing_mode(mode)
+            case events.PresetChanged() | events.RequestOutdated():
+                self.drafts.compose_soon()
+            case events.RequestComposed():
+                self.show_budget()
+                # another role, profile or setting
+                self.transcript.set_options(speakers=self.workspace.state.speakers)
+            case events.ReplyRetrying(pause):
+                # Without “The provider refused the request”: a narrow line has the cause.
+                why = _LABEL.sub(r"\1", str(pause.why))
+                activity = self.activity
+                activity.show_pause(pause.attempt, pause.attempts, pause.seconds, why)
+            case events.ReplyGrew():
+                grown = event.grown
+                self._stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
+            case events.ReplySettled(session_id, _, error):
+                self._show_queue()
+                if session_id == self.workspace.state.session_id:
+                    self._show_cost()
+                    self._mark_edited_requests()
+                    if isinstance(error, Refused) and error.retry_after is not None:
+                        key = self._keys["regenerate"]
+                        self.activity.show_retry(key, error.retry_after)
+            case events.Done():
+                if event.message_id:
+                    self.transcript.show_message(event.message_id)
+            case _:
+                pass
+
+    def _show_branch(self) -> None:
+        workspace = self.workspace
+        if not workspace.state.is_branch_loaded:
+            return
+        self.drafts.adopt()
+        self._show_entries(workspace.state.entries)
+        if workspace.state.session_id != self._cost_of:
+            self.activity.end_retry()
+            self._show_cost()
+            self._mark_edited_requests()
+        if (partial := workspace.state.partial) is not None:
+            self._stream(partial.entry_id, partial.reply, partial.timing)
+        self.drafts.compose_soon()
+
+    def _show_entries(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
+        """Show the active session's branch, or the end of it."""
+        from tui_chat.workspace.branches import muted_messages  # not before the first frame
+
+        workspace, state = self.workspace, self.workspace.state
+        session, files = state.session, workspace.session_files
+        fork_of = one_line(session.fork_of) if session is not None else ""
+        if session is not None and session.title == f"Fork of {session.fork_of}":
+            fork_of = ""
+        is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
+        recorded = one_line(session.model) if session is not None else ""
+        facts = (
+            f"role {state.role_fault}: /role continues without it" if state.role_fault else "",
+            "nothing is stored" if state.is_temporary else "",
+            "subagent, Enter goes back" if is_subagent else "",
+            # In a read-only app nothing is sent, to no model.
+            recorded if self.read_only else "",
+            f"fork of {clipped(fork_of, 24)}" if fork_of and not self.read_only else "",
+            state.preset_name if state.preset_name != "plain" else "",
+        )
+        for row in (self.title_line, self.composer):
+            row.set_class(state.is_temporary, "-temporary")
         count = len(entries)
+        self._is_part = is_part
         title = self.title_line
-        title.title, title.subtitle = session_title, subtitle
-        self._count = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
-        self._update_status()
-        self.transcript.show_when_empty(when_empty)
-        self.transcript.show(entries, timing_of, session_id)
-        if not is_part:
-            self.token_strip.show(entries)
+        title.title = session.title if session else "New chat"
+        title.subtitle = " · ".join(filter(None, facts))
+        title.count = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
+        calls = files.subagents.calls_of(state.session_id) if files is not None else {}
+        muted = muted_messages(entries)
+        self.transcript.set_options(
+            speakers=state.speakers,
+            subagents=frozenset(calls),
+            muted=muted.ids,
+            muted_calls=muted.calls,
+        )
+        session_id = session.session_id if session else None
+        if not entries:
+            keys = endpoints_with_key(state.config.endpoints, self.context.environ)
+            recent = self._recent_sessions()
+            self.transcript.show_when_empty(
+                welcome(state.effective_model, state.is_offline, keys, self._keys, recent)
+            )
+        self.transcript.show(entries, workspace.replies.timing, session_id)
         if self.find_bar is not None and self.find_bar.display:
             self.transcript.post_find_status()  # the count may have changed
         self.composer.prompt_history.show(entries, session_id)
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         model = None if streaming is None else streaming.model
-        self.activity.show_streaming(model, is_ours=not elsewhere)
-        last = entries[-1] if entries and not is_part and not self.read_only else None
-        self._awaits_reply = last is not None and last.message.role == "user"
-        self._last = last
-        self._update_hint(in_transcript=self.transcript.has_focus)
+        self.activity.show_streaming(model, is_ours=state.is_streaming)
+        self.activity.tool_state = self.tool_question.show_waiting()
+        self._update_hint()
+        self._show_queue()
+        self._show_facts(
+            model=state.effective_model,
+            endpoint=state.endpoint.name,
+            role=state.role.name if state.role else "no role",
+            is_temporary=state.is_temporary,
+        )
 
-    def mark_temporary(self, is_temporary: bool) -> None:
-        """Show whether the session is a temporary one, of which nothing is stored."""
-        for row in (self.title_line, self.composer):
-            row.set_class(is_temporary, "-temporary")
-
-    def show_facts(self, facts: ChatFacts) -> None:
-        """Show on the composer's border whom one talks to, and what that takes."""
-        self._cost = facts.cost if self.read_only else ""  # then there is no composer
-        self._update_status()
-        self.composer.show_facts(facts.line)
-
-    def _update_status(self) -> None:
-        self.title_line.status = " · ".join(filter(None, (self._cost, self._count)))
-
-    def set_hint_keys(self, keys: Mapping[str, str]) -> None:
-        """Set the keys that hints name, by action."""
-        self._keys = keys
-        usable = {name: "" if key == NO_KEY else key for name, key in keys.items()}
-        self.transcript.set_button_keys(usable["regenerate"], usable["model"])
-        self.tool_question.focus_key = keys["tool-call"]
-        self._update_hint(in_transcript=self.transcript.has_focus)
-
-    def _update_hint(self, *, in_transcript: bool) -> None:
-        hint = self._found if in_transcript else ""
-        hint = hint or (NO_REPLY if self._awaits_reply else self._version(in_transcript))
-        self.activity.hint = insert_keys(hint, self._keys)
-
-    def _version(self, in_transcript: bool) -> str:
-        """Return which version the message under the cursor is, outside of the transcript the last
-        reply; empty for one without others.
-        """
-        entry = self.transcript.current if in_transcript and self._last else self._last
-        if entry is None or entry.siblings < 2:
-            return ""
-        if not in_transcript and entry.message.role != "assistant":
-            return ""
-        words = VERSIONS[not in_transcript]
-        return words.format(number=entry.sibling + 1, count=entry.siblings)
-
-    def stream(
+    def _stream(
         self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING, unsaved: str = ""
     ) -> None:
-        """Show the reply of a streaming entry as far as it came. May be called for every token.
-
-        `unsaved` says why the reply could not be stored; empty if it is stored.
+        """Show the reply of a streaming entry as far as it came. `unsaved` says why it could not be
+        stored; empty if it is stored.
         """
         self.transcript.stream(entry_id, reply, timing)
         self.activity.set_progress(reply, timing, is_saved=not unsaved)
 
-    def show_attachments(self, labels: tuple[str, ...]) -> None:
-        """Show the draft's attachments."""
-        self.attachments.show(labels)
-        self.composer.has_attachments = bool(labels)
+    def _show_queue(self) -> None:
+        state = self.workspace.state
+        texts = tuple(message.text for message in state.queue)
+        is_saved = not state.is_queue_unsaved
+        self.queue.show(texts, is_waiting=not state.is_streaming, is_saved=is_saved)
+        self.activity.is_saved = not state.unsaved
+
+    def _show_facts(self, **changes: str | int) -> None:
+        """Show facts on the composer's border besides those that are there."""
+        facts = replace(self._facts, **changes)
+        if facts != self._facts:
+            self._facts = facts
+            self.title_line.cost = facts.cost if self.read_only else ""  # without a composer
+            self.composer.show_facts(facts.line)
+
+    def _recent_sessions(self) -> RecentSessions:
+        """Return what the welcome shows of the last sessions."""
+        state, now = self.workspace.state, self.context.now()
+        others = (
+            session
+            for session in state.sessions
+            if not session.archived and session.session_id != state.session_id
+        )
+        newest = nlargest(MAX_RECENT, others, key=lambda session: session.updated)
+        return tuple((each.session_id, each.title, ago(each.updated, now)) for each in newest)
+
+    @work(group="cost", exclusive=True)
+    async def _show_cost(self) -> None:
+        """Show what the active session cost, if the prices of some of its replies are known."""
+        workspace = self.workspace
+        self._cost_of = session_id = workspace.state.session_id
+        self._show_facts(cost="")
+        with suppress(TuiChatError):  # the database reports its own faults
+            total = await workspace.usage.session(session_id)
+            if total.unknown < total.replies and session_id == workspace.state.session_id:
+                self._show_facts(cost=total.dollars + (" +" if total.unknown else ""))
+
+    @work(group="edited-requests", exclusive=True)
+    async def _mark_edited_requests(self) -> None:
+        """Mark the replies of the active session whose requests were edited by hand."""
+        workspace = self.workspace
+        session_id = workspace.state.session_id
+        with suppress(TuiChatError):  # the database reports its own faults
+            replies = await workspace.sent.edited_replies(session_id)
+            if session_id == workspace.state.session_id:
+                self.transcript.set_options(edited=replies)
+
+    def show_budget(self) -> None:
+        """Show how many tokens Enter would send, and offer to compact them if they are many."""
+        request = self.workspace.state.request
+        live = request.live
+        budget = live.envelope.budget if live is not None else None
+        if live is None or budget is None:
+            return
+        sent, edited = budget, live.edited
+        if request.command != "normal" and request.kind == request.command:
+            shown = request.shown if not request.kind_fault else None
+            sent = (shown.envelope.budget if shown is not None else None) or budget
+            edited = shown.edited if shown is not None else edited
+        about = "" if sent.exact else "~"
+        limit = "" if sent.limit is None else f" of {short_number(sent.limit)}"
+        tokens = f"{about}{sent.total:,}{limit} tokens"
+        if sent.limit is not None and sent.free is not None and sent.free < 0:
+            tokens = (
+                f"{about}{-sent.free:,} over the budget of {max(sent.limit - sent.reserve, 0):,}"
+            )
+        self._show_facts(
+            tokens=tokens,
+            edits=len(edited.applied) if edited is not None else 0,
+        )
+        others = (self.compaction.is_writing, self.side_replies.is_writing, self.drafts.is_sending)
+        if not any(others):
+            self.activity.show_status(offer_compaction(live.envelope), "warning")
+
+    # --- what other areas show -----------------------------------------------------------
+
+    def highlight(self, origin: Origin | None, *, scroll: bool) -> None:
+        """Highlight the draft or the message that a piece of the request came from."""
+        author = origin.outermost if origin is not None else None
+        kind = author.kind if author is not None else OriginKind.GLUE
+        self.composer.set_class(kind is OriginKind.DRAFT and scroll, "-lit")
+        is_message = author is not None and kind is OriginKind.HISTORY
+        self.transcript.highlight(author.id if author is not None and is_message else "")
+
+    async def reveal(self, origin: Origin) -> bool:
+        """Go to the message or the draft that a piece of the request came from."""
+        author = origin.outermost
+        match author.kind:
+            case OriginKind.HISTORY:
+                brought = author.brought if isinstance(author, MessageOrigin) else None
+                if brought and brought.message_id and await self._show_source(brought):
+                    return True
+                if self.transcript.show_message(author.id):
+                    self.host.panes.show_conversation(focus_composer=False)
+                else:
+                    self.notify("That message is not on the active branch.")
+            case OriginKind.DRAFT:
+                self.composer.focus()
+            case _:
+                return False
+        return True
+
+    async def _show_source(self, brought: Brought) -> bool:
+        """Go to where a message was brought from. Return False, and say so, if it is gone."""
+        workspace, session_id = self.workspace, ""
+        with workspace.reporting():
+            session_id = await workspace.active_store.branches.session_of(brought.message_id)
+        if not session_id:
+            self.notify("The branch that this came from no longer exists.")
+            return False
+        if session_id == workspace.state.session_id:
+            await workspace.branches.show(brought.message_id)
+        else:  # this session is a fork of that one
+            await self.host.switch_session(
+                lambda opened: opened.sessions.open_at(session_id, brought.message_id)
+            )
+        self.host.panes.show_message(brought.message_id)
+        return True
+
+    # --- generation ----------------------------------------------------------------------
+
+    @work(group="send", description="regenerate")
+    async def action_regenerate(self, kind: Literal["regenerate", "swipe"] = "regenerate") -> None:
+        """Generate the last reply again, or a missing one; save one first that is not saved."""
+        await self.drafts.wait_until_stored()  # it is about the message that was just sent
+        workspace = await self.host.opened_workspace()
+        entries = workspace.state.entries
+        if workspace.state.unsaved_replies or workspace.state.is_queue_unsaved:
+            await workspace.save_again()
+            return
+        replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
+        if not replied:
+            raise NotYet(NO_MESSAGE_YET)
+        workspace.tool_sources.load()
+        await workspace.replies.regenerate(replied[-1].id, kind)
+
+    @work(group="dialog", exclusive=True)
+    async def action_compact(self) -> None:
+        """Have a model sum up older messages, or show the summary that it wrote."""
+        await self.compaction.begin(await self.host.opened_workspace())
+
+    async def action_back(self) -> None:
+        """Restore the panes if one is zoomed, else close the area that covers the conversation,
+        else stop the reply that is arriving, else return the inspector to the live request. In a
+        zoomed conversation a reply is stopped first. From a pane beside the chat, it leads back to
+        the composer and stops nothing.
+        """
+        workspace, zoomed = self.host.workspace, self.host.panes.zoomed
+        is_arriving = workspace is not None and workspace.state.is_streaming
+        if zoomed is not None and not (zoomed is self and is_arriving):
+            self.host.panes.zoom(None)
+            return
+        stops = self.has_focus_within or self.screen.focused is None
+        if not self.host.panes.close_overlay() and workspace is not None:
+            state, request = workspace.state, workspace.state.request
+            if stops:
+                self.compaction.stop()
+                self.side_replies.stop()
+                workspace.tool_sources.stop_waiting()
+            if state.is_streaming or any(call.is_running for call in state.pending_calls):
+                if stops and not workspace.tools.stop():
+                    await workspace.replies.stop()
+            elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
+                workspace.requests.return_to_live()
+        self.focus()
+
+    # --- what is found, and the hint -----------------------------------------------------
 
     async def find(self, words: str = "") -> None:
         """Open the find bar; without words it has the last ones."""
@@ -254,7 +483,7 @@ class ChatPane(Vertical):
             from tui_chat.ui.widgets.find_bar import FindBar
 
             self.find_bar = FindBar("words in this conversation")
-            await self.mount(self.find_bar, after=self.containers.conversation)
+            await self.mount(self.find_bar, after=self.transcript)
         self.find_bar.open(words)
 
     def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
@@ -262,10 +491,6 @@ class ChatPane(Vertical):
         if self.find_bar is not None:
             self.find_bar.display = False  # it has other words
         return self.transcript.show_message(message_id, words)
-
-    def on_resize(self, event: events.Resize) -> None:
-        """Give the composer its border and a line where 40 % of the height are less."""
-        self.set_class(event.size.height < 8, "-low")
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
         self.transcript.find(event.words)
@@ -280,6 +505,38 @@ class ChatPane(Vertical):
         else:
             self.composer.focus()
 
+    @on(Conversation.FindStatus)
+    def _show_find_status(self, event: Conversation.FindStatus) -> None:
+        self._found = ""
+        if self.find_bar is not None:
+            self.find_bar.show(event.number, event.count, event.is_on)
+        if event.is_on and not (self.find_bar is not None and self.find_bar.display):
+            words = FOUND if event.count > 1 else ONLY_FOUND
+            self._found = words.format(number=event.number, count=event.count)
+        self._update_hint()
+
+    @on(Conversation.SearchLeft)
+    def _search_left(self) -> None:
+        self.focus()
+
+    @on(Conversation.CursorMoved)
+    def _update_hint(self) -> None:
+        """Say what can be done now: go to another hit, have a reply generated."""
+        entries, is_here = self.transcript.entries, self.transcript.has_focus
+        last = entries[-1] if entries and not self._is_part and not self.read_only else None
+        hint = self._found if is_here else ""
+        if not hint and last is not None and last.message.role == "user":
+            hint = NO_REPLY
+        shown = self.transcript.current if is_here and last is not None else last
+        if shown is not None and not (is_here or shown.message.role == "assistant"):
+            shown = None
+        if not hint and shown is not None and shown.siblings > 1:
+            number, count = shown.sibling + 1, shown.siblings
+            hint = VERSIONS[not is_here].format(number=number, count=count)
+        self.activity.hint = insert_keys(hint, self._keys)
+
+    # --- the focus -----------------------------------------------------------------------
+
     def focus_moved(self, focused: Widget) -> None:
         """End the search when neither the find bar nor the transcript has the focus."""
         if focused is self.composer:
@@ -288,56 +545,17 @@ class ChatPane(Vertical):
         if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
             bar.close()
 
-    # --- the waiting tool call -----------------------------------------------------------
-
     def _is_focus_free(self) -> bool:
         """Return True if nothing is being written or done that another focus would disturb."""
-        is_idle = self.composer.has_focus and not (self.composer.text or self.attachments.count)
+        has_draft = self.composer.text or self.drafts.attachments
+        is_idle = self.composer.has_focus and not has_draft
         return self.screen.is_current and (is_idle or self.transcript.has_focus)
-
-    def focus_tool_question(self) -> None:
-        """Focus the question about the waiting tool call, if there is one."""
-        if self.tool_question.call is not None:
-            self.tool_question.focus()
 
     def on_tool_question_left(self, event: ToolQuestion.Left) -> None:
         """Focus the composer, and type there what was meant for it."""
         self.focus()
         if event.typed:
             self.composer.insert_text(event.typed)
-
-    @on(Transcript.CursorMoved)
-    def _show_turn(self) -> None:
-        self.token_strip.show_cursor(self.transcript.current_index)
-        self._update_hint(in_transcript=self.transcript.has_focus)
-
-    @on(TokenStrip.TurnChosen)
-    def _go_to_turn(self, event: TokenStrip.TurnChosen) -> None:
-        self.transcript.go_to(event.index)
-        self.transcript.focus()
-
-    @on(Transcript.FindStatus)
-    def _show_find_status(self, event: Transcript.FindStatus) -> None:
-        self._found = ""
-        if self.find_bar is not None:
-            self.find_bar.show(event.number, event.count, event.is_on)
-        if event.is_on and not (self.find_bar is not None and self.find_bar.display):
-            words = FOUND if event.count > 1 else ONLY_FOUND
-            self._found = words.format(number=event.number, count=event.count)
-        self._update_hint(in_transcript=self.transcript.has_focus)
-
-    @on(Transcript.SearchLeft)
-    def _search_left(self) -> None:
-        self.focus()
-
-    @on(Transcript.FocusChanged)
-    def _transcript_focus_changed(self, event: Transcript.FocusChanged) -> None:
-        self._update_hint(in_transcript=event.has_focus)
-
-    def focus(self, scroll_visible: bool = True) -> Self:
-        """Focus the composer; the transcript if nothing can be sent."""
-        (self.transcript if self.read_only else self.composer).focus(scroll_visible)
-        return self
 
 
 def _centered(placement: WidgetPlacement, width: int) -> WidgetPlacement:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tui_chat.models.envelope import Note
     from tui_chat.models.message import Part
     from tui_chat.models.session import LastSession, Session
-    from tui_chat.ui.area import Area
     from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.state import QueuedMessage
@@ -73,9 +72,8 @@ class SessionSwitched(Message):
 class ComposerDrafts:
     """Saves, submits and restores what the composer holds."""
 
-    def __init__(self, area: Area, pane: ChatPane) -> None:
-        self._area, self._pane = area, pane
-        self._composer = pane.composer
+    def __init__(self, chat: ChatPane) -> None:
+        self._chat, self._composer = chat, chat.composer
         self.attachments: tuple[Attachment, ...] = ()
         """Files that are sent with the draft."""
         self.parts: tuple[Part, ...] = ()
@@ -106,7 +104,7 @@ class ComposerDrafts:
         """Compose and save what is in the composer now."""
         self.compose_soon()
         if self._save_timer is None:
-            self._save_timer = self._area.set_timer(SAVE_AFTER, self._save_in_background)
+            self._save_timer = self._chat.set_timer(SAVE_AFTER, self._save_in_background)
 
     # --- the live request ----------------------------------------------------------------
 
@@ -118,11 +116,11 @@ class ComposerDrafts:
         """
         if not self._is_composing:
             self._is_composing = True
-            self._area.call_later(self._compose_now)
+            self._chat.call_later(self._compose_now)
 
     def _compose_now(self) -> None:
         self._is_composing = False
-        workspace = self._area.host.workspace
+        workspace = self._chat.host.workspace
         if workspace is None or not workspace.state.is_branch_loaded:
             return
         live = workspace.requests
@@ -133,27 +131,27 @@ class ComposerDrafts:
             live.set_draft(typed if isinstance(typed, str) else "", self.parts)
         if live.takes_long:
             composing = partial(self._compose_in_thread, workspace)
-            self._area.run_worker(composing, group="compose", description="compose")
+            self._chat.run_worker(composing, group="compose", description="compose")
         else:
-            with self._area.context.report_errors("The request cannot be composed."):
+            with self._chat.context.report_errors("The request cannot be composed."):
                 live.compose_shown()
 
     async def _compose_in_thread(self, workspace: Workspace) -> None:
-        with self._area.context.report_errors("The request cannot be composed."):
+        with self._chat.context.report_errors("The request cannot be composed."):
             await workspace.requests.compose_in_thread()
 
     # --- saving --------------------------------------------------------------------------
 
     def _save_in_background(self) -> None:
         self._save_timer = None
-        self._area.run_worker(self.save, group="draft", description="save the draft")
+        self._chat.run_worker(self.save, group="draft", description="save the draft")
 
     async def save(self) -> None:
         """Store the active session's draft."""
         # Before the workspace is open, and while a session is being opened, the composer does not
         # hold the active session's draft.
-        workspace = self._area.host.workspace
-        if workspace is None or not self._area.host.is_workspace_open or not self.is_active:
+        workspace = self._chat.host.workspace
+        if workspace is None or not self._chat.host.is_workspace_open or not self.is_active:
             return
         session_id, session = workspace.state.session_id, workspace.state.session
         files = tuple(attachment.stored for attachment in self.attachments)
@@ -168,19 +166,20 @@ class ComposerDrafts:
             self._remaining = {**self._remaining, session_id: remaining}
         await workspace.sessions.save_draft(session, joined_drafts(*submitted, text), files)
         if workspace.state.unsaved_draft and self._save_timer is None:
-            self._save_timer = self._area.set_timer(SAVE_AGAIN_AFTER, self._save_in_background)
+            self._save_timer = self._chat.set_timer(SAVE_AGAIN_AFTER, self._save_in_background)
 
     @property
     def is_active(self) -> bool:
         """True if the composer holds the active session's draft."""
-        workspace = self._area.host.workspace
+        workspace = self._chat.host.workspace
         return workspace is not None and self._session_id == workspace.state.session_id
 
     def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         """Send these files with the draft, and no others."""
         self.attachments = attachments
         self.parts = tuple(attachment.part for attachment in attachments)
-        self._pane.show_attachments(tuple(attached.label for attached in attachments))
+        self._chat.attachments.show(tuple(attached.label for attached in attachments))
+        self._composer.has_attachments = bool(attachments)
         self.changed()
 
     # --- switching sessions --------------------------------------------------------------
@@ -189,7 +188,7 @@ class ComposerDrafts:
         """Open another session with `opens`: the draft stays with the old one, and that of the new
         one comes; for a long session before all of it is read.
         """
-        workspace = self._area.host.workspace
+        workspace = self._chat.host.workspace
         if workspace is None:
             return
         self._switch = this = object()
@@ -217,17 +216,17 @@ class ComposerDrafts:
 
     def _end_switch(self) -> None:
         self.is_switching = False
-        self._area.tui.post_message(SessionSwitched())
+        self._chat.tui.post_message(SessionSwitched())
 
     def adopt(self) -> None:
         """Keep the composer's draft when another program's change switched the session."""
-        workspace = self._area.host.workspace
-        if workspace is not None and self._area.host.is_workspace_open and not self.is_switching:
+        workspace = self._chat.host.workspace
+        if workspace is not None and self._chat.host.is_workspace_open and not self.is_switching:
             self._session_id = workspace.state.session_id
 
     def restore_early(self, draft: str) -> None:
         """Put the draft of a session that is still being read into the composer."""
-        workspace = self._area.host.workspace
+        workspace = self._chat.host.workspace
         if workspace is not None and self._session_id != workspace.state.session_id:
             self._session_id = workspace.state.session_id
             self._composer.text = draft
@@ -236,7 +235,7 @@ class ComposerDrafts:
 
     async def restore(self, *, keep_typed: bool = False) -> None:
         """Put the session's draft into the composer, with `keep_typed` before what was typed."""
-        workspace = self._area.host.workspace
+        workspace = self._chat.host.workspace
         if workspace is None:
             return
         session_id = workspace.state.session_id
@@ -260,7 +259,7 @@ class ComposerDrafts:
             try:
                 attachments.append(await asyncio.to_thread(stored_attachment, file))
             except InputError as error:
-                self._area.show_error(error)
+                self._chat.show_error(error)
         if self._session_id == session_id:
             self.show_attachments((*attachments, *self.attachments))
 
@@ -268,13 +267,13 @@ class ComposerDrafts:
 
     def submit(self, draft: str, typed: str) -> None:
         """Take what was typed out of the composer, and send `draft` to the active session."""
-        area, text = self._area, self._composer.text
-        if not (self.is_active or not area.host.is_workspace_open):
+        chat, text = self._chat, self._composer.text
+        if not (self.is_active or not chat.host.is_workspace_open):
             return
         if not text.startswith(typed) or not (typed.strip() or self.attachments):
             return  # Enter repeats, and the first one took the draft already
-        workspace = area.host.workspace
-        is_open = workspace is not None and area.host.is_workspace_open
+        workspace = chat.host.workspace
+        is_open = workspace is not None and chat.host.is_workspace_open
         session_id = workspace.state.session_id if workspace is not None and is_open else ""
         submission = Submission(session_id, typed, self.attachments)
         self._submissions = (*self._submissions, submission)
@@ -285,13 +284,13 @@ class ComposerDrafts:
         self.show_attachments(())
         # Without a description Textual makes one of all the arguments, however large.
         send = partial(self._send, draft, parts, submission)
-        area.run_worker(send, group="send", description="send")
+        chat.run_worker(send, group="send", description="send")
 
     def enqueue(self, draft: str, typed: str) -> None:
         """Take the typed text out of the composer, and queue `draft` behind the arriving reply."""
         from tui_chat.workspace.state import QueuedMessage
 
-        workspace, text = self._area.host.workspace, self._composer.text
+        workspace, text = self._chat.host.workspace, self._composer.text
         if workspace is None or not self.is_active:
             return
         if not text.startswith(typed) or not (typed.strip() or self.attachments):
@@ -302,7 +301,7 @@ class ComposerDrafts:
         self._composer.text = text[len(typed) :]
         self.show_attachments(())
         add = partial(workspace.queue.add, workspace.state.session_id, QueuedMessage(draft, files))
-        self._area.run_worker(add, group="queue", description="queue")
+        self._chat.run_worker(add, group="queue", description="queue")
 
     async def take_back(self, message: QueuedMessage) -> None:
         """Put a queued message in front of what is typed."""
@@ -328,7 +327,7 @@ class ComposerDrafts:
     async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
         async with self.submission_lock:
             # Enter may come before the workspace is open.
-            workspace = await self._area.host.opened_workspace()
+            workspace = await self._chat.host.opened_workspace()
             if not submission.session_id:
                 self._remove(submission)
                 submission = replace(submission, session_id=workspace.state.session_id)
@@ -362,7 +361,7 @@ class ComposerDrafts:
         """Send a draft to its session, unless the user left the session meanwhile or does not
         consent to send it; `stored` is called as soon as it is on disk.
         """
-        activity = self._pane.activity
+        activity = self._chat.activity
         if not self._switched.is_set():
             activity.show_status("Loading the session before sending.")
             await self._switched.wait()
@@ -374,7 +373,7 @@ class ComposerDrafts:
                 return
         if self._is_for_active(submission) and workspace.state.is_branch_loaded:
             composed = workspace.requests.compose(draft, parts=parts)
-            if await confirm_send(self._area.tui, composed.errors):
+            if await confirm_send(self._chat.tui, composed.errors):
                 await workspace.replies.submit(draft, parts, submission.session_id, stored)
 
     def _is_as_named(self, workspace: Workspace) -> bool:
@@ -383,7 +382,7 @@ class ComposerDrafts:
         if named is not None and named.session_id == (session.session_id if session else ""):
             return True
         title = one_line(session.title, 60) if session is not None else "a new chat"
-        self._area.notify(f"Not sent: “{title}” was opened meanwhile. Enter sends it there.")
+        self._chat.notify(f"Not sent: “{title}” was opened meanwhile. Enter sends it there.")
         return False
 
     def _give_back(self, submission: Submission) -> None:
@@ -397,12 +396,12 @@ class ComposerDrafts:
 
     def _is_for_active(self, submission: Submission) -> bool:
         """True if the composer holds the draft of a submission's session."""
-        if not self._area.is_attached:  # the app has quit
+        if not self._chat.is_attached:  # the app has quit
             return False
-        workspace = self._area.host.workspace
+        workspace = self._chat.host.workspace
         return (
             workspace is not None
-            and self._area.host.is_workspace_open
+            and self._chat.host.is_workspace_open
             and self.is_active
             and workspace.state.session_id == submission.session_id
         )

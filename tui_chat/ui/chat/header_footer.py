@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
+from textual.content import Content
 
 from tui_chat.config import OFFLINE_ENDPOINT
 from tui_chat.models.media import describe, is_damaged, pixels_of
@@ -18,23 +19,24 @@ from tui_chat.models.session import SpeakerNames
 from tui_chat.models.tool import server_of
 from tui_chat.models.usage import NO_TIMING, Timing, Usage
 from tui_chat.tokens.counter import media_tokens
-from tui_chat.ui.chat.markdown import plain_lines
-from tui_chat.ui.chat.text_lines import (
+from tui_chat.ui.chat.markdown import plain_rows
+from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
-    TextLine,
-    TextRun,
+    Row,
     clipped,
     indented,
-    safe_run,
-    width_of,
+    joined,
+    one_row,
+    safe,
+    styled,
     wrap,
 )
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
-    from tui_chat.ui.chat.layout_inputs import ReplyProgress
+    from tui_chat.ui.chat.message import ReplyProgress
 
 REFUSAL_SHOWN = 20_000
 """Characters of a refusal that are laid out; all of them are, each time that it grows."""
@@ -79,7 +81,7 @@ def day_of(entry: Entry) -> str:
 # Header
 
 
-def header_lines(
+def header_rows(
     entry: Entry,
     width: int,
     day: str,
@@ -89,48 +91,50 @@ def header_lines(
     *,
     is_muted: bool = False,
     is_edited: bool = False,
-) -> list[TextLine]:
+) -> list[Row]:
     """Lay out what is above a message.
 
     `day` is given where a new day begins, `progress` for a streaming reply, `timing` for a
     finished one. A message is muted, too, if it goes with one that is. `is_edited` says
     that the request of a reply was edited by hand.
     """
-    lines = [TextLine(bare=True)]
+    rows = [Row(is_bare=True)]
     if day:
-        label = f" {day} "
-        side = "─" * max(2, (width - cell_len(label)) // 2)
-        runs = (TextRun(side, ("rule",)), safe_run(label, "meta"), TextRun(side, ("rule",)))
-        lines += [TextLine(wrap(runs, width)[0].runs, bare=True), TextLine(bare=True)]
+        label = safe(f" {day} ", "meta")
+        side = styled("─" * max(2, (width - label.cell_length) // 2), "rule")
+        rule = one_row(joined(side, label, side), width).content
+        rows += [Row(rule, is_bare=True), Row(is_bare=True)]
+    message = entry.message
     name = clipped(one_line(speaker_of(entry, speakers), 80), max(width - 8, 4))
-    left = [TextRun(name, (_SPEAKER_STYLE[entry.message.role],))]
+    left = [styled(name, _SPEAKER_STYLE[message.role])]
     if entry.siblings > 1 and width > 20:
         left += _version_switch(entry)
-    if entry.message.pinned:
-        left.append(TextRun("  ◆ pinned", ("pinned",)))
+    if message.pinned:
+        left.append(styled("  ◆ pinned", "pinned"))
     if is_muted:
-        left.append(TextRun(f"  ◇ {_muted_words(entry)}", ("muted-mark",)))
+        left.append(styled(f"  ◇ {_muted_words(entry)}", "muted-mark"))
     if is_edited:
-        left.append(TextRun("  ◇ request edited by hand", ("meta",)))
-    if (summary := entry.message.semantics.summary) is not None:
+        left.append(styled("  ◇ request edited by hand", "meta"))
+    if (summary := message.semantics.summary) is not None:
         state = "sent instead of them" if summary.enabled else "off"
-        left.append(TextRun(f"  ◆ {state}", ("pinned" if summary.enabled else "meta",)))
-    if (brought := entry.message.semantics.brought) is not None:
+        left.append(styled(f"  ◆ {state}", "pinned" if summary.enabled else "meta"))
+    if (brought := message.semantics.brought) is not None:
         source = one_line(brought.prompt.partition(" ")[0], 40) or "another branch"
-        left.append(TextRun(f"  ◆ from {source}", ("meta",)))
-    if progress is not None:
+        left.append(safe(f"  ◆ from {source}", "meta"))
+    if progress is None:
+        facts, marks = _facts(entry, timing, speakers), []
+    else:
+        facts = _pace(progress.timing, live=True)
         seconds = progress.seconds
         elapsed = f"{int(seconds)} s" if seconds < 60 else format_duration(seconds)
-        left += [TextRun("  ● ", ("live",)), TextRun(elapsed, ("meta",))]
-    room = width - width_of(left)
-    if room < 0:
-        left, room = left[:1], width - cell_len(name)
-    facts = (
-        _facts(entry, timing, speakers) if progress is None else _pace(progress.timing, live=True)
-    )
-    meta = _fitting(facts, room - 2)
-    right = [TextRun(" " * (room - cell_len(meta))), TextRun(meta, ("meta",))] if meta else []
-    return [*lines, TextLine((*left, *right))]
+        marks = [styled("  ● ", "live"), styled(elapsed, "meta")]
+    head = joined(*left, *marks)
+    if head.cell_length > width:
+        head = left[0]
+    room = width - head.cell_length
+    meta = styled(_fitting(facts, room - 2), "meta")
+    gap = Content(" " * (room - meta.cell_length)) if meta else Content("")
+    return [*rows, Row(joined(head, gap, meta))]
 
 
 def _muted_words(entry: Entry) -> str:
@@ -158,14 +162,14 @@ def speaker_of(entry: Entry, speakers: SpeakerNames) -> str:
             return f"Result of {message.name}{untrusted}" if message.name else "Tool result"
 
 
-def _version_switch(entry: Entry) -> list[TextRun]:
+def _version_switch(entry: Entry) -> list[Content]:
     """Lay out which of several versions this is, with arrows to the others."""
     is_first, is_last = entry.sibling == 0, entry.sibling >= entry.siblings - 1
     return [
-        TextRun("  "),
-        TextRun("‹ ", ("meta" if is_first else "arrow",), action=ClickAction("older")),
-        TextRun(f"{entry.sibling + 1}/{entry.siblings}", ("siblings",)),
-        TextRun(" ›", ("meta" if is_last else "arrow",), action=ClickAction("newer")),
+        Content("  "),
+        styled("‹ ", "meta" if is_first else "arrow", action=ClickAction("version", "-1")),
+        styled(f"{entry.sibling + 1}/{entry.siblings}", "siblings"),
+        styled(" ›", "meta" if is_last else "arrow", action=ClickAction("version", "1")),
     ]
 
 
@@ -250,47 +254,43 @@ def _local_time(entry: Entry) -> datetime | None:
 class ButtonKeys(NamedTuple):
     """The keys that the buttons of a failed reply name; empty where only a click works."""
 
-    retry: str = "r"
+    retry: str = ""
     """Regenerates the reply from where the focus is."""
     model: str = ""
 
 
-BUTTON_KEYS = ButtonKeys()
+NO_KEYS = ButtonKeys()
 
 
-def footer_lines(
-    entry: Entry,
-    parts: Sequence[Part],
-    refusal: str,
-    width: int,
-    keys: ButtonKeys = BUTTON_KEYS,
-) -> list[TextLine]:
+def footer_rows(
+    entry: Entry, parts: Sequence[Part], refusal: str, width: int, keys: ButtonKeys = NO_KEYS
+) -> list[Row]:
     """Lay out what is below a message; `parts` and `refusal` are what has arrived of it."""
-    lines: list[TextLine] = []
+    rows: list[Row] = []
     for index, part in enumerate(parts[:ATTACHMENTS_LISTED]):
-        label = clipped(f"▣ {describe_part(part)}", width)
+        is_muted = index in entry.message.muted.parts
+        room = max(width - cell_len(_MUTED), 4) if is_muted else width
+        label = clipped(f"▣ {describe_part(part)}", room)
         link = part.url if part.url.startswith(("https://", "http://")) else ""
         action = None if link or is_damaged(part) else ClickAction("view", str(index))
-        runs = (safe_run(label, "quiet", link=link),)
-        if index in entry.message.muted.parts:
-            label = clipped(label, max(width - cell_len(_MUTED), 4))
-            runs = safe_run(label, "muted", link=link), TextRun(_MUTED, ("muted-mark",))
-        lines.append(TextLine(runs, action=action))
+        content = safe(label, "muted" if is_muted else "quiet", link=link)
+        if is_muted:
+            content = joined(content, styled(_MUTED, "muted-mark"))
+        rows.append(Row(content, action=action))
     if (more := len(parts) - ATTACHMENTS_LISTED) > 0:
-        lines.append(TextLine((TextRun(f"▣ … {more:,} more attachments", ("quiet",)),)))
+        rows.append(Row(styled(f"▣ … {more:,} more attachments", "quiet")))
     if refusal:
         text = f"Declined: {refusal[:REFUSAL_SHOWN]}"
-        lines += [BLANK, *plain_lines(text, width, ("warning",))]
+        rows += [BLANK, *plain_rows(text, width, "warning")]
         if (more := len(refusal) - REFUSAL_SHOWN) > 0:
-            lines.append(TextLine((TextRun(f"… {more:,} more characters", ("quiet",)),)))
-    lines += _ending(entry, width, keys)
+            rows.append(Row(styled(f"… {more:,} more characters", "quiet")))
+    rows += _ending(entry, width, keys)
     if entry.cache_loss is not None:
-        text = one_line(entry.cache_loss.sentence, 300)
-        lines += [BLANK, *_marked("!", "warning", text, width)]
+        rows += _marked("!", "warning", one_line(entry.cache_loss.sentence, 300), width)
     if entry.unsaved:
         text = f"Not saved, r saves it again: {one_line(entry.unsaved, 300)}"
-        lines += [BLANK, *_marked("!", "warning", text, width)]
-    return lines
+        rows += _marked("!", "warning", text, width)
+    return rows
 
 
 def describe_part(part: Part) -> str:
@@ -304,51 +304,50 @@ def describe_part(part: Part) -> str:
     return f"{part.kind}  {about}" if about else part.kind
 
 
-def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[TextLine]:
+def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[Row]:
     """Lay out how a message ended, unless it ended normally."""
     match entry.status:
         case "streaming":
             return []
         case "stopped":
             text = "Stopped by you; the text received is kept."
-            return [BLANK, *_marked("■", "quiet", text, width)]
+            return _marked("■", "quiet", text, width)
         case "interrupted":
             text = "The program ended before the reply did; the text received is kept."
-            return _box("~", "warning", "warning-box", text, "", width, _buttons(keys))
+            return _box("~", "warning", text, "", width, _buttons(keys))
         case "failed":
             text = entry.error or "The reply failed."
-            return _box("!", "error", "error-box", text, entry.advice, width, _buttons(keys, entry))
+            return _box("!", "error", text, entry.advice, width, _buttons(keys, entry))
         case "complete":
             text = end_sentence(entry)
             if not text or entry.message.semantics.refusal:  # which is shown itself
                 return []
-            return [BLANK, *_marked("■", "warning", text, width)]
+            return _marked("■", "warning", text, width)
 
 
-def _marked(mark: str, style: str, text: str, width: int) -> list[TextLine]:
-    lines = wrap((safe_run(text, style),), width - 2)
-    return indented(lines, (TextRun(f"{mark} ", (style,)),), (TextRun("  "),))
+def _marked(mark: str, style: str, text: str, width: int) -> list[Row]:
+    rows = wrap(safe(text, style), width - 2)
+    return [BLANK, *indented(rows, styled(f"{mark} ", style))]
 
 
 def _box(
-    mark: str, style: str, fill: str, text: str, advice: str, width: int, buttons: list[TextRun]
-) -> list[TextLine]:
+    mark: str, style: str, text: str, advice: str, width: int, buttons: list[Content]
+) -> list[Row]:
     """Lay out a box: what happened, what to do, and the buttons that do it."""
-    bar, indent = TextRun("▌", (style,)), TextRun("  ")
-    lines = wrap((safe_run(one_line(text, 1000), "box-text"),), width - 4, fill=fill)
-    first = (bar, TextRun(f"{mark} ", (style, "strong")))
-    lines = indented(lines, first, (bar, indent))
+    bar, ground = styled("▌", style), f"{style}-box"
+    rest = joined(bar, Content("  "))
+    rows = wrap(safe(one_line(text, 1000), "box-text"), width - 4, ground=ground)
+    rows = indented(rows, joined(bar, styled(f"{mark} ", style, "strong")), rest)
     if advice:
         words = re.split(r"`(.*?)`", one_line(advice, 1000))  # every second one is code
-        runs = [safe_run(text, "code" if n % 2 else "box-advice") for n, text in enumerate(words)]
-        more = wrap(runs, width - 4, fill=fill)
-        lines += indented(more, (bar, indent), (bar, indent))
-    while buttons and width_of(buttons) > width - 4:
-        buttons = buttons[:-2]
-    return [BLANK, *lines, TextLine((bar, indent, *buttons), fill, action=ClickAction("retry"))]
+        pieces = (safe(text, "code" if n % 2 else "box-advice") for n, text in enumerate(words))
+        rows += indented(wrap(joined(*pieces), width - 4, ground=ground), rest, rest)
+    while buttons and joined(*buttons).cell_length > width - 4:
+        buttons = buttons[:-1]
+    return [BLANK, *rows, Row(joined(rest, *buttons), ground, action=ClickAction("retry"))]
 
 
-def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
+def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[Content]:
     """Lay out a box's buttons, each a key and a label; a failed reply also changes model, and first
     the key or the endpoint if the error is about it.
     """
@@ -364,8 +363,10 @@ def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[TextRun]:
         elif "endpoint" in words:
             action = ClickAction("run", f"configuration.edit_endpoints({name!r})")
             buttons.insert(0, ("/endpoint", "Edit endpoint", action))
-    runs: list[TextRun] = []
-    for key, label, action in buttons:
-        runs.append(TextRun(f" {key} " if key else "", ("key",), action=action))
-        runs.append(TextRun(f" {label}   " if key else f"{label}   ", ("button",), action=action))
-    return runs
+    return [
+        joined(
+            styled(f" {key} " if key else "", "key", action=action),
+            styled(f" {label}   " if key else f"{label}   ", "button", action=action),
+        )
+        for key, label, action in buttons
+    ]

@@ -13,25 +13,28 @@ it grows, or is not trusted:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from textual.content import Content
+
 from tui_chat import hooks
 from tui_chat.hooks import PluginFailed, failed, guard, report
-from tui_chat.ui.chat.code_blocks import code_lines
-from tui_chat.ui.chat.sources import MARK_START, split_marks
-from tui_chat.ui.chat.text_lines import (
+from tui_chat.ui.chat.code_blocks import code_rows
+from tui_chat.ui.chat.rows import (
     BLANK,
+    Row,
     StyleNames,
-    TextLine,
-    TextRun,
     indented,
-    safe_run,
-    width_of,
+    joined,
+    safe,
+    styled,
     wrap,
 )
+from tui_chat.ui.chat.sources import MARK_START, split_marks
 
 if TYPE_CHECKING:  # markdown-it is loaded with the first Markdown
     from markdown_it import MarkdownIt
@@ -47,62 +50,63 @@ NARROWEST_COLUMN = 4
 """Minimum cells of a table's column; a table with more columns is drawn as lists."""
 
 Align = Literal["left", "right", "center"]
-Cell = Sequence[TextRun]
 
 _COLUMN_GAP = "  "
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
 _UNSPACED = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
-_SOFT, _SPACE = TextRun("\n"), TextRun(" ")
+_SOFT, _SPACE = Content("\n"), Content(" ")
 _BULLETS = "•◦▪"
 _QUOTED = re.compile(r"^(?: {0,3}> ?)+")
 _ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "added_block"}
 
 
-def section_lines(
-    section: Section, width: int, styles: StyleNames = (), *, verbatim: bool = False
-) -> list[TextLine]:
-    """Lay out one section, without the blank line before it.
+def section_rows(section: Section, width: int, *styles: str, verbatim: bool = False) -> list[Row]:
+    """Lay out one section, without the blank row before it.
 
     With `verbatim`, everything but fenced code is drawn as it was written.
     """
     if section.kind == "code":
-        return code_lines(section.source, section.lead, width, opens=section.opens)
+        return code_rows(section.source, section.lead, width, opens=section.opens)
     if section.kind == "plain" or verbatim:
-        return plain_lines(section.source, width, styles)
-    if section.kind == "inline":
-        return _inline_lines(section.source, width, styles)
-    return markdown_lines(_source_of(section), width, styles)
-
-
-def markdown_lines(source: str, width: int, styles: StyleNames = ()) -> list[TextLine]:
-    """Lay out a text as Markdown, all of it at once."""
+        return plain_rows(section.source, width, *styles)
     from markdown_it.tree import SyntaxTreeNode
 
+    if section.kind == "inline":  # a piece of a line, in which no block begins
+        node = SyntaxTreeNode(_parse(section.source, inline=True))
+        return _paragraph_rows(_inline(node, styles), width)
+    source = _source_of(section)
     tree = SyntaxTreeNode(_parse(source))
     for node in tree.walk():  # break the cycles, else trees would stay until a garbage collection
         node.parent = None
     return _BlockLayout(source.split("\n")).blocks(tree.children, width, styles)
 
 
-def _inline_lines(source: str, width: int, styles: StyleNames) -> list[TextLine]:
-    """Lay out a piece of a line, in which no block begins."""
-    from markdown_it.tree import SyntaxTreeNode
-
-    node = SyntaxTreeNode(_parse(source, inline=True))
-    return [piece for line in _lines(_inline_runs(node, styles)) for piece in wrap(line, width)]
-
-
 def _source_of(section: Section) -> str:
     return f"{section.lead}\n{section.source}" if section.lead else section.source
 
 
+def block_tokens(source: str) -> list[Token]:
+    """Return the tokens of the blocks of a text; what is in their lines is not read."""
+
+    def read(parser: MarkdownIt) -> list[Token]:
+        tokens: list[Token] = []
+        parser.block.parse(source, parser, {}, tokens)
+        return tokens
+
+    return _guarded(read)
+
+
 def _parse(source: str, *, inline: bool = False) -> list[Token]:
-    """Return the tokens of a text. A plugin whose rule raises is reported, and has none after."""
+    """Return the tokens of a text."""
+    return _guarded(lambda md: md.parseInline(source) if inline else md.parse(source))
+
+
+def _guarded(read: Callable[[MarkdownIt], list[Token]]) -> list[Token]:
+    """Read with a parser. A plugin whose rule raises is reported, and has none after."""
     while True:
-        parser = _parser()
         try:
-            return parser.parseInline(source) if inline else parser.parse(source)
+            return read(_parser())
         except Exception as error:  # a plugin's code may raise anything
             plugin = hooks.plugin_in(error)
             if plugin is None or plugin.name in _without_rules:
@@ -135,30 +139,28 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def code_in(section: Section) -> list[tuple[str, str]]:
-    """Return the code blocks in a section of Markdown, as pairs of language and text."""
+def code_in(section: Section) -> list[str]:
+    """Return the code in the blocks of a section of Markdown."""
     if "```" not in section.source and "~~~" not in section.source and "    " not in section.source:
         return []
     return [
-        (token.info.strip(), token.content.removesuffix("\n"))
+        token.content.removesuffix("\n")
         for token in _parse(_source_of(section))
         if token.type in ("fence", "code_block")
     ]
 
 
-def plain_lines(
-    text: str, width: int, styles: StyleNames = (), *, links: bool = True
-) -> list[TextLine]:
+def plain_rows(text: str, width: int, *styles: str, links: bool = True) -> list[Row]:
     """Lay out text as it was written, with its lines wrapped."""
-    lines: list[TextLine] = []
+    rows: list[Row] = []
     for line in text.split("\n"):
         bare = line.expandtabs(4)
         body = bare.lstrip(" ")
         margin = min(len(bare) - len(body), max(width - NARROWEST, 0))
-        space = (TextRun(" " * margin),) if margin else ()
-        runs = list(_linked(body, styles)) if links else [safe_run(body, *styles)]
-        lines += indented(wrap(runs, width - margin), space, space)
-    return lines
+        content = joined(*_linked(body, styles)) if links else safe(body, *styles)
+        wrapped = wrap(content, width - margin)
+        rows += indented(wrapped, Content(" " * margin)) if margin else wrapped
+    return rows
 
 
 class _BlockLayout:
@@ -170,63 +172,50 @@ class _BlockLayout:
 
     def blocks(
         self, nodes: Iterable[SyntaxTreeNode], width: int, styles: StyleNames, depth: int = 0
-    ) -> list[TextLine]:
-        made: list[TextLine] = []
-        blocks = list(nodes)
-        for before, node in pairwise([None, *blocks]):
+    ) -> list[Row]:
+        rows: list[Row] = []
+        for before, node in pairwise([None, *nodes]):
             if node is None:
                 continue
-            if before is not None and self._apart(before, node):
-                made.append(BLANK)
-            made += self.block(node, width, styles, depth)
-        return made
+            if before is not None and self._is_apart(before, node):
+                rows.append(BLANK)
+            rows += self.block(node, width, styles, depth)
+        return rows
 
-    def _apart(self, before: SyntaxTreeNode, node: SyntaxTreeNode) -> bool:
-        if before.type in _ALWAYS_APART or node.type in _ALWAYS_APART:
-            return True
-        return self._blank_before(node)
+    def _is_apart(self, before: SyntaxTreeNode, node: SyntaxTreeNode) -> bool:
+        is_apart = before.type in _ALWAYS_APART or node.type in _ALWAYS_APART
+        return is_apart or self._is_blank_before(node)
 
-    def _blank_before(self, node: SyntaxTreeNode) -> bool:
+    def _is_blank_before(self, node: SyntaxTreeNode) -> bool:
         start = node.map[0] if node.map else 0
         return 0 < start <= len(self._source) and not self._source[start - 1].strip(" \t>")
 
-    def block(
-        self, node: SyntaxTreeNode, width: int, styles: StyleNames, depth: int
-    ) -> list[TextLine]:
+    def block(self, node: SyntaxTreeNode, width: int, styles: StyleNames, depth: int) -> list[Row]:
         match node.type:
             case "paragraph":
-                joined = depth > 0 and self._goes_on_indented(node)
-                return self._paragraph(node, width, styles, joined=joined)
+                is_joined = depth > 0 and self._goes_on_indented(node)
+                return _paragraph_rows(_inline(node, styles), width, is_joined=is_joined)
             case "heading":
                 level = {"h1": "heading-first", "h2": "heading-second"}.get(node.tag, "heading")
-                return self._paragraph(node, width, (*styles, level))
+                return _paragraph_rows(_inline(node, (*styles, level)), width)
             case "bullet_list" | "ordered_list":
                 return self._list(node, width, styles, depth)
             case "blockquote":
-                bar = TextRun("▎ ", ("quote-bar",))
-                room = width - 2
+                bar, room = styled("▎ ", "quote-bar"), width - 2
                 inner = self.blocks(node.children, max(room, NARROWEST), (*styles, "quote"), depth)
-                return indented(inner or [BLANK], (bar,), (bar,)) if room >= NARROWEST else inner
+                return indented(inner or [BLANK], bar, bar) if room >= NARROWEST else inner
             case "fence" | "code_block":
                 self._code_blocks += 1
                 code = node.content.removesuffix("\n")
-                return code_lines(code, node.info, width, number=self._code_blocks - 1)
+                return code_rows(code, node.info, width, number=self._code_blocks - 1)
             case "added_block":
-                return plain_lines(node.content, width, (*styles, "added"), links=False)
+                return plain_rows(node.content, width, *styles, "added", links=False)
             case "hr":
-                return [TextLine((TextRun("─" * width, ("rule",)),))]
+                return [Row(styled("─" * width, "rule"))]
             case "table":
                 return self._table(node, width, styles)
             case _:
-                return plain_lines(node.content, width, styles)
-
-    def _paragraph(
-        self, node: SyntaxTreeNode, width: int, styles: StyleNames, *, joined: bool = False
-    ) -> list[TextLine]:
-        made: list[TextLine] = []
-        for line in _lines(_inline_runs(node, styles), joined=joined):
-            made += wrap(line, width)
-        return made
+                return plain_rows(node.content, width, *styles)
 
     def _goes_on_indented(self, node: SyntaxTreeNode) -> bool:
         """Return True if all later lines of a paragraph are indented: it was wrapped by hand."""
@@ -234,47 +223,36 @@ class _BlockLayout:
         later = (_QUOTED.sub("", line) for line in self._source[first + 1 : end])
         return all(line[:1] in " \t" for line in later)
 
-    def _list(
-        self, node: SyntaxTreeNode, width: int, styles: StyleNames, depth: int
-    ) -> list[TextLine]:
-        ordered = node.type == "ordered_list"
-        first = int(node.attrs.get("start", 1)) if ordered else 0
+    def _list(self, node: SyntaxTreeNode, width: int, styles: StyleNames, depth: int) -> list[Row]:
+        is_ordered = node.type == "ordered_list"
+        first = int(node.attrs.get("start", 1)) if is_ordered else 0
         items = node.children
-        size = len(str(first + len(items) - 1)) + 2 if ordered else 2
+        size = len(str(first + len(items) - 1)) + 2 if is_ordered else 2
         if width - size < NARROWEST:
             size = 0
-        made: list[TextLine] = []
+        rows: list[Row] = []
         for index, item in enumerate(items):
-            if index and self._blank_before(item):
-                made.append(BLANK)
-            label = f"{first + index}." if ordered else _BULLETS[depth % len(_BULLETS)]
-            lines = self.blocks(item.children, width - size, styles, depth + 1) or [BLANK]
-            if not size:
-                made += lines
-                continue
-            mark = TextRun(label.rjust(size - 1) + " ", ("list-mark",))
-            made += indented(_checked(lines), (mark,), (TextRun(" " * size),))
-        return made
+            if index and self._is_blank_before(item):
+                rows.append(BLANK)
+            label = f"{first + index}." if is_ordered else _BULLETS[depth % len(_BULLETS)]
+            laid_out = self.blocks(item.children, width - size, styles, depth + 1) or [BLANK]
+            if size:
+                mark = styled(label.rjust(size - 1) + " ", "list-mark")
+                laid_out = indented(_checked(laid_out), mark)
+            rows += laid_out
+        return rows
 
-    def _table(self, node: SyntaxTreeNode, width: int, styles: StyleNames) -> list[TextLine]:
-        rows = [
-            [
-                [
-                    piece
-                    for line in _lines(_inline_runs(cell, self._cell(cell, styles)))
-                    for piece in line
-                ]
-                for cell in row.children
-            ]
-            for part in node.children
-            for row in part.children
-        ]
+    def _table(self, node: SyntaxTreeNode, width: int, styles: StyleNames) -> list[Row]:
+        rows = [row for part in node.children for row in part.children]
+        cells = [[self._cell(cell, styles) for cell in row.children] for row in rows]
         aligns: list[Align] = [_align(cell) for cell in node.children[0].children[0].children]
-        return table_lines(rows[0], rows[1:], aligns, width)
+        return table_rows(cells[0], cells[1:], aligns, width)
 
     @staticmethod
-    def _cell(cell: SyntaxTreeNode, styles: StyleNames) -> StyleNames:
-        return (*styles, "table-head") if cell.type == "th" else styles
+    def _cell(cell: SyntaxTreeNode, styles: StyleNames) -> Content:
+        styles = (*styles, "table-head") if cell.type == "th" else styles
+        lines = _lines(_inline(cell, styles))
+        return joined(*(piece for line in lines for piece in line))
 
 
 def _align(cell: SyntaxTreeNode) -> Align:
@@ -284,35 +262,37 @@ def _align(cell: SyntaxTreeNode) -> Align:
     return "center" if style.endswith("center") else "left"
 
 
-def _checked(lines: list[TextLine]) -> list[TextLine]:
+def _checked(rows: list[Row]) -> list[Row]:
     """Draw the checkbox of a task list's item."""
-    first = lines[0]
-    if not first.runs or first.runs[0].text[:4] not in ("[ ] ", "[x] ", "[X] "):
-        return lines
-    head = first.runs[0]
-    box = "☐" if head.text[1] == " " else "☑"
-    runs = (
-        TextRun(f"{box} ", ("list-mark",)),
-        head._replace(text=head.text[4:]),
-        *first.runs[1:],
-    )
-    return [TextLine(runs, first.fill), *lines[1:]]
+    first = rows[0]
+    if first.text[:4] not in ("[ ] ", "[x] ", "[X] "):
+        return rows
+    box = styled("☐ " if first.text[1] == " " else "☑ ", "list-mark")
+    return [replace(first, content=joined(box, first.content[4:])), *rows[1:]]
 
 
 # Within a line
 
 
-def _lines(runs: Iterable[TextRun | None], *, joined: bool = False) -> Iterator[list[TextRun]]:
-    """Group runs into lines. None ends a line, and so does `_SOFT` unless lines are joined."""
-    line: list[TextRun] = []
-    for piece in runs:
-        if piece is None or (piece is _SOFT and not joined):
+def _paragraph_rows(
+    pieces: Iterable[Content | None], width: int, *, is_joined: bool = False
+) -> list[Row]:
+    lines = _lines(pieces, is_joined=is_joined)
+    return [row for line in lines for row in wrap(joined(*line), width)]
+
+
+def _lines(pieces: Iterable[Content | None], *, is_joined: bool = False) -> Iterator[list[Content]]:
+    """Group pieces into lines. None ends a line, and so does `_SOFT` unless lines are joined."""
+    line: list[Content] = []
+    for piece in pieces:
+        if piece is None or (piece is _SOFT and not is_joined):
             yield line
             line = []
         elif piece is _SOFT:
             line.append(_SPACE)
-        elif piece.text:
-            if len(line) > 1 and line[-1] is _SPACE and _are_unspaced(line[-2].text, piece.text):
+        elif piece.plain:
+            is_after_space = len(line) > 1 and line[-1] is _SPACE
+            if is_after_space and _are_unspaced(line[-2].plain, piece.plain):
                 line.pop()
             line.append(piece)
     yield line
@@ -323,14 +303,12 @@ def _are_unspaced(before: str, after: str) -> bool:
     return bool(_UNSPACED.match(before[-1:]) and _UNSPACED.match(after))
 
 
-def _inline_runs(
-    node: SyntaxTreeNode, styles: StyleNames, link: str = ""
-) -> Iterator[TextRun | None]:
-    """Yield the runs of inline nodes, None for a line break, `_SOFT` for a soft one."""
+def _inline(node: SyntaxTreeNode, styles: StyleNames, link: str = "") -> Iterator[Content | None]:
+    """Yield the text of inline nodes, None for a line break, `_SOFT` for a soft one."""
     for child in node.children:
         match child.type:
             case "inline":
-                yield from _inline_runs(child, styles, link)
+                yield from _inline(child, styles, link)
             case "text":
                 yield from _linked(child.content, styles, link)
             case "softbreak":
@@ -341,130 +319,112 @@ def _inline_runs(
                 for index, piece in enumerate(child.content.split("\n")):
                     if index:
                         yield None
-                    yield safe_run(piece, *styles, "added", link=link)
+                    yield safe(piece, *styles, "added", link=link)
             case "code_inline":
-                yield safe_run(child.content, *styles, "code", link=link)
+                yield safe(child.content, *styles, "code", link=link)
             case "strong" | "em" | "s":
-                yield from _inline_runs(child, (*styles, _STYLED[child.type]), link)
+                yield from _inline(child, (*styles, _STYLED[child.type]), link)
             case "link" | "image":
                 yield from _link(child, styles)
             case _:
-                yield safe_run(child.content, *styles, link=link)
+                yield safe(child.content, *styles, link=link)
 
 
-def _link(node: SyntaxTreeNode, styles: StyleNames) -> Iterator[TextRun | None]:
+def _link(node: SyntaxTreeNode, styles: StyleNames) -> Iterator[Content | None]:
     target = str(node.attrs.get("href") or node.attrs.get("src") or "")
     if node.type == "image":
-        yield safe_run("image: ", *styles, "url")
-    shown = list(_inline_runs(node, (*styles, "link"), target))
+        yield safe("image: ", *styles, "url")
+    shown = list(_inline(node, (*styles, "link"), target))
     yield from shown
-    text = "".join(run.text for run in shown if run and run is not _SOFT)
+    text = "".join(piece.plain for piece in shown if piece and piece is not _SOFT)
     if text and text != target:
-        yield safe_run(f" ({target})", *styles, "url", link=target)
+        yield safe(f" ({target})", *styles, "url", link=target)
     elif not text:
-        yield safe_run(target, *styles, "link", link=target)
+        yield safe(target, *styles, "link", link=target)
 
 
-def _linked(text: str, styles: StyleNames, link: str = "") -> Iterator[TextRun]:
-    """Yield the runs of plain text, with links for the addresses in it, and marks of citations."""
-    if MARK_START in text:
-        for piece in split_marks(text, styles):
-            if isinstance(piece, TextRun):
-                yield piece
-            else:
-                yield from _with_addresses(piece, styles, link)
-    else:
-        yield from _with_addresses(text, styles, link)
-
-
-def _with_addresses(text: str, styles: StyleNames, link: str) -> Iterator[TextRun]:
-    end = 0
-    if not link and "://" in text:
-        for match in _ADDRESS.finditer(text):
-            if match.start() > end:
-                yield safe_run(text[end : match.start()], *styles)
-            yield safe_run(match.group(), *styles, "link", link=match.group())
+def _linked(text: str, styles: StyleNames, link: str = "") -> Iterator[Content]:
+    """Yield plain text, with links for the addresses in it, and marks of citations."""
+    for piece in split_marks(text, styles) if MARK_START in text else (text,):
+        if isinstance(piece, Content):
+            yield piece
+            continue
+        end = 0
+        for match in _ADDRESS.finditer(piece) if not link and "://" in piece else ():
+            yield safe(piece[end : match.start()], *styles)
+            yield safe(match.group(), *styles, "link", link=match.group())
             end = match.end()
-    if end < len(text):
-        yield safe_run(text[end:], *styles, link=link)
+        yield safe(piece[end:], *styles, link=link)
 
 
 # Tables
 
 
-def table_lines(
-    head: Sequence[Cell], rows: Sequence[Sequence[Cell]], aligns: Sequence[Align], width: int
-) -> list[TextLine]:
+def table_rows(
+    head: Sequence[Content],
+    body: Sequence[Sequence[Content]],
+    aligns: Sequence[Align],
+    width: int,
+) -> list[Row]:
     """Lay out a table. If the columns do not fit, each row becomes a list of its cells."""
     natural = [
-        max((width_of(row[column]) for row in (head, *rows) if column < len(row)), default=0)
+        max((row[column].cell_length for row in (head, *body) if column < len(row)), default=0)
         for column in range(len(head))
     ]
     columns = _column_widths(natural, width - len(_COLUMN_GAP) * (len(head) - 1))
     if columns is None:
-        return _as_lists(head, rows, width)
-    made = _table_row(head, columns, aligns)
-    rule = _COLUMN_GAP.join("─" * size for size in columns)
-    made.append(TextLine((TextRun(rule, ("table-line",)),)))
-    tall = False
-    for index, row in enumerate(rows):
-        lines = _table_row(row, columns, aligns)
-        # Once a cell is wrapped, rows need a blank line between them to be told apart.
-        if index and (tall or len(lines) > 1):
-            made.append(TextLine())
-        tall = len(lines) > 1
-        made += lines
-    return made
+        return _as_lists(head, body, width)
+    rule = styled(_COLUMN_GAP.join("─" * size for size in columns), "table-line")
+    rows = [*_table_row(head, columns, aligns), Row(rule)]
+    is_tall = False
+    for index, cells in enumerate(body):
+        laid_out = _table_row(cells, columns, aligns)
+        # Once a cell is wrapped, rows need a blank one between them to be told apart.
+        if index and (is_tall or len(laid_out) > 1):
+            rows.append(BLANK)
+        is_tall = len(laid_out) > 1
+        rows += laid_out
+    return rows
 
 
 def _column_widths(natural: Sequence[int], room: int) -> list[int] | None:
     """Return column widths of at most `room` in all, the widest reduced first; None if too many."""
     columns = [max(size, 1) for size in natural]
-    floor = [min(size, NARROWEST_COLUMN) for size in columns]
-    if sum(floor) > room:
+    if sum(min(size, NARROWEST_COLUMN) for size in columns) > room:
         return None
-    excess = sum(columns) - room
-    while excess > 0:
-        widest = max(columns)
-        below = max((size for size in columns if size < widest), default=0)
-        tops = [index for index, size in enumerate(columns) if size == widest]
-        step = max(1, min(widest - max(below, NARROWEST_COLUMN), excess // len(tops)))
-        for index in tops:
-            if excess <= 0:
-                break
-            columns[index] -= min(step, excess)
-            excess -= min(step, excess)
-    return columns
+    low, high = NARROWEST_COLUMN, max(columns)  # the widest that all columns may be
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = sum(min(size, middle) for size in columns) <= room
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return [min(size, low) for size in columns]
 
 
 def _table_row(
-    cells: Sequence[Cell], columns: Sequence[int], aligns: Sequence[Align]
-) -> list[TextLine]:
+    cells: Sequence[Content], columns: Sequence[int], aligns: Sequence[Align]
+) -> list[Row]:
     wrapped = [
-        wrap(cells[index] if index < len(cells) else (), size) for index, size in enumerate(columns)
+        wrap(cells[index] if index < len(cells) else Content(""), size)
+        for index, size in enumerate(columns)
     ]
-    made: list[TextLine] = []
+    rows: list[Row] = []
     for level in range(max(map(len, wrapped), default=0)):
-        runs: list[TextRun] = []
-        for index, size in enumerate(columns):
-            content = wrapped[index][level].runs if level < len(wrapped[index]) else ()
-            room = size - width_of(content)
-            left = {"left": 0, "right": room, "center": room // 2}[aligns[index]]
-            if index:
-                runs.append(TextRun(_COLUMN_GAP))
-            runs += [TextRun(" " * left), *content]
-            if index < len(columns) - 1:
-                runs.append(TextRun(" " * (room - left)))
-        made.append(TextLine(tuple(piece for piece in runs if piece.text)))
-    return made
+        pieces: list[Content] = []
+        for laid_out, size, align in zip(wrapped, columns, aligns, strict=False):
+            cell = laid_out[level].content if level < len(laid_out) else Content("")
+            room = size - cell.cell_length
+            left = {"left": 0, "right": room, "center": room // 2}[align]
+            pieces.append(cell.pad(left, room - left))
+        rows.append(Row(Content(_COLUMN_GAP).join(pieces)))
+    return rows
 
 
-def _as_lists(head: Sequence[Cell], rows: Sequence[Sequence[Cell]], width: int) -> list[TextLine]:
-    made: list[TextLine] = []
-    for index, row in enumerate(rows or [()]):
+def _as_lists(head: Sequence[Content], body: Sequence[Sequence[Content]], width: int) -> list[Row]:
+    rows: list[Row] = []
+    for index, cells in enumerate(body or [()]):
         if index:
-            made.append(TextLine((TextRun("─" * min(8, width), ("table-line",)),)))
+            rows.append(Row(styled("─" * min(8, width), "table-line")))
         for column, title in enumerate(head):
-            cell = row[column] if column < len(row) else ()
-            made += wrap((*title, TextRun(": ", ("table-line",)), *cell), width)
-    return made
+            cell = cells[column] if column < len(cells) else Content("")
+            rows += wrap(joined(title, styled(": ", "table-line"), cell), width)
+    return rows

@@ -8,7 +8,7 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.chat.text_lines import clipped
+from tui_chat.ui.chat.rows import clipped
 
 MAX_LINES = 3
 """Messages that are shown; a line counts the others."""

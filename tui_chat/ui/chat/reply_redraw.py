@@ -1,4 +1,4 @@
-"""When a growing reply is drawn: some 30 times a second, less often where drawing takes long."""
+"""When a growing reply is drawn: a dozen times a second, less often where drawing takes long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import monotonic
 from textual.timer import Timer
 from textual.widget import Widget
 
-REDRAW_INTERVAL = 1 / 30
+REDRAW_INTERVAL = 1 / 12
 """Minimum seconds between two redraws of a growing reply; three times its cost, if that is more."""
 
 

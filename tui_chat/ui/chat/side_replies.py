@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.envelope import ChatEnvelope
     from tui_chat.models.generation import GenerationKind
-    from tui_chat.ui.area import Area
     from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.workspace.compaction import CompactionPlan
     from tui_chat.workspace.workspace import Workspace
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
 class SideWriter:
     """Has a model write one text at a time, until it ends or Esc stops it."""
 
-    def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
-        """`show_budget` ends the status that was shown meanwhile."""
-        self._area, self._pane, self._show_budget = area, pane, show_budget
+    def __init__(self, chat: ChatPane) -> None:
+        self._chat = chat
         self._writing: Worker[None] | None = None
         self._has_begun = False
 
@@ -60,18 +58,18 @@ class SideWriter:
                 self._end()
 
         self._has_begun = False
-        self._writing = self._area.run_worker(run, group="side", description=description)
+        self._writing = self._chat.run_worker(run, group="side", description=description)
 
     def _end(self) -> None:
         self._writing = None
-        self._show_budget()
+        self._chat.show_budget()  # which ends the status that was shown meanwhile
 
 
 class HistoryCompaction(SideWriter):
     """A summary that is being generated or awaits review."""
 
-    def __init__(self, area: Area, pane: ChatPane, show_budget: Callable[[], None]) -> None:
-        super().__init__(area, pane, show_budget)
+    def __init__(self, chat: ChatPane) -> None:
+        super().__init__(chat)
         self._ready: tuple[CompactionPlan, str] | None = None
         """A summary that waits to be read and accepted."""
 
@@ -103,25 +101,25 @@ class HistoryCompaction(SideWriter):
             "is used. The messages stay in the session; Space on the summary sends them again."
         )
         return await confirm(
-            self._area.tui, "Compact history", question, yes="Sum up", asked_for=True
+            self._chat.tui, "Compact history", question, yes="Sum up", asked_for=True
         )
 
     async def _write(self, workspace: Workspace, plan: CompactionPlan) -> None:
-        area = self._area
+        chat = self._chat
 
         def show(text: str) -> None:
             about = f"Summarizing {plan.messages:,} messages · {len(text):,} characters"
-            self._pane.activity.show_status(f"{about} · Esc stop")
+            self._chat.activity.show_status(f"{about} · Esc stop")
 
         show("")
         text = await workspace.compaction.write(plan, show)
         if text:
             self._ready = plan, text
-            if self._pane.composer.text or len(area.tui.screen_stack) > 1:
-                area.notify("The summary is ready: /compact shows it.", markup=False)
+            if self._chat.composer.text or len(chat.tui.screen_stack) > 1:
+                chat.notify("The summary is ready: /compact shows it.", markup=False)
             else:
                 reading = partial(self._read, workspace, *self._ready)
-                area.run_worker(reading, group="dialog", exclusive=True, description="compact")
+                chat.run_worker(reading, group="dialog", exclusive=True, description="compact")
 
     async def _read(self, workspace: Workspace, plan: CompactionPlan, text: str) -> None:
         """Show a summary to be edited, and store it; if that fails, it is not lost."""
@@ -131,7 +129,7 @@ class HistoryCompaction(SideWriter):
         if tokens > plan.tokens:
             about += " It is longer than they are."
         title = f"Summary of {plan.messages:,} messages"
-        app = self._area.tui
+        app = self._chat.tui
         while (written := await ask_text(app, title, text, about=about, reads=True)) is not None:
             text = written
             if await workspace.compaction.accept(plan, text):
@@ -159,11 +157,11 @@ class SideReplies(SideWriter):
         if composed is None:
             return
         status = f"{composed.model} continues your message"
-        self._pane.activity.show_status(f"{status} · Esc stop")
+        self._chat.activity.show_status(f"{status} · Esc stop")
 
         def show(text: str) -> None:
             words = f"{status} · {len(text):,} characters · Esc stop"
-            self._pane.activity.show_status(words)
+            self._chat.activity.show_status(words)
 
         write = partial(workspace.branches.continue_message, entry_id, composed, show)
         self.run(write, "continue your message")
@@ -180,6 +178,6 @@ class SideReplies(SideWriter):
             return None
         with workspace.reporting():
             composed = workspace.requests.compose_kind(kind, prompt)
-            if await confirm_send(self._area.tui, composed.errors):
+            if await confirm_send(self._chat.tui, composed.errors):
                 return composed
         return None

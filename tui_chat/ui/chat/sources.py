@@ -8,23 +8,25 @@ beside it is read as before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from rich.cells import cell_len
+from textual.content import Content
+from textual.style import Style
 
 from tui_chat.models.citations import References, Source, with_marks
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.chat.text_lines import (
+from tui_chat.ui.chat.rows import (
     BLANK,
+    Row,
     StyleNames,
-    TextLine,
-    TextRun,
     clipped,
     indented,
-    safe_run,
-    width_of,
+    joined,
+    one_row,
+    safe,
+    styled,
     wrap,
 )
 
@@ -51,37 +53,29 @@ def without_marks(text: str) -> str:
     return _MARK.sub("", text) if MARK_START in text else text
 
 
-def split_marks(text: str, styles: StyleNames) -> Iterator[str | TextRun]:
-    """Yield the pieces of a text: strings, and runs for the marks between them."""
+def split_marks(text: str, styles: StyleNames) -> Iterator[str | Content]:
+    """Yield the pieces of a text: strings, and the marks between them as they are drawn."""
     end = 0
     for match in _MARK.finditer(text):
-        if match.start() > end:
-            yield text[end : match.start()]
-        yield TextRun(f"[{ord(match[1]) - _FIRST}]", (*styles, _STYLE))
+        yield text[end : match.start()]
+        yield styled(f"[{ord(match[1]) - _FIRST}]", *styles, _STYLE)
         end = match.end()
-    if end < len(text):
-        yield text[end:]
+    yield text[end:]
 
 
-def linked_marks(lines: list[TextLine], sources: Sequence[Source]) -> list[TextLine]:
-    """Return lines whose marks lead to their sources."""
-    return [
-        replace(line, runs=tuple(_linked(run, sources) for run in line.runs))
-        if any(_STYLE in run.styles for run in line.runs)
-        else line
-        for line in lines
-    ]
-
-
-def _linked(run: TextRun, sources: Sequence[Source]) -> TextRun:
-    number = run.text.strip("[]")
-    if _STYLE not in run.styles or not number.isdecimal() or not 0 < int(number) <= len(sources):
-        return run
-    return run._replace(link=sources[int(number) - 1].url)
+def linked_marks(row: Row, sources: tuple[Source, ...]) -> Row:
+    """Return a row whose marks lead to their sources."""
+    content = row.content
+    for span in row.content.spans:
+        number = row.text[span.start : span.end].strip("[]") if span.style == _STYLE else ""
+        if number.isdecimal() and 0 < int(number) <= len(sources):
+            url = Style.from_meta({"link": sources[int(number) - 1].url})
+            content = content.stylize(url, span.start, span.end)
+    return row if content is row.content else replace(row, content=content)
 
 
 def sources_label(references: References, width: int, *, is_open: bool) -> str:
-    """Return the words on the line that folds the list: how many sources, and of whom."""
+    """Return the words on the row that folds the list: how many sources, and of whom."""
     count = len(references.sources)
     if is_open:
         return f"{count} sources"
@@ -89,35 +83,31 @@ def sources_label(references: References, width: int, *, is_open: bool) -> str:
     return clipped(f"{count} sources: {', '.join(islice(hosts, 20))}", width)
 
 
-def source_lines(references: References, width: int) -> list[TextLine]:
-    """Lay out the list of sources, a line each, and what was searched for."""
-    lines: list[TextLine] = []
+def source_rows(references: References, width: int) -> list[Row]:
+    """Lay out the list of sources, a row each, and what was searched for."""
+    rows: list[Row] = []
     digits = len(str(len(references.sources)))
     for number, source in enumerate(references.sources, 1):
-        head = TextRun(f"[{number}]".ljust(digits + 3), (_STYLE,), source.url)
+        head = styled(f"[{number}]".ljust(digits + 3), _STYLE, link=source.url)
         host = source.host if source.title and source.host != source.title else ""
-        host = clipped(host, max(width // 3, 8))
-        room = max(width - width_of((head,)) - (cell_len(host) + 2 if host else 0), 8)
+        host = safe(clipped(host, max(width // 3, 8)), "url", link=source.url)
+        room = max(width - head.cell_length - (host.cell_length + 2 if host else 0), 8)
         label = clipped(one_line(source.label), room)
-        runs = [head, safe_run(label, "link" if source.url else "quiet", link=source.url)]
-        if host:
-            runs += [TextRun("  "), safe_run(host, "url", link=source.url)]
-        lines.append(TextLine(wrap(runs, width)[0].runs))
+        text = safe(label, "link" if source.url else "quiet", link=source.url)
+        more = (Content("  "), host) if host else ()
+        rows.append(one_row(joined(head, text, *more), width))
     if references.cut:
-        lines += wrap(
-            (TextRun("There were more; only the first ones were kept.", ("quiet",)),), width
-        )
+        rows += wrap(styled("There were more; only the first ones were kept.", "quiet"), width)
     if references.queries:
         words = ", ".join(f"“{query}”" for query in references.queries)
-        wrapped = wrap((safe_run(f"Searched for {words}", "quiet"),), width - 2)
-        lines += indented(wrapped, (), (TextRun("  "),))
-    return lines
+        wrapped = wrap(safe(f"Searched for {words}", "quiet"), width - 2)
+        rows += indented(wrapped, Content(""), Content("  "))
+    return rows
 
 
-def failure_lines(references: References, width: int) -> list[TextLine]:
+def failure_rows(references: References, width: int) -> list[Row]:
     """Lay out the searches that failed."""
-    lines: list[TextLine] = []
+    rows: list[Row] = []
     for failure in references.failures:
-        wrapped = wrap((safe_run(failure, "warning"),), width - 2)
-        lines += indented(wrapped, (TextRun("! ", ("warning",)),), (TextRun("  "),))
-    return [BLANK, *lines] if lines else []
+        rows += indented(wrap(safe(failure, "warning"), width - 2), styled("! ", "warning"))
+    return [BLANK, *rows] if rows else []

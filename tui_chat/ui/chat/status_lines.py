@@ -1,13 +1,14 @@
-"""The one-line widgets of the chat pane: title, activity and the attachments of the draft."""
+"""The one-row widgets of the chat: its title, and what goes on."""
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from math import ceil
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from rich.cells import cell_len
-from textual import events
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
@@ -17,8 +18,7 @@ from textual.widget import Widget
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.chat.text_lines import clipped
-from tui_chat.ui.widgets.typed_app import app_of
+from tui_chat.ui.chat.rows import clipped
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
@@ -44,8 +44,6 @@ STALLED = 5.0
 """Seconds without data after which the line says so."""
 _NOW = 2.0
 """Seconds in which a new attempt is called so, before the line says what it waits for."""
-_SPINNER = "◐◓◑◒"
-_REMOVE = "✕"
 _QUIET = "$foreground 67%"
 _FACT_STYLES = {
     "temporary": "$text-warning",
@@ -129,13 +127,15 @@ class TitleLine(Widget):
 
     title = reactive("")
     subtitle = reactive("")
-    status = reactive("")
+    count = reactive("")
+    """The number of messages, in words."""
+    cost = reactive("")
 
     def render(self) -> Content:
         width = self.content_size.width
         title, subtitle = one_line(self.title), one_line(self.subtitle)
         least = min(cell_len(title), 16) + min(cell_len(subtitle), 24) + 6
-        status = one_line(self.status)
+        status = " · ".join(filter(None, (self.cost, self.count)))
         status = status if cell_len(status) + least <= width else ""
         room = width - (cell_len(status) + 2 if status else 0)
         title = clipped(title, max(room // 2 if subtitle else room, 1))
@@ -177,7 +177,7 @@ class ActivityLine(Widget):
         self._status: str = ""
         self._tone: Tone = "hint"
         self._model = ""
-        self._began: float | None = None
+        self._is_streaming = False
         self._timing = NO_TIMING
         self._reply: Reply | None = None
         self._is_ours = True
@@ -207,7 +207,7 @@ class ActivityLine(Widget):
         self.refresh()
 
     async def on_click(self) -> None:
-        if self._retry is not None and self._began is None:
+        if self._retry is not None and not self._is_streaming:
             await self.run_action("chat.regenerate")
 
     def _retry_offer(self) -> str:
@@ -231,22 +231,24 @@ class ActivityLine(Widget):
         """
         self._is_ours = is_ours
         if model is None:
-            self._began = self._reply = self._pause = None
+            self._is_streaming, self._reply, self._pause = False, None, None
             self._timing, self._is_reply_saved = NO_TIMING, True
             if self._timer is not None:
                 self._timer.stop()
                 self._timer = None
-        elif self._began is None:
+        elif not self._is_streaming:
             self.end_retry()
-            self._began = self._last_data = monotonic()
+            self._is_streaming, self._last_data = True, monotonic()
             self._model = one_line(model, 60)
-            self._timer = self.set_interval(0.1, self.refresh)
+            self._timer = self.set_interval(1, self.refresh)
         self.refresh()
 
     def set_progress(self, reply: Reply, timing: Timing, *, is_saved: bool) -> None:
-        """Set what came of the reply; it is drawn with the next step of the spinner."""
+        """Set what came of the reply; it is drawn within a second, the first word at once."""
         if reply is not self._reply:
             self._last_data = monotonic()
+        if self._pause is not None or self._reply is None or self._reply.is_empty:
+            self.refresh()
         self._pause = None
         self._reply, self._timing, self._is_reply_saved = reply, timing, is_saved
 
@@ -266,27 +268,16 @@ class ActivityLine(Widget):
 
     def render(self) -> Content:
         width = self.content_size.width
-        if self._began is None:
+        if not self._is_streaming:
             text, tone = self._words()
             return Content.styled(_fitting(text, width), self._TONES[tone])
-        from tui_chat.ui.chat.header_footer import format_duration
-
-        elapsed = monotonic() - self._began
-        app = app_of(self)
-        is_still = app.animation_level == "none"
-        frame = "●" if is_still else _SPINNER[int(elapsed * 10) % len(_SPINNER)]
-        facts = self._wait() or f"{self._progress()} · {format_duration(elapsed)}"
+        facts = self._wait() or self._progress()
         if not (self.is_saved and self._is_reply_saved):
             facts = f"{NOT_SAVED} · {facts}"
         stops = "Esc stop" if self._is_ours else "in another window"
-        facts = clipped(facts, max(width - 2 - len(stops) - 2, 1))
-        gap = " " * max(width - 2 - cell_len(facts) - len(stops), 1)
-        return Content.assemble(
-            (f"{frame} ", "$text-success"),
-            (facts, "$foreground 72%"),
-            gap,
-            (stops, "bold $foreground 80%"),
-        )
+        facts = clipped(facts, max(width - len(stops) - 2, 1))
+        gap = " " * max(width - cell_len(facts) - len(stops), 1)
+        return Content.assemble((facts, "$foreground 72%"), gap, (stops, "bold $foreground 80%"))
 
     def _wait(self) -> str:
         """Return when the next attempt begins, and why; empty if none is waited for."""
@@ -314,67 +305,19 @@ class ActivityLine(Widget):
         return f"{verb} · {rate}" if rate else verb
 
 
-class AttachmentLine(Widget):
-    """The draft's attachments as chips with a remove mark; hidden if there are none."""
-
-    DEFAULT_CSS = """
-    AttachmentLine { display: none; height: 1; padding: 0 2; background: $background; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._labels: tuple[str, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """The number of attachments."""
-        return len(self._labels)
-
-    def show(self, labels: tuple[str, ...]) -> None:
-        """Show attachments, each by its label."""
-        self._labels = tuple(one_line(label, 80) for label in labels)
-        self.display = bool(labels)
-        self.refresh()
-
-    def _chips(self) -> list[tuple[int, str]]:
-        """Return the chips that fit, each with its first column."""
-        room = self.content_size.width
-        chips: list[tuple[int, str]] = []
-        column = 0
-        for label in self._labels:
-            chip = f" {clipped(label, max(room - 5, 1))} {_REMOVE} "
-            width = cell_len(chip)
-            if chips and column + width > room - 5:
-                break
-            chips.append((column, chip))
-            column += width + 1
-        return chips
-
-    def render(self) -> Content:
-        chips = self._chips()
-        pieces: list[Content | tuple[str, str] | str] = []
-        for _, chip in chips:
-            pieces += [(chip, "$text-primary on $primary 20%"), " "]
-        if hidden := len(self._labels) - len(chips):
-            pieces.append((f"+{hidden}", "$foreground 72%"))
-        return Content.assemble(*pieces)
-
-    async def on_click(self, event: events.Click) -> None:
-        """Remove the attachment whose mark was clicked; show one that was clicked elsewhere."""
-        offset = event.get_content_offset(self)
-        if offset is None:
-            return
-        for index, (start, chip) in enumerate(self._chips()):
-            end = start + cell_len(chip)
-            if end - 3 <= offset.x < end:
-                await self.run_action(f"attachments.remove({index})")
-            elif start <= offset.x < end:
-                await self.run_action(f"attachments.view({index})")
-
-
 def _fitting(text: str, width: int) -> str:
     """Leave out the last phrases of a text that does not fit."""
     phrases = text.split(" · ")
     while len(phrases) > 1 and cell_len(" · ".join(phrases)) > width:
         phrases.pop()
     return clipped(" · ".join(phrases), max(width, 1))
+
+
+@contextmanager
+def asking(activity: ActivityLine, typed: str) -> Generator[None]:
+    """Say that a server is asked for what is typed as `SERVER:NAME`."""
+    activity.show_status(f"Asking {one_line(typed.partition(':')[0], 40)} …")
+    try:
+        yield
+    finally:
+        activity.show_status("")

@@ -13,16 +13,8 @@ from rich.cells import cell_len
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.tool import DECLINED
 from tui_chat.models.tool_call_summary import diff, summary
-from tui_chat.ui.chat.code_blocks import code_lines
-from tui_chat.ui.chat.text_lines import (
-    ClickAction,
-    TextLine,
-    TextRun,
-    clipped,
-    safe_run,
-    width_of,
-    wrap,
-)
+from tui_chat.ui.chat.code_blocks import code_rows
+from tui_chat.ui.chat.rows import ClickAction, Row, clipped, joined, one_row, safe, styled
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message, ToolCall
@@ -49,7 +41,7 @@ _STATES: dict[CallState, tuple[str, str]] = {
     "failed": ("✗ failed", "error"),
     "unanswered": ("no answer", "meta"),
     "muted": ("◇ muted with its result", "muted-mark"),
-    "subagent": ("→ S opens the subagent", "answered"),
+    "subagent": ("→ Enter opens the subagent", "answered"),
 }
 
 
@@ -60,29 +52,31 @@ def result_state(result: Message) -> ResultState:
     return "declined" if result.content == DECLINED else "failed"
 
 
-def call_lines(
-    call: ToolCall, width: int, *, key: str, unfolded: bool, state: CallState
-) -> list[TextLine]:
-    """Lay out a call: name, arguments and state in a line; unfolded, the arguments below it."""
+def call_rows(
+    call: ToolCall, width: int, *, key: str, is_open: bool, state: CallState
+) -> list[Row]:
+    """Lay out a call: name, arguments and state in a row; unfolded, the arguments below it."""
     label, style = _STATES[state]
     if width < 2 * cell_len(label) + 8:
         label = label[:1]
     name = clipped(one_line(call.name, 60) or "tool", max(width - cell_len(label) - 12, 4))
-    runs = [TextRun("▾ " if unfolded else "▸ ", ("fold-mark",)), TextRun("calls ", ("fold",))]
-    runs.append(TextRun(name, ("tool",)))
-    room = width - width_of(runs) - (cell_len(label) + 2 if label else 0)
+    mark = styled("▾ " if is_open else "▸ ", "fold-mark")
+    content = joined(mark, styled("calls ", "fold"), styled(name, "tool"))
+    room = width - content.cell_length - (cell_len(label) + 2 if label else 0)
     words = "" if call.arguments.strip() in ("", "{}") else summary(call) or call.arguments
-    if words and (not unfolded or words is not call.arguments) and room > 8:
-        runs.append(safe_run("  " + clipped(one_line(words), room - 2), "quiet"))
+    if words and (not is_open or words is not call.arguments) and room > 8:
+        shown = clipped(one_line(words), room - 2)
+        content = joined(content, safe("  " + shown, "quiet"))
     if label:
-        gap = max(width - width_of(runs) - cell_len(label), 1)
+        gap = max(width - content.cell_length - cell_len(label), 1)
         does = {"awaits": ClickAction("answer"), "subagent": ClickAction("subagent", call.id)}
-        runs += [TextRun(" " * gap), TextRun(label, (style,), action=does.get(state))]
-    lines = [TextLine(wrap(runs, width)[0].runs, action=ClickAction("toggle", key))]
-    if unfolded:
+        fact = styled(label, style, action=does.get(state))
+        content = joined(content, styled(" " * gap), fact)
+    rows = [Row(one_row(content, width).content, action=ClickAction("toggle", key))]
+    if is_open:
         shown, language = _unfolded_text(call)
-        lines += code_lines(shown[:SHOWN], language, width, opens=False)
-    return lines
+        rows += code_rows(shown[:SHOWN], language, width, opens=False)
+    return rows
 
 
 def _unfolded_text(call: ToolCall) -> tuple[str, str]:
@@ -96,8 +90,8 @@ def searchable_text(call: ToolCall) -> str:
     """Return the name and arguments of a call, as they are read when unfolded."""
     if patch := diff(call):
         return f"{call.name} {patch}"
-    escaped = "\\" in call.arguments
-    return f"{call.name} {_indented_json(call.arguments) if escaped else call.arguments}"
+    is_escaped = "\\" in call.arguments
+    return f"{call.name} {_indented_json(call.arguments) if is_escaped else call.arguments}"
 
 
 def _indented_json(arguments: str) -> str:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.text import Text
-from textual import events
+from textual import events, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
@@ -30,17 +30,25 @@ from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.sanitize import one_line
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool_question import question_text
-from tui_chat.ui.key_clock import KeyClock
+from tui_chat.ui.area import WorkspaceWidget
+from tui_chat.ui.questions import ask_text
 from tui_chat.ui.widgets.after_refresh import call_after_refresh
 from tui_chat.ui.widgets.typed_app import app_of
+from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
     from tui_chat.models.message import ToolCall
     from tui_chat.models.tool import Tool
+    from tui_chat.ui.area import AreaContext
+    from tui_chat.workspace.state import PendingToolCall
+    from tui_chat.workspace.tools import Scope
 
+MOST_ARGUMENTS = 2_000
+"""Characters of a tool call's arguments that are shown above its result."""
 QUIET = 0.5
 """Seconds without a key before the question takes the focus."""
 SEEN = 0.3
@@ -91,10 +99,10 @@ OPTIONS: dict[str, Option] = {
     "edit_arguments": Option("e", "Edit arguments", True),
     "answer": Option("h", "Enter result by hand", False),
 }
-"""By the actions of `ToolCallArea`."""
+"""By the actions of the question."""
 
 
-class ToolQuestion(Vertical, can_focus=True):
+class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     """Asks what to do with a tool call that waits for its result."""
 
     DEFAULT_CSS = """
@@ -138,11 +146,14 @@ class ToolQuestion(Vertical, can_focus=True):
 
         typed: str = ""
 
-    def __init__(self, may_take_focus: Callable[[], bool]) -> None:
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("answer_tool_call",))
+
+    def __init__(self, context: AreaContext, may_take_focus: Callable[[], bool]) -> None:
         """`may_take_focus` returns True if the focus may leave where it is."""
-        super().__init__()
+        super().__init__(id="tool-calls")
+        self.context = context
         self._may_take_focus = may_take_focus
-        self.clock = KeyClock()
+        self.clock = context.key_clock
         self.focus_key = "F8"
         """The label of the key that focuses it."""
         self._call: WaitingCall | None = None
@@ -362,6 +373,178 @@ class ToolQuestion(Vertical, can_focus=True):
             chunks.append(Text("Esc back to the draft", "dim"))
         self._options.show(chunks)
         self.refresh(layout=True)  # its height depends on the lines of the options
+
+    # --- the calls that wait ------------------------------------------------------------
+
+    def show_waiting(self) -> str:
+        """Ask about the first tool call that waits; return which ones run, in words."""
+        calls = self.calls
+        running = [call for call in calls if call.is_running]
+        waiting = [call for call in calls if not call.is_running]
+        if self.context.read_only:
+            waiting = []
+        first = next(iter(waiting), None)
+        self.show(
+            None if first is None else self._waiting(first),
+            len(calls) - len(waiting) + 1,
+            len(calls),
+        )
+        names = ", ".join(
+            f"{one_line(call.call.name, 30)} {one_line(call.progress, 60)}".strip()
+            for call in running[:3]
+        )
+        if awaited := self.workspace.state.awaited_sources:
+            sources = one_line(", ".join(awaited), 60)
+            return f"Waiting for the tools of {sources} before sending · Esc cancel"
+        return f"Running {names} · Esc stop" if running else ""
+
+    def _waiting(self, call: PendingToolCall) -> WaitingCall:
+        before = self.workspace.state.changed_tools.get(call.call.name)
+        changes = ""
+        if before is not None and call.tool is not None:
+            changes = definition_changes(before, call.tool.definition)
+        is_old = not self.workspace.replies.was_requested_here(call.entry_id)
+        return WaitingCall(
+            call.entry_id, call.index, call.call, call.tool, self.where, is_old, changes
+        )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what answers the call that is asked about."""
+        if action in OPTIONS:
+            return self.offers(action)
+        return super().check_action(action, parameters)
+
+    @property
+    def _pending(self) -> PendingToolCall | None:
+        """The call that is asked about, while it waits."""
+        asked = self._call
+        return asked and self._pending_call(asked.entry_id, asked.position)
+
+    where: str = ""
+    """Where the calls wait; empty in the conversation."""
+
+    @property
+    def calls(self) -> Sequence[PendingToolCall]:
+        """The calls that are asked about one after the other."""
+        return self.workspace.state.pending_calls
+
+    def _pending_call(self, entry_id: str, index: int) -> PendingToolCall | None:
+        key = (entry_id, index)
+        return next((each for each in self.calls if (each.entry_id, each.index) == key), None)
+
+    def action_run(self) -> None:
+        """Run it once."""
+        self._run("call")
+
+    def action_always(self) -> None:
+        """Run the command, now and whenever the model calls the tool in this session."""
+        self._run("session")
+
+    def action_always_tool(self) -> None:
+        """Run it, and whenever a model calls the tool as it is defined now."""
+        self._run("tool")
+
+    def action_always_server(self) -> None:
+        """Run it, and whenever a model calls one of the tools that its server has now."""
+        self._run("server")
+
+    @work(group="tool", description="run a tool")
+    async def _run(self, scope: Scope) -> None:
+        if call := self._pending:
+            await self.workspace.tools.run(call.entry_id, call.index, scope=scope)
+
+    @work(group="tool")
+    async def action_decline(self) -> None:
+        """Tell the model that the user declined."""
+        if call := self._pending:
+            await self.workspace.tools.decline(call.entry_id, call.index)
+
+    @work(group="tool")
+    async def action_decline_and_stop(self) -> None:
+        """Decline all calls of the reply, and leave the next word to the user."""
+        if call := self._pending:
+            await self.workspace.tools.decline_and_stop(call.entry_id)
+
+    @work(group="dialog", exclusive=True)
+    async def action_edit_arguments(self) -> None:
+        """Run the command with other arguments."""
+        from tui_chat.workspace.tool_runner import argument_fault
+
+        call = self._pending
+        if call is None:
+            return
+        runs = one_line(call.tool.runs) if call.tool is not None else ""
+        about = f"{one_line(call.call.name)} will run: {runs}\nwith this input:"
+        text, fault = call.call.arguments, ""
+        while True:
+            written = await ask_text(
+                self.tui,
+                "Edit arguments",
+                text,
+                about=f"{fault}\n\n{about}" if fault else about,
+                enter="Enter run it",
+            )
+            if written is None:
+                return
+            text, fault = written, argument_fault(written)
+            if not fault:
+                break
+        await self.workspace.tools.run(call.entry_id, call.index, arguments=text)
+
+    def action_answer(self) -> None:
+        """Enter the result by hand."""
+        if call := self._pending:
+            self.enter_result(call.entry_id, call.index)
+
+    @work(group="dialog", exclusive=True)
+    async def enter_result(self, entry_id: str, index: int) -> None:
+        """Ask for the result of a tool call, and store it."""
+        call = self._pending_call(entry_id, index)
+        if call is None:
+            return
+        arguments = sanitize(call.call.arguments)
+        if len(arguments) > MOST_ARGUMENTS:
+            arguments = f"{arguments[:MOST_ARGUMENTS]} … ({len(arguments):,} characters)"
+        about = f"{one_line(call.call.name)}\n{arguments}"
+        text, is_stored = "", False
+        while not is_stored:  # if storing fails, the text is not lost
+            written = await ask_text(self.tui, "Tool result", text, about=about)
+            if written is None:
+                return
+            text = written
+            is_stored = await self.workspace.tools.answer(entry_id, index, text)
+
+    def focus_for_call(self) -> None:
+        """Take the focus, if a call waits."""
+        if self._call is None:
+            self.notify("No tool call is waiting for a result here.")
+        else:
+            self.focus()
+
+    def action_answer_tool_call(self) -> None:
+        """Focus the question about the waiting tool call."""
+        if self._call is None:
+            self.show_error(InputError("No tool call is waiting for a result."))
+            return
+        self.host.panes.show_conversation()
+        self.focus()
+
+    @work(group="dialog", exclusive=True)
+    async def action_choose_tools(self) -> None:
+        """Choose the tools that this session offers, and look at what they are allowed."""
+        from tui_chat.ui.dialogs.session_tools import SessionToolsDialog
+
+        workspace = await self.host.opened_workspace()
+        await workspace.tool_sources.opened()
+        workspace.tool_sources.load()
+        if not workspace.state.known_tools and not workspace.state.tool_sources:
+            raise InputError("No tools yet.", advice="Add one with /tools.")
+        await self.tui.push_screen_wait(SessionToolsDialog(workspace))
+
+    @work(group="tool")
+    async def action_ask_before_tools(self) -> None:
+        """Ask again before every run of a tool in this session."""
+        await (await self.host.opened_workspace()).tools.forget_permissions()
 
 
 class OptionLines(Widget):

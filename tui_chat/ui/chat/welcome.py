@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rich.cells import cell_len
+from textual.content import Content
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.chat.text_lines import (
+from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
-    TextLine,
-    TextRun,
+    Row,
     clipped,
     indented,
-    safe_run,
+    joined,
+    safe,
+    styled,
     wrap,
 )
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
@@ -34,7 +36,6 @@ MAX_PROVIDERS = 2
 
 TITLE, PROMISE = "tui-chat", "A chat that shows the exact request before it is sent."
 TYPING = "Type below: Enter sends, / finds a command, @ attaches a file."
-_BAR = TextRun("▎ ", ("user-bar",))
 
 
 class Offer(NamedTuple):
@@ -85,42 +86,43 @@ def welcome(
     return Welcome(model if is_offline else "", tuple(offers), tuple(recent))
 
 
-def welcome_lines(shown: Welcome, width: int) -> list[TextLine]:
+def welcome_rows(shown: Welcome, width: int) -> list[Row]:
     """Lay out what an empty chat shows; a click on a key or a session does what it says."""
-    lines = indented(wrap((TextRun(TITLE, ("heading-second",)),), width - 2), (_BAR,), (_BAR,))
-    lines += indented(wrap((TextRun(PROMISE, ("quiet",)),), width - 2), (_BAR,), (_BAR,))
-    lines.append(BLANK)
+    bar = styled("▎ ", "user-bar")
+    rows = indented(wrap(styled(TITLE, "heading-second"), width - 2), bar, bar)
+    rows += [*indented(wrap(styled(PROMISE, "quiet"), width - 2), bar, bar), BLANK]
     if shown.practice_model:
-        words = " is a practice model: it needs no key and no network."
-        name = safe_run(one_line(shown.practice_model, 40), "strong")
-        lines += [*wrap((name, TextRun(words, ("quiet",))), width), BLANK]
+        name = safe(one_line(shown.practice_model, 40), "strong")
+        words = styled(" is a practice model: it needs no key and no network.", "quiet")
+        rows += [*wrap(joined(name, words), width), BLANK]
     column = max((cell_len(offer.key) for offer in shown.offers), default=0) + 4
     for offer in shown.offers:
-        lines += _offer_lines(offer, column, width)
-    lines += [BLANK, *wrap((TextRun(TYPING, ("quiet",)),), width)]
-    return lines + _recent_lines(shown.recent, width)
+        rows += _offer_rows(offer, column, width)
+    rows += [BLANK, *wrap(styled(TYPING, "quiet"), width)]
+    return rows + _recent_rows(shown.recent, width)
 
 
-def _offer_lines(offer: Offer, column: int, width: int) -> list[TextLine]:
+def _offer_rows(offer: Offer, column: int, width: int) -> list[Row]:
     action = ClickAction("run", offer.action)
-    key, words = one_line(offer.key, 40), TextRun(offer.words, ("button",), action=action)
+    key = styled(f" {one_line(offer.key, 40)} ", "key", action=action)
+    words = styled(offer.words, "button", action=action)
     if width - column < 12:  # too narrow for two columns
-        return wrap((TextRun(f" {key} ", ("key",), action=action), TextRun(" "), words), width)
-    chip = f" {key} ".ljust(column - 2 - cell_len(key) + len(key))
-    first = TextRun(chip, ("key",), action=action), TextRun("  ")
-    return indented(wrap((words,), width - column), first, (TextRun(" " * column),))
+        return wrap(joined(key, Content(" "), words), width)
+    room = Content(" " * (column - 2 - key.cell_length))
+    chip = joined(key, room).stylize("key")
+    return indented(wrap(words, width - column), joined(chip, Content("  ")))
 
 
-def _recent_lines(recent: RecentSessions, width: int) -> list[TextLine]:
+def _recent_rows(recent: RecentSessions, width: int) -> list[Row]:
     if not recent:
         return []
-    lines = [BLANK, TextLine((TextRun("Last sessions", ("strong",)),))]
+    rows = [BLANK, Row(styled("Last sessions", "strong"))]
     room = max(width - max(len(moment) for *_, moment in recent) - 2, 1)
     titles = [clipped(one_line(title), room) for _, title, _ in recent]
     column = max(map(cell_len, titles)) + 2
     for (session_id, _, moment), title in zip(recent, titles, strict=True):
         action = ClickAction("run", f"sessions.open({session_id!r})")
-        gap = TextRun(" " * (column - cell_len(title)))
-        link = TextRun(title, ("link",), action=action)
-        lines.append(TextLine((link, gap, safe_run(moment, "meta"))))
-    return lines
+        gap = Content(" " * (column - cell_len(title)))
+        link = styled(title, "link", action=action)
+        rows.append(Row(joined(link, gap, safe(moment, "meta"))))
+    return rows

@@ -30,7 +30,7 @@ from tui_chat.ui.questions import ask_new_file
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from tui_chat.ui.area import Area
+    from tui_chat.ui.area import WorkspaceWidget
 
 MOST_PIXELS = 50_000_000
 """Pixels of a picture that is previewed at most; decoded, they take three bytes each."""
@@ -107,7 +107,7 @@ def _renderable(picture: Image, width: int, height: int) -> RenderableType:
 
 
 async def save_file(
-    area: Area, name: str, content: bytes, title: str = "Save attachment to file"
+    area: WorkspaceWidget, name: str, content: bytes, title: str = "Save attachment to file"
 ) -> None:
     """Save a file where the user says."""
     target = await ask_new_file(area.tui, title, name)
@@ -119,7 +119,7 @@ async def save_file(
     area.notify(saved, markup=False)
 
 
-async def view_file(area: Area, name: str, content: bytes) -> None:
+async def view_file(area: WorkspaceWidget, name: str, content: bytes) -> None:
     """Preview a picture in the terminal; open any other file outside."""
     from tui_chat.ui.terminal.external_programs import open_outside
 

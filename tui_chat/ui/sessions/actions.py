@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from heapq import nlargest
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 
 from tui_chat.config import lacks_key
-from tui_chat.errors import InputError, NotYet
+from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
@@ -257,31 +256,3 @@ class SessionActions(Area):
             picture = await workspace.roles.picture(role.role_id)
             role = await workspace.store.roles.get(role.role_id) or role
             await self.tui.push_screen_wait(RoleForm(self, workspace, role, picture))
-
-    # --- files: what takes long has its own group, since a dialog cancels the one before it ---
-
-    @work(group="dialog", exclusive=True)
-    async def action_export(self, argument: str = "") -> None:
-        """Export the session. `argument`: `PATH`, `FORMAT PATH` or `FORMAT`; asks for the rest."""
-        from tui_chat.ui.dialogs.export import ask_export_file, ask_format, format_and_path
-
-        workspace = await self.host.opened_workspace()
-        if workspace.state.session is None:
-            raise NotYet(NO_MESSAGE_YET)
-        kind: str | None
-        if argument:
-            kind, path = format_and_path(argument)
-        else:
-            kind, path = await ask_format(self.tui), ""
-        if kind is None:
-            return
-        session = workspace.state.session
-        if target := await ask_export_file(self.tui, session.title, kind, path):
-            file, replaces = target
-            self._export(workspace, session.session_id, kind, file, overwrite=replaces)
-
-    @work(group="files", description="export")
-    async def _export(
-        self, workspace: Workspace, session_id: str, kind: str, file: Path, *, overwrite: bool
-    ) -> None:
-        await workspace.exports.export(session_id, kind, file, overwrite=overwrite)

@@ -72,57 +72,6 @@ class Block(Protocol[LineT_co]):
         ...
 
 
-_SUMMED = 32
-"""Heights that are summed together."""
-
-
-class HeightSums:
-    """Changeable heights of many blocks: where each begins, and which one is at a line.
-
-    Sums are kept for groups of heights. Building them all at every change of width is one pass of
-    additions; changing one height touches one sum; a lookup walks the sums and then one group.
-    """
-
-    def __init__(self, heights: Sequence[int] = ()) -> None:
-        self._heights = list(heights)
-        self._sums = [
-            sum(self._heights[start : start + _SUMMED]) for start in range(0, len(heights), _SUMMED)
-        ]
-        self.total = sum(self._sums)
-        """All lines."""
-
-    def __len__(self) -> int:
-        return len(self._heights)
-
-    def set(self, index: int, height: int) -> None:
-        """Change one height."""
-        change = height - self._heights[index]
-        self._heights[index] = height
-        self._sums[index // _SUMMED] += change
-        self.total += change
-
-    def before(self, index: int) -> int:
-        """Return the line at which a block begins."""
-        group = index // _SUMMED
-        return sum(self._sums[:group]) + sum(self._heights[group * _SUMMED : index])
-
-    def find(self, line: int) -> tuple[int, int]:
-        """Return the block at a line and the lines above it in that block; clamped."""
-        line = min(max(line, 0), max(self.total - 1, 0))
-        index = 0
-        for size in self._sums:
-            if line < size:
-                break
-            line -= size
-            index += _SUMMED
-        for size in self._heights[index : index + _SUMMED]:
-            if line < size:
-                return index, line
-            line -= size
-            index += 1
-        return max(len(self._heights) - 1, 0), 0
-
-
 class LinePosition(NamedTuple):
     """A line of a block."""
 
@@ -134,23 +83,12 @@ class LinePosition(NamedTuple):
 START = LinePosition(0, 0, 0)
 
 
-def share_above(lines: Sequence[Line], line: int) -> float:
-    """Return the share of a part's text that is above a line, from 0 to 1."""
-    return sum(len(each.text) for each in lines[:line]) / (sum(len(i.text) for i in lines) or 1)
-
-
-def line_at(lines: Sequence[Line], share: float) -> int:
-    """Return the line of a part with that share of its text above it, or the one before."""
-    ends = list(accumulate(len(each.text) for each in lines))
-    return min(bisect_right(ends, share * ends[-1] + 1e-6), len(lines) - 1) if ends else 0
-
-
 class Viewport(Generic[LineT]):
     """A window of rows over blocks that are laid out when they come into sight."""
 
     def __init__(self, block_at: Callable[[int], Block[LineT]]) -> None:
         self._block_at = block_at
-        self._heights = HeightSums()
+        self._heights: list[int] = []
         self._top = START
         self.rows: list[tuple[LinePosition, LineT]] = []
         """The rows on the screen, from the top; fewer than `height` at the end."""
@@ -158,56 +96,38 @@ class Viewport(Generic[LineT]):
         """Rows of the screen."""
         self.follows = True
         """True while the end is kept in sight."""
-        self._kept = START, 0.0
-        """The top row at the last change of width, and the share of its part's text above it."""
 
     @property
     def total(self) -> int:
         """The lines of all blocks, partly estimated."""
-        return self._heights.total
+        return sum(self._heights)
 
     @property
     def offset(self) -> int:
         """The lines above the screen, partly estimated."""
-        if not len(self._heights):
+        if not self._heights:
             return 0
-        top = self._top
-        shown = self._block_at(top.block)
-        if top.part > len(shown.parts) // 2:
-            above = shown.height - sum(part.height for part in shown.parts[top.part :])
-        else:
-            above = sum(part.height for part in shown.parts[: top.part])
-        return self._heights.before(top.block) + above + top.line
+        block, part, line = self._top
+        above = sum(part.height for part in self._block_at(block).parts[:part])
+        return sum(self._heights[:block]) + above + line
 
     @property
     def top(self) -> LinePosition:
         """The position of the first row."""
         return self._top
 
-    def load(self, heights: Sequence[int], *, keep: LinePosition | None = None) -> None:
-        """Show other blocks, from `keep` on; without it, follow the end."""
-        self._heights = HeightSums(heights)
-        self.follows = keep is None
+    def load(
+        self, heights: Sequence[int], *, keep: LinePosition | None = None, follows: bool = False
+    ) -> None:
+        """Show other blocks, from `keep` on; without it, or if it `follows`, follow the end."""
+        self._heights = list(heights)
+        self.follows = follows or keep is None
         self._top = keep or START
-
-    def load_width(self, lay_out: Callable[[], Sequence[int]]) -> None:
-        """Show the same text at another width, which `lay_out` sets; it returns the heights."""
-        block, part, line = self._top
-        is_loaded = len(self._heights) > 0
-        if self._top != self._kept[0]:  # else no rounding adds up while a border moves
-            is_within = is_loaded and line and not self.follows
-            lines = self._block_at(block).lines(part) if is_within else ()
-            self._kept = self._top, share_above(lines, line)
-        heights, share = lay_out(), self._kept[1]
-        line = line_at(self._block_at(block).lines(part), share) if share else 0
-        keep = None if self.follows else LinePosition(block, part, line)
-        self._kept = keep or START, share
-        self.load(heights, keep=keep)
 
     def update_height(self, block: int) -> None:
         """Update the height of a block whose layout changed."""
         if block < len(self._heights):
-            self._heights.set(block, self._block_at(block).height)
+            self._heights[block] = self._block_at(block).height
 
     def scroll(self, lines: int) -> None:
         """Scroll by lines, counted exactly: what is passed is laid out."""
@@ -230,16 +150,12 @@ class Viewport(Generic[LineT]):
     def jump(self, offset: int) -> None:
         """Go to a scroll offset far away, as near as the estimates allow."""
         self.follows = False
-        block, line = self._heights.find(offset)
-        parts = self._block_at(block).parts if len(self._heights) else ()
-        part = 0
-        while part < len(parts) - 1 and line >= parts[part].height:
-            line -= parts[part].height
-            part += 1
-        if parts:
-            line = min(line, max(len(self._exact(block, part)) - 1, 0))
-        self._top = LinePosition(block, part, line)
-        self.lay_out()
+        starts = [0, *accumulate(self._heights)]
+        block = max(min(bisect_right(starts, offset), len(self._heights)) - 1, 0)
+        self._top = LinePosition(block, 0, 0)
+        if self._heights:
+            last = self._block_at(block).height - 1
+            self.scroll(max(min(offset - starts[block], last), 0))
 
     def reveal(self, block: int) -> None:
         """Put the first line of a block on the first row, or as high as the end allows."""
@@ -254,22 +170,32 @@ class Viewport(Generic[LineT]):
         self._top = position
         self.scroll(-self.height // 3)
 
-    def lay_out(self) -> None:
-        """Lay out what is on the screen."""
+    def lay_out(self, *, grows: bool = False) -> None:
+        """Lay out what is on the screen. If the end `grows` beyond it, a third of the rows become
+        free, so that the lines above them stand still until these are full.
+        """
         self.rows = []
-        if not len(self._heights) or self.height <= 0:
+        if not self._heights or self.height <= 0:
             self._top = START
             return
-        if not self.follows:
+        if self._top != START or not self.follows:
             self._fill()
-        if self.follows or len(self.rows) < self.height:
-            self._top = self._from_end()
-            self._fill()
-            self.follows = True
-        else:
-            last = self.rows[-1][0]
-            is_last = self._beside(last.block, last.part, 1) is None
-            self.follows = is_last and last.line + 1 == len(self._exact(last.block, last.part))
+        is_full = len(self.rows) == self.height
+        if is_full and (not self.follows or self._is_at_end):
+            self.follows = self._is_at_end
+            return
+        if self.follows and not is_full and len(self.rows) >= self.height * 2 // 3:
+            return
+        self.follows = True
+        self._top = self._from_end(self.height)
+        if grows and self._top != START:
+            self._top = self._from_end(self.height - self.height // 3)
+        self._fill()
+
+    @property
+    def _is_at_end(self) -> bool:
+        block, part, line = self.rows[-1][0]
+        return self._beside(block, part, 1) is None and line + 1 == len(self._exact(block, part))
 
     def _fill(self) -> None:
         """Collect rows downward from the top."""
@@ -288,10 +214,10 @@ class Viewport(Generic[LineT]):
             line = 0
             place = self._beside(block, part, 1)
 
-    def _from_end(self) -> LinePosition:
+    def _from_end(self, need: int) -> LinePosition:
+        """Return the position of the row that has so many rows from it to the end."""
         block = len(self._heights) - 1
         part = len(self._block_at(block).parts) - 1
-        need = self.height
         while True:
             size = len(self._exact(block, part))
             if size >= need:
@@ -306,7 +232,7 @@ class Viewport(Generic[LineT]):
         """Return a part's lines and correct its estimated height."""
         shown = self._block_at(block)
         lines = shown.lines(part)
-        self._heights.set(block, shown.height)
+        self._heights[block] = shown.height
         return lines
 
     def _beside(self, block: int, part: int, step: int) -> tuple[int, int] | None:
@@ -326,12 +252,11 @@ class BlockView(LineView, Generic[LineT]):
     def __init__(
         self,
         block_at: Callable[[int], Block[LineT]],
-        prefix: str,
         *,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        super().__init__(prefix, id=id, classes=classes)
+        super().__init__(id=id, classes=classes)
         self._viewport = Viewport(block_at)
         self._width = 0
         self._is_resizing = False
@@ -368,10 +293,10 @@ class BlockView(LineView, Generic[LineT]):
             return [strip.crop(left, right) for strip in strips]
         return strips
 
-    def lay_out(self) -> None:
+    def lay_out(self, *, grows: bool = False) -> None:
         """Lay out what is in sight, and have the rows drawn that look otherwise."""
         if self._width:
-            self._viewport.lay_out()
+            self._viewport.lay_out(grows=grows)
             self._update_scroll_bar()
             self.refresh_changed()
 
@@ -414,7 +339,8 @@ class BlockView(LineView, Generic[LineT]):
     def _update_scroll_bar(self) -> None:
         # `set_reactive` sets the position without its watcher, which would scroll and lay out.
         view = self._viewport
-        total, offset = view.total, float(view.offset)
+        offset = float(view.offset)
+        total = max(view.total, view.offset + view.height)  # the end may have free rows
         self.set_reactive(VIRTUAL_SIZE, Size(self._width, total))
         self.set_reactive(_SCROLL_Y, offset)
         self.set_reactive(_SCROLL_TARGET_Y, offset)
@@ -447,6 +373,8 @@ class BlockView(LineView, Generic[LineT]):
         self._viewport.height = size.height
         if size.width != self._width:
             self._width = size.width
-            self._viewport.load_width(self.lay_out_width)
+            top = self._viewport.top
+            keep = None if self._viewport.follows else top._replace(line=0)
+            self._viewport.load(self.lay_out_width(), keep=keep)
         self._viewport.lay_out()
         self._update_scroll_bar()

@@ -74,7 +74,7 @@ def app_of(pilot: Pilot[None]) -> TuiChat:
 
 
 async def make_case(pilot: Pilot[None], wrong: str) -> None:
-    app_of(pilot).chat.pane.transcript.focus()
+    app_of(pilot).chat.transcript.focus()
     await pilot.press("plus")
     await asked(pilot)
     await pilot.press(*wrong, "enter")
@@ -531,7 +531,7 @@ async def a_letter_without_a_meaning_types_nothing(pilot: Pilot[None], view: Cas
     await pilot.press("z")
     await until(pilot, lambda: "z does nothing here" in notice(pilot))
     assert view.has_focus
-    assert app_of(pilot).chat.pane.composer.text == ""
+    assert app_of(pilot).chat.composer.text == ""
 
 
 @chapter()

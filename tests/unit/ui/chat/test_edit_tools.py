@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.support.tables import each_row
 from tui_chat.models.message import ToolCall
 from tui_chat.models.tool_call_summary import diff, summary
-from tui_chat.ui.chat.tool_calls import call_lines, searchable_text
+from tui_chat.ui.chat.rows import runs_of
+from tui_chat.ui.chat.tool_calls import call_rows, searchable_text
 
 PATCH = "*** Begin Patch\n*** Update File: wick.txt\n@@\n-dry\n+oiled\n*** End Patch"
 
@@ -59,12 +60,12 @@ def test_edits_are_diffs(name: str, arguments: Any, patch: str):
 
 
 def test_an_unfolded_edit_is_drawn_as_a_diff_and_found_there():
-    lines = call_lines(EDIT, 40, key="k", unfolded=True, state="answered")
+    lines = call_rows(EDIT, 40, key="k", is_open=True, state="answered")
     assert [line.text.rstrip() for line in lines] == [
         "▾ calls Edit  a.txt +1 −1     ✓ answered", " --- a.txt", " +++ a.txt", " @@", "  one",
         " -two", " +2",
     ]  # fmt: skip
-    styles = {run.styles for line in lines for run in line.runs}
+    styles = {run.styles for line in lines for run in runs_of(line.content)}
     assert {("code-inserted",), ("code-deleted",)} <= styles
     assert "-two" in searchable_text(EDIT)
 

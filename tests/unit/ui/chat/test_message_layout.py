@@ -20,10 +20,9 @@ from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, SpeakerNames
 from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
-from tui_chat.ui.chat.header_footer import header_lines
-from tui_chat.ui.chat.layout_inputs import LayoutOptions, ReplyProgress
-from tui_chat.ui.chat.markdown import section_lines
-from tui_chat.ui.chat.message_layout import MessageLayout
+from tui_chat.ui.chat.header_footer import header_rows
+from tui_chat.ui.chat.markdown import section_rows
+from tui_chat.ui.chat.message import LayoutOptions, MessageLayout, ReplyProgress
 from tui_chat.ui.chat.sections import SIZE, SectionSplitter
 
 
@@ -146,14 +145,14 @@ SOURCES = st.one_of(st.lists(_PIECES, max_size=60).map("".join), st.text(max_siz
 @example("👩\u200d👩\u200d👧\u200d👦" * 9, 5, False)
 def test_nothing_hostile_is_ever_drawn(source: str, width: int, verbatim: bool) -> None:
     for section in SectionSplitter(source).all():
-        for line in section_lines(section, width, verbatim=verbatim):
+        for line in section_rows(section, width, verbatim=verbatim):
             assert not _FORBIDDEN & set(line.text)
 
 
 @given(SOURCES, st.integers(20, 60))
 def test_lines_fit(source: str, width: int) -> None:
     for section in SectionSplitter(source).all():
-        for line in section_lines(section, width):
+        for line in section_rows(section, width):
             assert cell_len(line.text.rstrip()) <= width, line
 
 
@@ -184,7 +183,7 @@ def test_sections_lose_no_word(source: str) -> None:
 
 def test_a_long_list_goes_on_counting() -> None:
     sections = SectionSplitter("".join(f"{n}. item\n" for n in range(1, 101))).all()
-    lines = [line.text.strip() for s in sections for line in section_lines(s, 40)]
+    lines = [line.text.strip() for s in sections for line in section_rows(s, 40)]
     assert lines == [f"{n}. item" for n in range(1, 101)]
     assert len(sections) > 1
 
@@ -227,18 +226,18 @@ def test_a_streamed_reply_ends_as_the_finished_message(
 ) -> None:
     unfolded = {"a/thought"} if unfold else set[str]()
     entry = assistant("", status="streaming", model="m")
-    reply = Reply()
-    growing = MessageLayout(entry, 50, unfolded=unfolded, progress=ReplyProgress(0, reply))
+    reply, growing = Reply(), None
     for index, piece in enumerate((*_sliced(thought, cuts), None, *_sliced(content, cuts))):
         if piece is not None:
             early = index < len(_sliced(thought, cuts))
             reply = advance(reply, ReasoningDelta(0, piece) if early else TextDelta(piece))
-        growing.grow(ReplyProgress(0, reply))
+        progress = ReplyProgress(0, reply)
+        growing = MessageLayout(entry, 50, unfolded=unfolded, progress=progress, before=growing)
         for part in range(0, len(growing.parts), 3):
             growing.lines(part)
     done = Entry(reply.message("anthropic", id="a"), model="m")  # pyright: ignore[reportArgumentType]
     whole = MessageLayout(done, 50, unfolded=unfolded)
-    taken = MessageLayout(done, 50, unfolded=unfolded, grown=growing)
+    taken = MessageLayout(done, 50, unfolded=unfolded, before=growing)
     assert texts(taken) == texts(whole)
     assert taken.height == len(texts(taken))
 
@@ -288,19 +287,24 @@ def test_tool_calls_arrive_while_they_are_written() -> None:
 
 
 def test_a_reply_that_begins_again_replaces_what_was_shown() -> None:
-    growing = MessageLayout(assistant("", status="streaming"), 60, progress=ReplyProgress(0))
-    reply = Reply()
+    entry, growing, reply = assistant("", status="streaming"), None, Reply()
+
+    def draw() -> list[str]:
+        nonlocal growing
+        growing = MessageLayout(entry, 60, progress=ReplyProgress(0, reply), before=growing)
+        return texts(growing)
+
     for event in (ReasoningDelta(0, "Hm."), TextDelta("One bad"), ToolCallDelta(0, "c", "f")):
         reply = advance(reply, event)
-        growing.grow(ReplyProgress(0, reply))
-    assert texts(growing)[4:] == ["One bad", "", "▸ calls f"]
+        draw()
+    assert draw()[4:] == ["One bad", "", "▸ calls f"]
     for event in (Restarted(), TextDelta("Go"), TextDelta("od.")):
         reply = advance(reply, event)
-        growing.grow(ReplyProgress(0, reply))
+        draw()
     line = "▸ The provider started over; first attempt: 2 words"
-    assert texts(growing)[2:] == [line, "", "Good."]
+    assert draw()[2:] == [line, "", "Good."]
     done = Entry(reply.message(Protocol.GEMINI, id="a"), model="m")
-    taken, whole = MessageLayout(done, 60, grown=growing), MessageLayout(done, 60)
+    taken, whole = MessageLayout(done, 60, before=growing), MessageLayout(done, 60)
     assert texts(taken) == texts(whole)
     opened = MessageLayout(done, 80, unfolded={"a/replaced"})
     assert texts(opened)[2:] == [
@@ -334,26 +338,26 @@ def test_a_restart_without_text_is_told_too() -> None:
 def test_a_message_is_headed_by_its_speaker(
     message: Message, model: str, speakers: SpeakerNames, name: str
 ) -> None:
-    lines = header_lines(Entry(message, model=model), 60, "", None, speakers=speakers)
+    lines = header_rows(Entry(message, model=model), 60, "", None, speakers=speakers)
     assert lines[-1].text.startswith(name)
     assert not model or model in lines[-1].text, "the model stays among the facts"
 
 
 @each_row(
-    ("status", "is_focused", "key", "last"),
+    ("status", "key", "last"),
     [
-        ("failed", True, "", "▌   r  Regenerate    Ctrl+O  Switch model"),
-        ("interrupted", False, "", "▌  Regenerate"),
-        ("failed", False, "Ctrl+R", "▌   Ctrl+R  Regenerate    Ctrl+O  Switch model"),
+        ("failed", "r", "▌   r  Regenerate    Ctrl+O  Switch model"),
+        ("interrupted", "", "▌  Regenerate"),
+        ("failed", "Ctrl+R", "▌   Ctrl+R  Regenerate    Ctrl+O  Switch model"),
     ],
 )
 def test_a_reply_that_broke_off_ends_with_what_regenerates_it(
-    status: Any, is_focused: bool, key: str, last: str
+    status: Any, key: str, last: str
 ) -> None:
-    options = LayoutOptions(is_focused=is_focused, regenerate=key, model_key="Ctrl+O")
+    options = LayoutOptions(regenerate=key, model_key="Ctrl+O")
     layout = MessageLayout(assistant("So.", status=status, error="Gone."), 60, options=options)
-    line = layout.lines(len(layout.parts) - 1)[-1]
-    assert line.text.rstrip() == last
-    assert line.action is not None
-    assert line.action.name == "retry"
-    assert layout.names_keys
+    row = layout.lines(len(layout.parts) - 1)[-1]
+    assert row.text.rstrip() == last
+    assert row.action is not None
+    assert row.action.name == "retry"
+    assert layout.can_retry

@@ -8,9 +8,9 @@ from tests.support.tables import each_row
 from tui_chat.models.message import Message, Part
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Timing
-from tui_chat.ui.chat.header_footer import footer_lines, token_rate
-from tui_chat.ui.chat.text_lines import indented, safe_run, wrap
-from tui_chat.ui.chat.transcript_search import find_spans, word_pattern
+from tui_chat.ui.chat.header_footer import footer_rows, token_rate
+from tui_chat.ui.chat.rows import indented, safe, wrap
+from tui_chat.ui.chat.search import find_spans, word_pattern
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)
 IMAGE = Part("image", "image/png", data=base64.b64encode(PNG).decode())
@@ -33,7 +33,7 @@ def test_a_rate_is_shown_only_where_meaningful(timing: Timing, words: str):
 
 
 def footer(*parts: Part, width: int = 60) -> list[str]:
-    return [line.text for line in footer_lines(Entry(Message("assistant", "Hi")), parts, "", width)]
+    return [line.text for line in footer_rows(Entry(Message("assistant", "Hi")), parts, "", width)]
 
 
 def test_a_line_says_what_a_part_is():
@@ -55,9 +55,7 @@ def test_a_line_says_what_a_part_is():
 
 
 def test_a_hit_goes_over_the_end_of_a_wrapped_line():
-    lines = indented(
-        wrap([safe_run("the quick brown fox")], 10), [safe_run("> ")], [safe_run("  ")]
-    )
+    lines = indented(wrap(safe("the quick brown fox"), 10), safe("> "))
     wanted = word_pattern(["QUICK  brown"])
     assert wanted is not None
     assert find_spans(wanted, lines) == {0: [(6, 11)], 1: [(2, 7)]}

@@ -13,9 +13,8 @@ from tui_chat.models.reply_growth import advance
 from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import Cited, Finished, SourceFound, TextDelta
-from tui_chat.ui.chat.layout_inputs import ReplyProgress
-from tui_chat.ui.chat.message_layout import MessageLayout
-from tui_chat.ui.chat.text_lines import TextRun
+from tui_chat.ui.chat.message import MessageLayout, ReplyProgress
+from tui_chat.ui.chat.rows import TextRun, runs_of
 
 PAGE = Source("The Eiffel Tower, its height and its history", "https://www.tower.example/height")
 FILE = Source("", "", "notes.txt")
@@ -40,7 +39,7 @@ def texts(laid_out: MessageLayout) -> list[str]:
 
 def runs(laid_out: MessageLayout) -> list[TextRun]:
     lines = (line for n in range(len(laid_out.parts)) for line in laid_out.lines(n))
-    return [run for line in lines for run in line.runs]
+    return [run for line in lines for run in runs_of(line.content)]
 
 
 def test_marks_stand_where_citations_end_and_lead_to_the_source() -> None:
@@ -58,7 +57,7 @@ def test_marks_stand_where_citations_end_and_lead_to_the_source() -> None:
     marks = [(run.text, run.link) for run in runs(found) if "citation" in run.styles]
     assert marks[:3] == [("[1]", PAGE.url), ("[1]", PAGE.url), ("[2]", "")]
     # The text before the mark keeps its style, also where it ends in punctuation.
-    assert TextRun("330 m.", ("strong",)) in runs(found)
+    assert TextRun("330 m.", ("strong",), "") in runs(found)
     assert found.entry.message.content == TEXT
 
 
@@ -73,9 +72,9 @@ def test_many_sources_are_folded_to_a_line() -> None:
     of = entry(TEXT, *sources, queries=("how tall", "since when"))
     folded = layout(of)
     assert texts(folded)[-1].startswith("▸ 12 sources: 0.example, 1.example, ")
-    assert folded.folds == ["a/sources"]
+    assert [key for *_, key in folded.folds] == ["a/sources"]
     opened = layout(of, 60, "sources")
-    assert opened.folds == ["a/sources"]
+    assert [key for *_, key in opened.folds] == ["a/sources"]
     lines = texts(opened)
     at = next(i for i, line in enumerate(lines) if line.startswith("▾ 12 sources"))
     assert lines[at + 1] == "[1]  Title 0  0.example"
@@ -113,10 +112,10 @@ def test_marks_come_when_a_streamed_reply_is_complete() -> None:
     reply = advance(reply, Cited(Citation(0, 0, 9)))
     streaming = Entry(Message("assistant", id="a"), status="streaming")
     growing = MessageLayout(streaming, 60, progress=ReplyProgress(0, Reply()))
-    growing.grow(ReplyProgress(0, reply))
+    growing = MessageLayout(streaming, 60, progress=ReplyProgress(0, reply), before=growing)
     assert texts(growing)[-1] == "So it is."
     reply = advance(reply, Finished("stop", "stop"))
     done = Entry(reply.message(Protocol.GEMINI, id="a"))
-    taken = MessageLayout(done, 60, grown=growing)
+    taken = MessageLayout(done, 60, before=growing)
     assert texts(taken)[2] == "So it is.[1]"
     assert texts(taken) == texts(MessageLayout(done, 60))

@@ -1,83 +1,146 @@
-"""The actions on messages: edit, fork, pin, delete, export, and those on their files and links."""
+"""The conversation: the transcript with what is done with its messages."""
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
+from textual.binding import BindingType
 
 from tui_chat.errors import InputError, NotYet
 from tui_chat.models.media import describe
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.area import Area
-from tui_chat.ui.chat.token_strip import facts_of, tokens_of, turn_at, user_turns, words_of
-from tui_chat.ui.notifications import Refusal
+from tui_chat.ui.actions import place_bindings
+from tui_chat.ui.chat.message_files import NO_MESSAGE_YET, MessageFiles
+from tui_chat.ui.chat.rows import ClickAction
+from tui_chat.ui.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
 from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
+from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Muted
     from tui_chat.models.session import Entry
     from tui_chat.ui.area import AreaContext
     from tui_chat.ui.chat.chat_pane import ChatPane
-    from tui_chat.ui.chat.drafts import ComposerDrafts
-    from tui_chat.ui.chat.side_replies import SideReplies
-    from tui_chat.ui.chat.tool_call_area import ToolCallArea
-
-NO_MESSAGE_YET = "There is no message in this session yet."
 
 
 def _muting(what: str, is_muted: bool) -> str:
     return f"{'Unmute' if is_muted else 'Mute'} {what}"
 
 
-class MessageArea(Area):
-    """Contains the transcript; its actions are about the message under the transcript's cursor."""
+class Conversation(MessageFiles):
+    """A conversation; its actions are about the message under the cursor."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        pane_key("left", "conversation.sibling(-1)", "version", "Previous version", shown=True),
+        pane_key("right", "conversation.sibling(1)", "version", "Next version", shown=True),
+        pane_key("e", "conversation.edit", "edit", "Edit message as a new version", shown=True),
+        pane_key("r", "conversation.retry", "regenerate", "Regenerate this reply", shown=True),
+        pane_key("f", "conversation.fork", "fork", "Fork session from here", shown=True),
+        pane_key("y", "copy", "copy", "Copy the message or the selection", shown=True),
+        pane_key(
+            "i",
+            "conversation.inspect",
+            "sent request",
+            "Show the request that made the reply",
+            shown=True,
+        ),
+        pane_key("enter", "conversation.press", "open", "Open what is folded, or press its button"),
+        pane_key("c", "conversation.continue", "continue", "Continue this reply"),
+        pane_key(
+            "d,delete", "conversation.delete", "delete", "Delete from here (this message and below)"
+        ),
+        pane_key("u", "conversation.undo", "undo", "Undo the last change"),
+        pane_key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
+        pane_key("p", "conversation.pin", "pin", "Pin message (always included)"),
+        pane_key("o", "conversation.open", "open", "Open a link, picture or file of this message"),
+        pane_key("w", "conversation.reveal", "where", "Show where this message is in the request"),
+        pane_key("slash", "conversation.find", "find", "Find in this conversation"),
+        pane_key("Y", "copy_code", "code", "Copy a code block of this message; again for the next"),
+        pane_key("space", "fold", "fold", "Fold or unfold; a summary: switch on or off"),
+        pane_key("up", "move(-1)", "↑↓", "Up"),
+        pane_key("down", "move(1)", "↑↓", "Down"),
+        pane_key("pageup", "page(-1)", "↑↓", "Page up"),
+        pane_key("pagedown", "page(1)", "↑↓", "Page down"),
+        pane_key("k,ctrl+up,alt+up", "message(-1)", "↑↓", "Previous message"),
+        pane_key("j,ctrl+down,alt+down", "message(1)", "↑↓", "Next message"),
+        pane_key("home,g", "begin", "↑↓", "Beginning"),
+        pane_key("end,G", "end", "↑↓", "End"),
+        pane_key("n", "hit(1)", "find", "Next hit"),
+        pane_key("N", "hit(-1)", "find", "Previous hit"),
+        pane_key("escape", "leave", "leave", "Stop finding"),
+        *place_bindings("message"),
+    ]
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
-            *("retry", "edit", "fork", "delete", "continue", "undo", "pin", "answer", "run"),
-            *("add_system", "mute", "mute_part", "mute_tool_results", "unmute_all"),
+            *("retry", "edit", "fork", "delete", "continue", "undo", "pin", "add_system"),
+            *("mute", "mute_message", "mute_part", "mute_tool_results", "unmute_all"),
         )
     )
 
-    def __init__(
-        self,
-        context: AreaContext,
-        pane: ChatPane,
-        drafts: ComposerDrafts,
-        side_replies: SideReplies,
-        tool_calls: ToolCallArea,
-    ) -> None:
-        super().__init__(context, "conversation")
-        self.transcript = pane.transcript
-        self._pane, self._drafts = pane, drafts
-        self._side_replies, self._tool_calls = side_replies, tool_calls
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(id="conversation")
+        self.context = context
         self._inspected = ""
         """The id of the message whose request was asked for last."""
 
-    def _refuse(self, why: str) -> None:
-        self.notify(why, markup=False)
+    @property
+    def _chat(self) -> ChatPane:
+        return self.host.panes.chat
 
-    def _entry(self) -> Entry | None:
-        """Return the entry under the cursor; None, after saying so, if there is none."""
-        if self.transcript.current is None:
-            self._refuse(Refusal("There is no message yet."))
-        return self.transcript.current
+    # --- rows ----------------------------------------------------------------------------
 
-    def _complete_entry(self) -> Entry | None:
-        """Return the entry under the cursor; None, after saying why, if it is still arriving."""
-        entry = self._entry()
-        if entry is not None and entry.status == "streaming":
-            self._refuse(Refusal("This reply is still arriving; Esc stops it."))
-            return None
-        return entry
+    async def action_press(self) -> None:
+        """Do the main thing of the message: answer its call, open its subagent, press its button,
+        unfold it.
+        """
+        current, files = self.current_index, self.workspace.session_files
+        entry = self.current
+        started = files.subagents.calls_of(self.workspace.state.session_id) if files else ()
+        if current is not None and self._layouts(current).can_retry:
+            await self._run("retry")
+        elif self.waiting_call is not None:
+            self._chat.tool_question.focus_for_call()
+        elif entry is not None and any(call in started for call in _call_ids(entry)):
+            self.action_subagent()
+        elif current is None or self._layouts(current).folds or not files:
+            await self.action_fold()
+        else:
+            self.action_subagent()
 
-    def action_explain_read_only(self) -> None:
-        """Say why nothing can be changed, if that is so."""
-        self.may_write  # noqa: B018  it notifies
+    async def action_fold(self) -> None:
+        """Switch a summary on or off; unfold another message, or fold it again."""
+        entry = self.current
+        if entry is not None and entry.message.semantics.summary is not None:
+            self.action_switch_summary()
+        else:
+            await super().action_fold()
+
+    async def act(self, action: ClickAction) -> None:
+        """Do what a click asks for that concerns more than the view."""
+        match action.name:
+            case "run":
+                await self.tui.run_action(action.key)
+            case "model":
+                await self.tui.run_action("sessions.choose_model")
+            case "view":
+                self.action_view(int(action.key))
+            case "subagent":
+                self.action_subagent(action.key)
+            case "version":
+                self.action_sibling(int(action.key))
+            case "answer":
+                self._chat.tool_question.focus_for_call()
+            case "retry":
+                await self._run("retry")
+            case _:
+                pass
+
+    async def _run(self, action: str) -> None:
+        if not await self.tui.run_action(f"conversation.{action}"):
+            self.may_write  # noqa: B018  it says why
 
     # --- replies and versions ------------------------------------------------------------
 
@@ -104,7 +167,7 @@ class MessageArea(Area):
         last = workspace.state.entries[-1:]
         by_user = last and last[0].message.role == "user" and entry.message.id == last[0].message.id
         if by_user and may_continue(workspace.state.preset, "user"):
-            await self._side_replies.continue_message(workspace, entry.message.id)
+            await self._chat.side_replies.continue_message(workspace, entry.message.id)
         else:
             await workspace.replies.continue_reply(entry.message.id)
 
@@ -129,7 +192,7 @@ class MessageArea(Area):
             )
             message = replace(message, content=written.text)
             if is_stored and written.send:  # one goes on behind the new reply
-                self.transcript.go_to_end()
+                self.go_to_end()
                 self.host.panes.focus_composer()
 
     @work(group="branch")
@@ -139,11 +202,11 @@ class MessageArea(Area):
         if entry is None:
             return
         if entry.siblings < 2:
-            self._refuse("There is one version of this message; r and e make others.")
+            self.notify("There is one version of this message; r and e make others.")
         elif 0 <= entry.sibling + step < entry.siblings:
             await self.workspace.branches.show_version(entry.message.id, step)
         else:
-            self._refuse(f"This is the {'oldest' if step < 0 else 'newest'} version.")
+            self.notify(f"This is the {'oldest' if step < 0 else 'newest'} version.")
 
     # --- forking, deleting, pinning ------------------------------------------------------
 
@@ -168,8 +231,8 @@ class MessageArea(Area):
 
     async def action_fork_branch(self, title: str = "") -> None:
         """Fork a session from the whole branch; without a title, ask for it."""
-        await self._drafts.wait_until_stored()
-        entries = self.transcript.entries
+        await self._chat.drafts.wait_until_stored()
+        entries = self.entries
         if not entries:
             self.show_error(NotYet(NO_MESSAGE_YET))
         elif title and self.may_write:
@@ -179,13 +242,13 @@ class MessageArea(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_delete(self) -> None:
-        entry, index = self._complete_entry(), self.transcript.current_index
+        entry, index = self._complete_entry(), self.current_index
         if entry is None or index is None:
             return
         is_sure = await self.workspace.branches.was_made_here(entry.message.id)
         # `i d` means the inspector's Diff, where it has opened.
         if not is_sure or entry.message.id == self._inspected:
-            after = len(self.transcript.entries) - index - 1
+            after = len(self.entries) - index - 1
             what = "this message" + (f" and what follows it ({after:,} more)" if after else "")
             question = f"Delete {what}? {self.host.undo_key} undoes it."
             is_sure = await confirm(self.tui, "Delete?", question, yes="Delete")
@@ -208,19 +271,35 @@ class MessageArea(Area):
 
     # --- muting --------------------------------------------------------------------------
 
-    @work(group="branch")
+    @work(group="dialog", exclusive=True)
     async def action_mute(self) -> None:
-        """Leave a message out of requests, or send it again."""
+        """Leave a message out of requests, or send it again; ask what of it if it has parts."""
+        entry = self._complete_entry()
+        if entry is None:
+            return
+        message = entry.message
+        has_parts = message.parts or message.semantics.reasoning
+        if has_parts and message.semantics.summary is None:
+            await self._ask_what_to_mute(entry, "message")
+        else:
+            await self.workspace.branches.toggle_mute(message.id)
+
+    @work(group="branch")
+    async def action_mute_message(self) -> None:
+        """Leave all of a message out of requests, or send it again."""
         if entry := self._complete_entry():
             await self.workspace.branches.toggle_mute(entry.message.id)
 
     @work(group="dialog", exclusive=True)
     async def action_mute_part(self) -> None:
         """Mute or unmute a part of the message, or several messages: ask which."""
-        entry, index = self._complete_entry(), self.transcript.current_index
-        if entry is None or index is None:
-            return
-        message, entries, mutes = entry.message, self.transcript.entries, self.workspace.branches
+        if (entry := self._complete_entry()) is not None:
+            await self._ask_what_to_mute(entry)
+
+    async def _ask_what_to_mute(self, entry: Entry, first: str = "") -> None:
+        """Ask what to mute, with the mark on the choice `first`, else on a part of the message."""
+        index = self.entries.index(entry)
+        message, entries, mutes = entry.message, self.entries, self.workspace.branches
         muted, is_summary = message.muted, message.semantics.summary is not None
         parts: dict[str, tuple[str, str, Muted]] = {}
         if message.semantics.reasoning and not is_summary:
@@ -241,7 +320,7 @@ class MessageArea(Area):
             "after": ("Mute all messages after it", newer),
         }
         choices = [
-            ("message", _muting("this message", message.id in self.transcript.muted), ""),
+            ("message", _muting("this message", message.id in self.muted), ""),
             *((key, label, name) for key, (label, name, _) in parts.items()),
             *(
                 (key, label, f"{len(ids):,} message{'s' * (len(ids) != 1)}")
@@ -249,7 +328,9 @@ class MessageArea(Area):
                 if ids
             ),
         ]
-        chosen = await ask(self.tui, "Leave out of requests", choices, choices[bool(parts)][0])
+        chosen = await ask(
+            self.tui, "Leave out of requests", choices, first or choices[bool(parts)][0]
+        )
         if chosen == "message":
             await mutes.toggle_mute(message.id)
         elif chosen in parts:
@@ -294,7 +375,7 @@ class MessageArea(Area):
         entry = self._complete_entry()
         self._inspected = entry.message.id if entry is not None else ""
         if entry is not None and entry.message.role != "assistant":
-            self._refuse(
+            self.notify(
                 "Only replies have their own request; w shows this message in the next one."
             )
         elif entry is not None:
@@ -309,31 +390,26 @@ class MessageArea(Area):
 
     async def action_act_on_message(self, action: str) -> None:
         """Show the last message, and run an action on it."""
-        await self._drafts.wait_until_stored()
-        self.transcript.action_end()
-        await self.tui.run_action(action, self.transcript)
+        await self._chat.drafts.wait_until_stored()
+        self.action_end()
+        await self.tui.run_action(action, self)
 
     async def action_find(self, words: str = "") -> None:
         """Open the find bar, with words to find."""
-        await self._pane.find(words)
-
-    def action_page(self, direction: int) -> None:
-        """Scroll by a screen, wherever the focus is."""
-        self.transcript.action_page(direction)
+        await self._chat.find(words)
 
     def action_first_message(self) -> None:
         """Show the beginning of the conversation."""
-        self.transcript.action_begin()
+        self.action_begin()
 
     def action_latest_message(self) -> None:
         """Show the end of the conversation, and follow it."""
-        self.transcript.action_end()
+        self.action_end()
 
     @work(group="dialog", exclusive=True)
     async def action_contents(self) -> None:
         """Show the turns of the conversation, and go to one."""
-        transcript = self.transcript
-        entries = transcript.entries
+        entries = self.entries
         if not entries:
             raise NotYet(NO_MESSAGE_YET)
         turns = user_turns(entries)
@@ -346,10 +422,10 @@ class MessageArea(Area):
             )
             for number, (turn, count) in enumerate(zip(turns, tokens, strict=True), 1)
         ]
-        current = turn_at(turns, transcript.current_index or 0)
+        current = turn_at(turns, self.current_index or 0)
         title = f"Contents: {len(turns):,} turn{'s' * (len(turns) != 1)}"
         chosen = await ask(self.tui, title, choices, choices[current][0])
-        if chosen is not None and transcript.show_message(chosen):
+        if chosen is not None and self.show_message(chosen):
             self.host.panes.show_conversation(focus_composer=False)
 
     # --- system messages -----------------------------------------------------------------
@@ -376,44 +452,22 @@ class MessageArea(Area):
 
     # --- tool calls and subagents --------------------------------------------------------
 
-    def action_answer(self) -> None:
-        """Enter the result of the waiting tool call by hand."""
-        if waiting := self._waiting_call():
-            self._tool_calls.enter_result(*waiting)
-
-    def action_run(self) -> None:
-        """Focus the question about the waiting tool call."""
-        if self._waiting_call():
-            self._pane.focus_tool_question()
-
-    def _waiting_call(self) -> tuple[str, int] | None:
-        """Return the id of the reply and the position of its call that waits; None, after saying
-        so, without.
-        """
-        if self.transcript.waiting_call is None:
-            self._refuse("No tool call is waiting for a result here.")
-        return self.transcript.waiting_call
-
     @work(group="open", exclusive=True)
     async def action_subagent(self, call_id: str = "") -> None:
         """Open the session of a call's subagent, or go back to the call that started this one."""
-        entry = self._entry()
-        if entry is None:
+        entry, files = self._entry(), self.workspace.session_files
+        if entry is None or files is None:
             return
-        here, files = self.workspace.state.session_id, self.workspace.session_files
-        started = files.subagents.calls_of(here) if files is not None else {}
-        own = (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)
-        calls = [call_id] if call_id else [each for each in own if each in started]
-        started_by = files.subagents.started_by(here) if files is not None else None
+        here = self.workspace.state.session_id
+        started, started_by = files.subagents.calls_of(here), files.subagents.started_by(here)
+        calls = [call_id] if call_id else [each for each in _call_ids(entry) if each in started]
         if calls:
             await self._open_subagent([started.get(call, "") for call in calls])
         elif started_by is not None:
             await self._open(started_by.session_id)
             self._show_call(started_by.call_id)
-        elif started:
-            self._refuse("This message started no subagent. Calls that did are marked with “S”.")
         else:
-            self._refuse("There is no session of a subagent here.")
+            self.notify("Nothing in this message is folded.")
 
     async def _open_subagent(self, session_ids: list[str]) -> None:
         """Open the session of a subagent; of several, ask which."""
@@ -426,7 +480,7 @@ class MessageArea(Area):
             chosen = await ask(self.tui, "Subagents", choices, session_ids[0])
         if chosen:
             await self._open(chosen)
-            self.transcript.action_begin()
+            self.action_begin()
 
     async def _open(self, session_id: str) -> None:
         await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
@@ -434,96 +488,11 @@ class MessageArea(Area):
 
     def _show_call(self, call_id: str) -> None:
         """Go to the message with a call, if it is in the branch."""
-        for entry in self.transcript.entries:
+        for entry in self.entries:
             if call_id and any(call.id == call_id for call in entry.message.tool_calls):
-                self.transcript.show_message(entry.message.id)
+                self.show_message(entry.message.id)
 
-    # --- files and links -----------------------------------------------------------------
 
-    @work(group="dialog", exclusive=True)
-    async def action_export(self) -> None:
-        """Export a part of the branch: ask which, in which format, and where to."""
-        from tui_chat.ui.dialogs.export import ask_export_file, ask_format
-
-        index, entries = self.transcript.current_index, self.transcript.entries
-        if self._complete_entry() is None or index is None:
-            return
-        turns = user_turns(entries)
-        turn = turns[turn_at(turns, index)]
-        parts = {
-            "message": ("This message", entries[index : index + 1]),
-            "turn": ("This turn", entries[turn.first : turn.first + turn.count]),
-            "after": ("From here to the end", entries[index:]),
-            "before": ("From the beginning to here", entries[: index + 1]),
-        }
-        choices = [
-            (key, label, f"{len(part):,} message{'s' * (len(part) != 1)}")
-            for key, (label, part) in parts.items()
-        ]
-        chosen = await ask(self.tui, "Export which part?", choices, "turn")
-        kind = None if chosen is None else await ask_format(self.tui)
-        if chosen is None or kind is None:
-            return
-        session = self.workspace.state.session
-        title = session.title if session is not None else ""
-        if target := await ask_export_file(self.tui, title, kind):
-            file, replaces = target
-            await self.workspace.exports.export_part(
-                parts[chosen][1], kind, file, overwrite=replaces
-            )
-
-    @work(group="dialog", exclusive=True)
-    async def action_save(self) -> None:
-        """Save the message's picture, sound or file; again, its next one."""
-        from tui_chat.ui.dialogs.file_viewer import save_file
-
-        if (file := await self._file()) is not None:
-            await save_file(self, *file)
-
-    @work(group="dialog", exclusive=True)
-    async def action_view(self, index: int | None = None) -> None:
-        """Show a part of the message by its index, else its picture or file; again, its next."""
-        from tui_chat.ui.dialogs.file_viewer import view_file
-
-        if (file := await self._file(index)) is not None:
-            await view_file(self, *file)
-
-    async def _file(self, index: int | None = None) -> tuple[str, bytes] | None:
-        """Return name and bytes of a part of the message; None without one, which is said. Raises
-        InputError if they are not here.
-        """
-        from tui_chat.models.media import file_of
-
-        entry = self.transcript.current
-        if index is None:
-            index = self.transcript.next_part()
-        if entry is None or index is None:
-            self._refuse("There is no picture, sound or file in this message.")
-            return None
-        if index >= len(entry.message.parts):
-            self._refuse(Refusal("This reply is still arriving."))
-            return None
-        file = await to_thread(file_of, entry.message.parts[index], index + 1)
-        if file is None:
-            raise InputError("Its content is not stored here, so it can't be shown or saved.")
-        return file
-
-    @work(group="dialog", exclusive=True)
-    async def action_open_link(self, url: str = "") -> None:
-        """Open a web link, once the user has read and confirmed its address: models write links
-        too. Without one, open the message's; again, its next.
-        """
-        from tui_chat.ui.terminal.external_programs import open_link
-
-        url = url or self.transcript.next_link()
-        if not url:
-            self._refuse("There is no link in this message.")
-        elif not url.startswith(("https://", "http://")):
-            raise InputError("Only web links can be opened.", advice=url[:200])
-        elif not await confirm(self.tui, "Open this link?", url, yes="Open"):
-            return
-        elif self.tui.is_web:
-            self.tui.open_url(url)
-        elif not await to_thread(open_link, url):
-            self.tui.copy_to_clipboard(url)
-            self.notify("No browser can be opened from here; the link was copied.", markup=False)
+def _call_ids(entry: Entry) -> tuple[str, ...]:
+    """Return the ids of the calls that a message makes, or of the one that it answers."""
+    return (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)

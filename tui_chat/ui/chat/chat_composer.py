@@ -1,22 +1,21 @@
-"""The actions of the composer: sending, the queue, commands, suggestions, snippets, an editor, and
-the files that are sent with the draft: attached, shown and removed.
+"""The composer of the conversation: sending, the queue, commands, suggestions, snippets, and the
+user's own editor.
 """
 
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.paths import typed_path
-from tui_chat.ui.area import Area
+from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
+from tui_chat.ui.chat.status_lines import asking
 from tui_chat.ui.notifications import NoticeOutdated, error_text
 from tui_chat.ui.questions import ask, ask_line, confirm
 from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, escape_command, parse_command
@@ -26,149 +25,36 @@ if TYPE_CHECKING:
     from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.ui.chat.completion import CompletionQuery
     from tui_chat.ui.chat.drafts import ComposerDrafts
-    from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.workspace import Workspace
 
 
-@contextmanager
-def _asking(pane: ChatPane, typed: str) -> Generator[None]:
-    """Say that a server is asked for what is typed as `SERVER:NAME`."""
-    pane.activity.show_status(f"Asking {one_line(typed.partition(':')[0], 40)} …")
-    try:
-        yield
-    finally:
-        pane.activity.show_status("")
-
-
-class AttachmentArea(Area):
-    """Contains the line of the attachments."""
-
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach", "paste_picture"))
-
-    def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
-        super().__init__(context, "attachments")
-        self._pane, self._drafts = pane, drafts
-        self._cleared: tuple[Attachment, ...] = ()
-
-    def action_attach(self, path: str = "") -> None:
-        """Attach a file; without a path, start to type one."""
-        if path:
-            self._attach_file(path)
-        else:
-            self._pane.composer.start_path()
-
-    @work(group="attach", description="paste a picture")
-    async def action_paste_picture(self) -> None:
-        """Attach the picture in the system's clipboard."""
-        if not await self.attach_clipboard_picture():
-            raise InputError("There is no picture in the clipboard.")
-
-    async def attach_clipboard_picture(self) -> bool:
-        """Attach the picture in the system's clipboard; False if there is none. Raises InputError
-        if it cannot be read, or must not be written to a file.
-        """
-        from tui_chat.ui.terminal.clipboard_pictures import clipboard_picture
-
-        state = (await self.host.opened_workspace()).state
-        path = await to_thread(clipboard_picture, state.config.data_dir / "pasted")
-        if path is None:
-            return False
-        if state.is_temporary and path.parent.name == "pasted":
-            await to_thread(path.unlink, missing_ok=True)
-            raise InputError(
-                "A pasted picture needs a file, and a temporary session writes nothing to disk."
-            )
-        self._attach_file(str(path))
-        return True
-
-    @work(group="attach")
-    async def _attach_file(self, typed: str) -> None:
-        from tui_chat.workspace.attachments import read_attachment
-
-        new: tuple[Attachment, ...] = ()
-        if ":" in typed:  # as in SERVER:URI
-            workspace = await self.host.opened_workspace()
-            with _asking(self._pane, typed):
-                new = await workspace.source_texts.read(typed)
-        if not new:
-            new = (await to_thread(read_attachment, typed_path(typed)),)
-        attached = self._drafts.attachments
-        stored = {other.stored for other in attached}
-        new = tuple(attachment for attachment in new if attachment.stored not in stored)
-        self._drafts.show_attachments((*attached, *new))
-        for attachment in new:
-            if attachment.is_card:
-                words = "is a character card, attached as it is. /import turns it into a role."
-                self.notify(f"{one_line(attachment.name, 60)} {words}", markup=False)
-
-    def action_remove(self, index: int) -> None:
-        attached = self._drafts.attachments
-        self._drafts.show_attachments(attached[:index] + attached[index + 1 :])
-
-    def action_clear(self) -> None:
-        """Remove all attachments with the draft's text."""
-        self._cleared = self._drafts.attachments
-        self._drafts.show_attachments(())
-
-    def action_restore_cleared(self) -> None:
-        """Attach again what was removed with the draft's text."""
-        new = (attached for attached in self._cleared if attached not in self._drafts.attachments)
-        self._drafts.show_attachments((*new, *self._drafts.attachments))
-
-    def action_remove_last(self) -> None:
-        if attached := self._drafts.attachments:
-            self._drafts.show_attachments(attached[:-1])
-
-    def action_detach(self, name: str = "") -> None:
-        """Remove the attachments of the draft that have a name; without one, all."""
-        attached = self._drafts.attachments
-        left = tuple(each for each in attached if name and name not in (each.name, str(each.path)))
-        if attached and len(left) == len(attached):
-            names = ", ".join(one_line(each.name, 40) for each in attached)
-            sentence = f"There is no attachment “{one_line(name, 40)}”."
-            self.show_error(InputError(sentence, advice=f"Attached: {names}."))
-        elif attached:
-            self._drafts.show_attachments(left)
-        else:
-            self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
-
-    @work(group="dialog", exclusive=True)
-    async def action_view(self, index: int) -> None:
-        from tui_chat.models.media import file_of
-        from tui_chat.ui.dialogs.file_viewer import view_file
-
-        part = self._drafts.attachments[index].part
-        file = await to_thread(file_of, part, index + 1)
-        if file is not None:
-            await view_file(self, *file)
-
-    async def action_view_part(self) -> None:
-        """Show the draft's last attachment, else the last message's picture or file."""
-        if attached := self._drafts.attachments:
-            self.action_view(len(attached) - 1)
-        else:
-            await self.tui.run_action("conversation.view")
-
-
-class ComposerArea(Area):
-    """Contains the composer, and does what it asks for."""
+class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+    """The editor of the conversation's draft, and the actions that concern it."""
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         ("clear_queue", "edit_draft", "insert_snippet", "queue", "save_snippet")
     )
 
-    def __init__(self, context: AreaContext, pane: ChatPane, drafts: ComposerDrafts) -> None:
-        super().__init__(context, "composer")
-        self._pane, self._drafts = pane, drafts
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(id="composer")
+        self.context = context
         self._command_error: InputError | None = None
         """The error of the command in the composer."""
+
+    @property
+    def _chat(self) -> ChatPane:
+        return self.host.panes.chat
+
+    @property
+    def _drafts(self) -> ComposerDrafts:
+        return self._chat.drafts
 
     @work(group="editing-mode", exclusive=True, description="choose the editing mode")
     async def set_editing_mode(self, name: str) -> None:
         """Edit the draft with the keys of a mode that a plugin adds; empty for the ordinary ones.
         A name that no plugin adds is an error of the configuration, which the start shows.
         """
-        await self._pane.composer.modal_editing.choose(name)
+        await self.modal_editing.choose(name)
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:
@@ -176,8 +62,8 @@ class ComposerArea(Area):
             self.tui.post_message(NoticeOutdated(error_text(self._command_error)))
             self._command_error = None
         self._drafts.changed()
-        if not self._pane.composer.text:
-            self._pane.tool_question.consider_focus()
+        if not self.text:
+            self._chat.tool_question.consider_focus()
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
@@ -250,15 +136,14 @@ class ComposerArea(Area):
         """
         from tui_chat.ui.chat.command_suggestions import command_error
 
-        composer = self._pane.composer
         if (error := command_error(line)) is not None or isinstance(line, UnknownCommand):
-            if parse_command(composer.text) == line:  # else more was typed meanwhile
-                composer.select_all()
+            if parse_command(self.text) == line:  # else more was typed meanwhile
+                self.select_all()
             if error is not None:
                 self.show_error(error)
                 self._command_error = error
             return
-        composer.clear_text()
+        self.clear_text()
         area, _, name = line.command.run.rpartition(".")
         if line.argument:
             await self.tui.run_action((area, name, (line.argument,)))
@@ -268,12 +153,10 @@ class ComposerArea(Area):
     @on(Composer.PasteRequested)
     @work(group="attach", description="paste")
     async def _paste(self) -> None:
-        attachments = self._pane.containers.attachments
-        assert isinstance(attachments, AttachmentArea)
         with suppress(InputError):  # a clipboard that cannot be read has no picture for us
-            if await attachments.attach_clipboard_picture():
+            if await self._chat.attachments.attach_clipboard_picture():
                 return
-        self._pane.composer.insert_text(self.tui.clipboard)
+        self.insert_text(self.tui.clipboard)
 
     @on(Composer.PathPasted)
     @work(group="attach", description="import card")
@@ -283,9 +166,8 @@ class ComposerArea(Area):
 
         if self.context.read_only or not await to_thread(is_card_at, event.path):
             return
-        composer = self._pane.composer
-        if composer.text == event.text:
-            composer.undo()
+        if self.text == event.text:
+            self.undo()
         await self.tui.run_action(("plugins", "import", (str(event.path),)))
 
     @on(Composer.CompletionRequested)
@@ -299,7 +181,7 @@ class ComposerArea(Area):
             self._suggest_paths(query)
         else:
             suggestions = suggest(query, workspace, self.tui.available_themes)
-            self._pane.composer.offer_suggestions(query, suggestions)
+            self.offer_suggestions(query, suggestions)
 
     @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:
@@ -314,36 +196,34 @@ class ComposerArea(Area):
             if workspace is not None:
                 servers = command_suggestions.suggest_servers(query, workspace)
                 suggestions = (*servers, *suggestions)
-        self._pane.composer.offer_suggestions(query, suggestions or ())
+        self.offer_suggestions(query, suggestions or ())
 
     @work(group="dialog", exclusive=True)
     async def action_search_prompts(self) -> None:
         """Search the prompts that were sent by typing, and put one into the composer."""
-        composer = self._pane.composer
-        texts = composer.prompt_history.texts()
+        texts = self.prompt_history.texts()
         if not texts:
             self.notify("You have not sent anything yet.")
             return
         choices = [(str(index), one_line(text, 300)) for index, text in enumerate(texts)]
         chosen = await ask(self.tui, "Earlier prompts", choices, "0")
         if chosen is not None:
-            composer.rewrite(escape_command(texts[int(chosen)]))
-            composer.focus()
+            self.rewrite(escape_command(texts[int(chosen)]))
+            self.focus()
 
     @work(group="dialog", exclusive=True)
     async def action_edit_draft(self) -> None:
         """Edit the draft in the user's own editor."""
         from tui_chat.ui.terminal.external_programs import edit_in_editor
 
-        composer = self._pane.composer
         workspace = self.host.workspace
         if workspace is not None and workspace.state.is_temporary:
             why = "$EDITOR needs a file, and a temporary session writes nothing to disk."
             raise InputError(why)
-        text = await edit_in_editor(self.tui, composer.text)
-        if text != composer.text:
-            composer.rewrite(text)
-        composer.focus()
+        text = await edit_in_editor(self.tui, self.text)
+        if text != self.text:
+            self.rewrite(text)
+        self.focus()
 
     @work(group="dialog", exclusive=True)
     async def action_insert_snippet(self, name: str = "") -> None:
@@ -359,7 +239,7 @@ class ComposerArea(Area):
             return
         snippet = await to_thread(workspace.library.snippet, name)
         pieces = expanded(snippet, workspace.requests.inputs(""))
-        self._pane.composer.insert_snippet(
+        self.insert_snippet(
             (piece.name, piece.text, piece.choices) if isinstance(piece, Blank) else piece
             for piece in pieces
         )
@@ -368,10 +248,10 @@ class ComposerArea(Area):
         """Insert the prompt of a server, after asking for the arguments that are not typed. If that
         fails, what was typed comes back.
         """
-        composer, inserted = self._pane.composer, None
+        inserted = None
         session_id = workspace.state.session_id
         try:
-            with _asking(self._pane, typed):
+            with asking(self._chat.activity, typed):
                 prompt, values = await workspace.source_texts.find_prompt(typed)
             for argument in prompt.arguments[len(values) :]:
                 facts = (
@@ -387,18 +267,18 @@ class ComposerArea(Area):
                     break
                 values |= {argument.name: value} if value else {}
             else:
-                with _asking(self._pane, typed):
+                with asking(self._chat.activity, typed):
                     inserted = await workspace.source_texts.insert(prompt, values)
         except TuiChatError as error:
             self.show_error(error)
         if inserted is None:
-            if workspace.state.session_id == session_id and not composer.text:
-                composer.text = f"/{typed}"
+            if workspace.state.session_id == session_id and not self.text:
+                self.text = f"/{typed}"
             return
         text, attachments = inserted
-        is_at_start = min(composer.selection) == (0, 0)
-        composer.insert_text(escape_command(text) if is_at_start else text)
-        composer.focus()
+        is_at_start = min(self.selection) == (0, 0)
+        self.insert_text(escape_command(text) if is_at_start else text)
+        self.focus()
         self._drafts.show_attachments((*self._drafts.attachments, *attachments))
 
     async def _ask_snippet(self, workspace: Workspace) -> str | None:
@@ -428,7 +308,7 @@ class ComposerArea(Area):
         from tui_chat.library.library import file_name
 
         workspace = await self.host.opened_workspace()
-        text = self._pane.composer.text
+        text = self.text
         if not text.strip():
             advice = "{{?name}} makes a blank in it."
             raise InputError("Type the text of the snippet first.", advice=advice)

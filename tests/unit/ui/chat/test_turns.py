@@ -7,7 +7,7 @@ from typing import Any
 from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Usage
-from tui_chat.ui.chat.token_strip import (
+from tui_chat.ui.chat.turns import (
     facts_of,
     tokens_of,
     turn_at,

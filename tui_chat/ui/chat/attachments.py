@@ -1,0 +1,191 @@
+"""The files that are sent with the draft: a row of chips, and what attaches and removes them."""
+
+from __future__ import annotations
+
+from asyncio import to_thread
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual import events, work
+from textual.content import Content
+
+from tui_chat.errors import InputError
+from tui_chat.models.sanitize import one_line
+from tui_chat.paths import typed_path
+from tui_chat.ui.area import WorkspaceWidget
+from tui_chat.ui.chat.rows import clipped
+from tui_chat.ui.chat.status_lines import asking
+
+if TYPE_CHECKING:
+    from tui_chat.ui.area import AreaContext
+    from tui_chat.ui.chat.drafts import ComposerDrafts
+    from tui_chat.workspace.attachments import Attachment
+
+_REMOVE = "✕"
+
+
+class AttachmentLine(WorkspaceWidget):
+    """The draft's attachments as chips with a remove mark; hidden if there are none."""
+
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach", "paste_picture"))
+
+    DEFAULT_CSS = """
+    AttachmentLine { display: none; width: 100%; height: 1; padding: 0 2; background: $background; }
+    """
+
+    def __init__(self, context: AreaContext) -> None:
+        super().__init__(id="attachments")
+        self.context = context
+        self._labels: tuple[str, ...] = ()
+        self._cleared: tuple[Attachment, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of attachments."""
+        return len(self._labels)
+
+    @property
+    def _drafts(self) -> ComposerDrafts:
+        return self.host.panes.chat.drafts
+
+    def show(self, labels: tuple[str, ...]) -> None:
+        """Show attachments, each by its label."""
+        self._labels = tuple(one_line(label, 80) for label in labels)
+        self.display = bool(labels)
+        self.refresh()
+
+    def _chips(self) -> list[tuple[int, str]]:
+        """Return the chips that fit, each with its first column."""
+        room = self.content_size.width
+        chips: list[tuple[int, str]] = []
+        column = 0
+        for label in self._labels:
+            chip = f" {clipped(label, max(room - 5, 1))} {_REMOVE} "
+            width = cell_len(chip)
+            if chips and column + width > room - 5:
+                break
+            chips.append((column, chip))
+            column += width + 1
+        return chips
+
+    def render(self) -> Content:
+        chips = self._chips()
+        pieces: list[Content | tuple[str, str] | str] = []
+        for _, chip in chips:
+            pieces += [(chip, "$text-primary on $primary 20%"), " "]
+        if hidden := len(self._labels) - len(chips):
+            pieces.append((f"+{hidden}", "$foreground 72%"))
+        return Content.assemble(*pieces)
+
+    async def on_click(self, event: events.Click) -> None:
+        """Remove the attachment whose mark was clicked; show one that was clicked elsewhere."""
+        offset = event.get_content_offset(self)
+        if offset is None:
+            return
+        for index, (start, chip) in enumerate(self._chips()):
+            end = start + cell_len(chip)
+            if end - 3 <= offset.x < end:
+                await self.run_action(f"attachments.remove({index})")
+            elif start <= offset.x < end:
+                await self.run_action(f"attachments.view({index})")
+
+    # --- actions -----------------------------------------------------------------------------
+
+    def action_attach(self, path: str = "") -> None:
+        """Attach a file; without a path, start to type one."""
+        if path:
+            self._attach_file(path)
+        else:
+            self.host.panes.chat.composer.start_path()
+
+    @work(group="attach", description="paste a picture")
+    async def action_paste_picture(self) -> None:
+        """Attach the picture in the system's clipboard."""
+        if not await self.attach_clipboard_picture():
+            raise InputError("There is no picture in the clipboard.")
+
+    async def attach_clipboard_picture(self) -> bool:
+        """Attach the picture in the system's clipboard; False if there is none. Raises InputError
+        if it cannot be read, or must not be written to a file.
+        """
+        from tui_chat.ui.terminal.clipboard_pictures import clipboard_picture
+
+        state = (await self.host.opened_workspace()).state
+        path = await to_thread(clipboard_picture, state.config.data_dir / "pasted")
+        if path is None:
+            return False
+        if state.is_temporary and path.parent.name == "pasted":
+            await to_thread(path.unlink, missing_ok=True)
+            raise InputError(
+                "A pasted picture needs a file, and a temporary session writes nothing to disk."
+            )
+        self._attach_file(str(path))
+        return True
+
+    @work(group="attach")
+    async def _attach_file(self, typed: str) -> None:
+        from tui_chat.workspace.attachments import read_attachment
+
+        new: tuple[Attachment, ...] = ()
+        if ":" in typed:  # as in SERVER:URI
+            workspace = await self.host.opened_workspace()
+            with asking(self.host.panes.chat.activity, typed):
+                new = await workspace.source_texts.read(typed)
+        if not new:
+            new = (await to_thread(read_attachment, typed_path(typed)),)
+        attached = self._drafts.attachments
+        stored = {other.stored for other in attached}
+        new = tuple(attachment for attachment in new if attachment.stored not in stored)
+        self._drafts.show_attachments((*attached, *new))
+        for attachment in new:
+            if attachment.is_card:
+                words = "is a character card, attached as it is. /import turns it into a role."
+                self.notify(f"{one_line(attachment.name, 60)} {words}", markup=False)
+
+    def action_remove(self, index: int) -> None:
+        attached = self._drafts.attachments
+        self._drafts.show_attachments(attached[:index] + attached[index + 1 :])
+
+    def action_clear(self) -> None:
+        """Remove all attachments with the draft's text."""
+        self._cleared = self._drafts.attachments
+        self._drafts.show_attachments(())
+
+    def action_restore_cleared(self) -> None:
+        """Attach again what was removed with the draft's text."""
+        new = (attached for attached in self._cleared if attached not in self._drafts.attachments)
+        self._drafts.show_attachments((*new, *self._drafts.attachments))
+
+    def action_remove_last(self) -> None:
+        if attached := self._drafts.attachments:
+            self._drafts.show_attachments(attached[:-1])
+
+    def action_detach(self, name: str = "") -> None:
+        """Remove the attachments of the draft that have a name; without one, all."""
+        attached = self._drafts.attachments
+        left = tuple(each for each in attached if name and name not in (each.name, str(each.path)))
+        if attached and len(left) == len(attached):
+            names = ", ".join(one_line(each.name, 40) for each in attached)
+            sentence = f"There is no attachment “{one_line(name, 40)}”."
+            self.show_error(InputError(sentence, advice=f"Attached: {names}."))
+        elif attached:
+            self._drafts.show_attachments(left)
+        else:
+            self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
+
+    @work(group="dialog", exclusive=True)
+    async def action_view(self, index: int) -> None:
+        from tui_chat.models.media import file_of
+        from tui_chat.ui.dialogs.file_viewer import view_file
+
+        part = self._drafts.attachments[index].part
+        file = await to_thread(file_of, part, index + 1)
+        if file is not None:
+            await view_file(self, *file)
+
+    async def action_view_part(self) -> None:
+        """Show the draft's last attachment, else the last message's picture or file."""
+        if attached := self._drafts.attachments:
+            self.action_view(len(attached) - 1)
+        else:
+            self.host.panes.chat.transcript.action_view()
