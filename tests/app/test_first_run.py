@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tests.support.app import make_app, opened, replied, settle, until, workspace_of
 from tests.support.screen import Screen
-from tui_chat.ui.chat.welcome import Welcome, welcome_lines
+from tui_chat.ui.chat.welcome import Welcome, welcome_rows
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 
 
 def words(shown: Welcome, width: int = 64) -> str:
-    return "\n".join(line.text for line in welcome_lines(shown, width))
+    return "\n".join(line.text for line in welcome_rows(shown, width))
 
 
 async def test_each_offer_does_what_it_says(tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tests.support.message_lines import drawn
 from tests.support.tables import each_row
-from tui_chat.ui.chat.markdown import section_lines
+from tui_chat.ui.chat.markdown import section_rows
+from tui_chat.ui.chat.rows import runs_of
 from tui_chat.ui.chat.sections import SectionSplitter
 
 
@@ -68,6 +69,6 @@ def test_formulas_between_single_dollars_are_drawn_as_text():
 
 def test_formulas_have_a_style_of_their_own() -> None:
     [section] = SectionSplitter(r"so **\(x_1\)** and $y$").all()
-    [line] = section_lines(section, 60)
-    styles = {run.text: run.styles for run in line.runs if run.styles}
+    [line] = section_rows(section, 60)
+    styles = {run.text: run.styles for run in runs_of(line.content) if run.styles}
     assert styles == {"x₁": ("strong", "added"), "y": ("added",)}

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from rich.cells import cell_len
+from textual.style import Style
 
 from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS
 from tui_chat.config import endpoints_with_key
-from tui_chat.ui.chat.welcome import Welcome, welcome, welcome_lines
+from tui_chat.ui.chat.welcome import Welcome, welcome, welcome_rows
 from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 
 
 def words(shown: Welcome, width: int = 64) -> str:
-    return "\n".join(line.text for line in welcome_lines(shown, width))
+    return "\n".join(line.text for line in welcome_rows(shown, width))
 
 
 def test_it_says_what_this_is_and_offers_three_things_each_with_a_key():
@@ -38,10 +39,15 @@ def test_it_fits_and_everything_in_it_can_be_clicked(
 ) -> None:
     with_key = endpoints_with_key(ENDPOINTS, environ)
     shown = welcome("gpt-6.1-terra", is_offline, with_key, recent=RECENT)
-    lines = welcome_lines(shown, width)
+    lines = welcome_rows(shown, width)
     assert all(cell_len(line.text) <= width for line in lines)
     assert "\x1b" not in words(shown, width)
-    actions = {run.action for line in lines for run in line.runs if run.action}
+    spans = (span for line in lines for span in line.content.spans)
+    actions = {
+        span.style.meta["action"]
+        for span in spans
+        if isinstance(span.style, Style) and "action" in span.style.meta
+    }
     assert {action.key for action in actions} == {
         *(offer.action for offer in shown.offers),
         *("sessions.open('s-1')", "sessions.open('s-2')"),
