@@ -33,9 +33,12 @@ async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
         await command(pilot, f"/export {file}")
         await until(pilot, lambda: "There is no message in this session yet" in told(app))
         await say(pilot, "A question of salt")
-        await app.run_action("sessions.export")
-        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
-        await pilot.press("enter")
+        await app.run_action("conversation.export")
+        for _ in ("the whole", "as Markdown"):
+            await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+            asked = app.screen
+            await pilot.press("enter")
+            await until(pilot, lambda asked=asked: app.screen is not asked)
         await until(pilot, lambda: isinstance(app.screen, TextPrompt))
         assert app.screen.query_one(Input).value == "A-question-of-salt.md"
         app.screen.query_one(Input).value = str(file)

@@ -41,6 +41,7 @@ async def test_the_contents_and_the_strip_lead_to_a_turn(viewer: TuiChat):
         transcript = viewer.query_one(Transcript)
         await until(pilot, lambda: transcript.has_focus)
         await viewer.run_action("conversation.contents")
+        await until(pilot, lambda: len(viewer.screen_stack) > 1)
         await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
         offered = viewer.screen.query_one(OptionList)
         assert offered.option_count == TURNS
@@ -60,6 +61,7 @@ async def test_a_part_is_exported(viewer: TuiChat, tmp_path: Path):
         await until(pilot, lambda: transcript.has_focus)
         transcript.go_to(5)
         await viewer.run_action("conversation.export", transcript)
+        await until(pilot, lambda: len(viewer.screen_stack) > 1)
         for words in ("turn", "jsonl"):
             await until(pilot, lambda: bool(viewer.screen.query(OptionList)))
             asked = viewer.screen

@@ -152,7 +152,7 @@ async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path,
         titles = [each.title for each in files.subagents.nested(workspace.state.sessions)]
         assert titles == ["How old is the mill?", "ask", "A quincunx of trees"]
         await until(pilot, lambda: len(workspace.state.entries) == 4)
-        assert "Enter opens the subagent" in screen_text(app)
+        assert "Enter opens it" in screen_text(app)
         parent = workspace.state.session_id
         transcript = app.screen.query_one(Transcript)
         transcript.focus()

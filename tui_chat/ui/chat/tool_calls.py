@@ -41,7 +41,7 @@ _STATES: dict[CallState, tuple[str, str]] = {
     "failed": ("✗ failed", "error"),
     "unanswered": ("no answer", "meta"),
     "muted": ("◇ muted with its result", "muted-mark"),
-    "subagent": ("→ Enter opens the subagent", "answered"),
+    "subagent": ("→ Enter opens it", "answered"),
 }
 
 
