@@ -78,10 +78,10 @@ async def test_a_reader_is_left_in_peace_while_it_grows(tmp_path: Path):
         await screen.sees("word")
         await screen.press("shift+tab", "pageup", "pageup")
         await screen.sees("said 17")
-        before = rows(screen, "said 17")[:12]
+        before = rows(screen, "said 17")
         answer.let()
         await screen.sees("new text below")
-        assert rows(screen, "said 17")[:12] == before
+        assert rows(screen, "said 17")[:5] == before[:5]
         await screen.click_on("new text below")
         await screen.sees("more")
         assert "new text below" not in screen.text
