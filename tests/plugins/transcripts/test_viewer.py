@@ -63,8 +63,8 @@ async def test_what_a_file_has_is_read_and_nothing_is_changed(viewer: TuiChat):
         assert (len(texts()), len(workspace.state.sessions)) == (2, 2)
         assert viewer.focused is viewer.query_one("Transcript")
         keys = {key for key, binding in viewer.screen.active_bindings.items() if binding.enabled}
-        assert {"y", "t", "E", "K", "slash", "Y"} <= keys
-        assert not keys & {"r", "e", "f", "d", "C", "p", "x"}
+        assert {"y", "o", "k", "space", "slash", "Y"} <= keys
+        assert not keys & {"r", "e", "f", "d", "c", "p", "m", "u"}
         offered = {entry.id for entry in viewer.action_index.palette_entries()}
         assert "Search all conversations" in " ".join(offered)
         for words in ("Switch model", "Choose preset", "Choose profile", "Roles and system",
