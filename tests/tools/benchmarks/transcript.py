@@ -34,8 +34,8 @@ from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
-from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.themes import origin_defaults
 
 SIZE = (160, 45)
@@ -46,13 +46,14 @@ WIDGETS = 300
 
 
 class Bench(App[None]):
-    """A chat pane and nothing else."""
+    """A transcript and a composer, and nothing else."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return origin_defaults(dark=True)
 
     def compose(self) -> ComposeResult:
-        yield ChatPane()
+        yield Transcript()
+        yield Composer()
 
 
 class Widgets(App[None]):
@@ -93,15 +94,15 @@ async def reading(count: int, tell: Callable[[str], None] = print) -> float:
     """Open, page and resize; return the milliseconds to the first picture."""
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
-        chat = app.query_one(ChatPane)
-        chat.show("warm", "", conversation(20))
+        chat = app.query_one(Transcript)
+        chat.show(conversation(20))
         await pilot.pause()
         entries = conversation(count)
         size = sum(len(entry.message.content) for entry in entries) / 1e6
         gc.collect()
         before = memory()
         began = thread_time()
-        chat.show("Benchmark", "", entries)
+        chat.show(entries)
         paint(app)
         first = spent(began)
         tell(f"{count:,} messages, {size:.1f} MB")
@@ -110,7 +111,7 @@ async def reading(count: int, tell: Callable[[str], None] = print) -> float:
         for action in ("page(-1)",) * 200 + ("begin",) + ("page(1)",) * 200 + ("end",):
             await pilot.pause()
             began = thread_time()
-            await chat.transcript.run_action(action)
+            await chat.run_action(action)
             paint(app)
             frames.append(spent(began))
         worst = f"worst {max(frames):.1f}"
@@ -118,7 +119,7 @@ async def reading(count: int, tell: Callable[[str], None] = print) -> float:
         jumps: list[float] = []
         for step in range(50):
             began = thread_time()
-            chat.transcript.scroll_to(y=chat.transcript.max_scroll_y * (step * 37 % 50) / 50)
+            chat.scroll_to(y=chat.max_scroll_y * (step * 37 % 50) / 50)
             paint(app)
             jumps.append(spent(began))
         tell(f"  the scroll bar {median(jumps):7.1f} ms, p95 {p95(jumps):.1f}")
@@ -129,8 +130,8 @@ async def reading(count: int, tell: Callable[[str], None] = print) -> float:
             widths.append(spent(began))
         tell(f"  another width  {median(widths):7.1f} ms, worst {max(widths):.1f}")
         began = thread_time()
-        chat.transcript.find("writer exclude")
-        chat.transcript.find("never blocks")
+        chat.find("writer exclude")
+        chat.find("never blocks")
         paint(app)
         tell(f"  finding        {spent(began):7.1f} ms for two searches")
         tell(f"  memory         {memory():7.1f} MB, {memory() - before:.1f} of them for this")
@@ -141,12 +142,12 @@ async def streaming(name: str) -> None:
     """Stream a reply at full speed while somebody types; print what both cost."""
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
-        chat = app.query_one(ChatPane)
+        chat = app.query_one(Transcript)
         composer = app.query_one(Composer)
         composer.focus()
         live = Entry(Message("assistant", "", id="live"), status="streaming", model="m")
         entries = conversation(1000)
-        chat.show("Benchmark", "", (*entries, live))
+        chat.show((*entries, live))
         await pilot.pause()
         shown = asyncio.Event()
         display = app._display  # pyright: ignore[reportPrivateUsage]
@@ -186,7 +187,7 @@ async def streaming(name: str) -> None:
         await typist
         finished = thread_time()
         whole = Entry(Message("assistant", reply.text, id="live"), model="m")
-        chat.show("Benchmark", "", (*entries, whole))
+        chat.show((*entries, whole))
         paint(app)
         print(
             f"{TOKENS:,} tokens of {name}, {len(reply.text):,} characters, in {took:.1f} s: "
@@ -200,9 +201,9 @@ async def growing(name: str) -> None:
     """Draw a growing reply every ten tokens; print what that costs early and late."""
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
-        chat = app.query_one(ChatPane)
+        chat = app.query_one(Transcript)
         live = Entry(Message("assistant", "", id="live"), status="streaming", model="m")
-        chat.show("Benchmark", "", (*conversation(1000), live))
+        chat.show((*conversation(1000), live))
         await pilot.pause()
         reply = Reply()
         costs: list[float] = []
@@ -211,7 +212,7 @@ async def growing(name: str) -> None:
             if index % 10 == 0:
                 chat.stream("live", reply)
                 began = thread_time()
-                chat.transcript.flush()
+                chat.flush()
                 costs.append(spent(began))
             if index % 2000 == 0:
                 await pilot.pause()
