@@ -51,7 +51,7 @@ async def test_each_kind_is_sent_as_shown_with_what_it_triggers(
     live = workspace.requests
     live.set_draft("three")
     live.show_kind(kind)
-    live.compose()
+    live.compose_shown()
     shown = workspace.state.request.shown
     assert shown is not None
     texts = [turn.text.plain for turn in shown.envelope.turns]
@@ -87,18 +87,18 @@ async def test_the_typed_command_shows_its_request(make_workspace, tmp_path):
     workspace, _, _ = await talked(make_workspace, tmp_path)
     live = workspace.requests
     live.set_draft("", (), "quiet", "Sum up.")
-    live.compose()
+    live.compose_shown()
     assert words(workspace)[-2:] == ["two", "Sum up."]
     assert workspace.state.request.live is not workspace.state.request.shown
     live.set_draft("", (), "continue")
-    live.compose()
+    live.compose_shown()
     assert words(workspace)[-2] == "two"
     live.show_kind("impersonate")  # what is chosen goes before what is typed
-    live.compose()
+    live.compose_shown()
     assert "Write the next message of" in words(workspace)[-1]
     live.return_to_live()
     live.set_draft("three")
-    live.compose()
+    live.compose_shown()
     assert words(workspace)[-1] == "three"
     assert workspace.state.request.shown is workspace.state.request.live
 

@@ -1,12 +1,9 @@
-"""Lorebooks in the app: the Lore view, the way from the request to an entry, large books."""
+"""Lorebooks in the app: the Lore view, the way from the request to an entry."""
 
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
-
-import pytest
 
 from tests.support.app import (
     make_app,
@@ -16,15 +13,12 @@ from tests.support.app import (
     say,
     settle,
     until,
-    workspace_of,
 )
 from tests.support.pictures import WIDE
 from tui_chat.models.endpoint import Protocol
-from tui_chat.plugins.sillytavern.lore.keys import Key, KeySet
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.workspace import requests
 
 
 def rows_of(inspector: Inspector) -> str:
@@ -86,45 +80,3 @@ async def test_w_on_lore_goes_to_its_entry_and_keeps_the_books(tmp_path: Path) -
         (notice,) = app.notifications.shown
         assert notice.message == f"Lore entry “Rain” of the lorebook “Team facts”: {file}"
         assert app.screen_stack[-1] is app.screen_stack[0]
-
-
-async def test_large_lorebooks_are_searched_in_a_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    searched_in_loop: list[str] = []
-    gate = threading.Event()
-    search = KeySet.found
-
-    def found(index: KeySet, text: str) -> frozenset[Key]:
-        if threading.current_thread() is threading.main_thread():
-            searched_in_loop.append(text)
-        else:
-            assert gate.wait(30)
-        return search(index, text)
-
-    monkeypatch.setattr(KeySet, "found", found)
-    keys = (f"/\\bword{number}\\b/i" for number in range(requests.LONG_SEARCH))
-    entries = [{"id": key, "keys": [key], "content": "A dragon sleeps"} for key in keys]
-    book = {"name": "large", "recursive": False, "entries": entries}
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "of word7")
-        workspace = workspace_of(app)
-        (tmp_path / "lorebooks").mkdir(exist_ok=True)
-        (tmp_path / "lorebooks" / "large.json").write_text(json.dumps(book))
-        await workspace.settings.set_lorebooks(("large",))
-        await until(pilot, lambda: not workspace.requests.is_lore_searched)
-        await pilot.press("h", "i", "enter", "!")  # while the book is searched
-        assert app.query_one(Composer).text == "!"
-        gate.set()
-        await until(
-            pilot,
-            lambda: len(workspace.state.entries) == 4 and not workspace.state.streaming_sessions,
-        )
-        assert workspace.state.entries[2].message.content == "hi"
-        assert app.query_one(Composer).text == "!"
-        await settle(pilot)
-        assert workspace.requests.is_lore_searched
-        composed = workspace.requests.compose("")
-        assert any("A dragon sleeps" in turn.text.plain for turn in composed.envelope.turns)
-        assert "of word7" not in searched_in_loop
