@@ -301,3 +301,12 @@ async def test_a_tool_with_an_invalid_header_is_not_offered(site: Site):
     one = server(site)
     assert [tool.name for tool in await one.tools()] == ["tööl", "b"]
     assert len(one.tool_faults) == 1
+
+
+async def test_a_schema_without_a_type_is_one_of_an_object(site: Site):
+    untyped = {"properties": {"n": {"type": "number"}}}
+    site.answers["tools/list"] = {
+        "tools": [{"name": "a", "inputSchema": untyped}, {"name": "b", "inputSchema": {}}]
+    }
+    schemas = [tool.definition.parameters for tool in await server(site).tools()]
+    assert schemas == [{**untyped, "type": "object"}, {"type": "object"}]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import anyio
 import httpx2
@@ -123,6 +123,7 @@ class Wire:
         if key in message.result:
             mended: list[object] = []
             for entry in as_array(message.result[key]):
+                _add_schema_type(entry)
                 is_valid = _is_valid(form, entry) and not (is_modern and _is_marked_wrong(entry))
                 mended += [entry] if is_valid else self._substitutes(method, as_object(entry))
             message.result[key] = mended
@@ -147,6 +148,13 @@ class Wire:
 def _left_out(content: Mapping[str, Any]) -> dict[str, str]:
     kind = one_line(as_string(content.get("type")), 40)
     return {"type": "text", "text": f"[content of the unknown type “{kind}” left out]"}
+
+
+def _add_schema_type(entry: object) -> None:
+    """Name the type of a tool's schema, which many servers leave out."""
+    schema = as_object(entry).get("inputSchema")
+    if isinstance(schema, dict):
+        cast("dict[str, Any]", schema).setdefault("type", "object")
 
 
 def _is_valid(form: TypeAdapter[Any], entry: object) -> bool:
