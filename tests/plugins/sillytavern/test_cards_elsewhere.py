@@ -19,7 +19,6 @@ COMMANDS = (
     ("presets", "show", "--json"),
     ("build", "--draft", "x", "--preset"),
     ("build", "--draft", "x", "--role"),
-    ("build", "--draft", "x", "--profile"),
     ("build", "--draft", "x", "--history"),
     ("build", "--turn"),
     ("convert", "--to", "anthropic"),

@@ -15,12 +15,15 @@ chats           reads chats
 chat_export     writes them
 user_folder     the folder of a user, imported as a whole
 user_settings   its settings
+cases           a request described in one file
 side_replies    impersonate and quiet prompt in the app
 quiet_reply     the dialog with the answer to a quiet prompt
+command         the command
 """
 
 from tui_chat.api import (
     Action,
+    Command,
     Format,
     Part,
     Plugin,
@@ -92,6 +95,14 @@ PLUGIN = Plugin(
         ),
     ),
     views=(View("lore", "Lore", "Lore", f"{_HERE}.lore.view:LoreView", needs="lorebooks"),),
+    commands=(
+        Command(
+            "sillytavern",
+            f"{_HERE}.command:sillytavern",
+            "Build requests as SillyTavern does.",
+            group="Data",
+        ),
+    ),
     formats=(
         Format("SillyTavern's chats", f"{_HERE}.chats:FORMATS", "SillyTavern"),
         Format(
