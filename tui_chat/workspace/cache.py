@@ -22,6 +22,7 @@ from tui_chat.workspace.events import BranchChanged, ReplySettled, RequestOutdat
 from tui_chat.workspace.exchange import with_entry
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.sent import Sent
+from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
@@ -37,9 +38,14 @@ class PromptCache:
     ) -> None:
         self.core = core
         self._requests, self._sent, self._usage = requests, sent, usage
-        self._recalled: set[tuple[str, str]] = set()
-        """The sessions and endpoints whose last request was looked up."""
+        self._recalled: set[str] = set()
+        """The endpoints whose last request was looked up since the session was opened."""
         self._tasks: set[asyncio.Task[None]] = set()
+        core.watch(self._follow_session)
+
+    def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
+        if now.session_id != before.session_id:
+            self._recalled = set()
 
     # --- forecasts -------------------------------------------------------------------------
 
@@ -57,10 +63,9 @@ class PromptCache:
 
     def should_recall(self, endpoint: str) -> bool:
         """Return True once for an endpoint without a known request, for `recall` to look it up."""
-        key = self.core.state.session_id, endpoint
-        if endpoint in self.core.state.last_sent or key in self._recalled:
+        if endpoint in self.core.state.last_sent or endpoint in self._recalled:
             return False
-        self._recalled.add(key)
+        self._recalled.add(endpoint)
         return True
 
     async def recall(self, endpoint: str, draft: str) -> None:
@@ -74,7 +79,7 @@ class PromptCache:
             return
         if core.state.request.session_id != session_id:
             # Its first request is still being composed, in a thread if it is long.
-            self._recalled.discard((session_id, endpoint))
+            self._recalled.discard(endpoint)
             return
         if core.state.endpoint.name == endpoint:
             # Counting all of it takes a while; from then on only what changes is counted.

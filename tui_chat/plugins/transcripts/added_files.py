@@ -8,14 +8,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from tui_chat.context import Inputs, build
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, decode_text
 from tui_chat.library.foreign_files import ImportNote, preset_reader
 from tui_chat.library.presets import dump_preset
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_text import object_or_none, parse_json
+from tui_chat.models.sanitize import one_line
+from tui_chat.tokens import Counter
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Kind, Library
+    from tui_chat.models.role import Role
     from tui_chat.plugins.transcripts.report import Report
 
 
@@ -61,6 +66,26 @@ class LibraryImport:
             return False
         self.add("lorebooks", name, text, report)
         return True
+
+    def unsent_notes(self, role: Role) -> Iterator[str]:
+        """Yield what requests with a card's role and its preset do not carry, as sentences."""
+        name = one_line(role.name, 60)
+        try:
+            preset = self._library.preset(role.preset)
+        except InputError as error:
+            yield f"“{name}” has a preset that cannot be read: {error}"
+            return
+        inputs = Inputs(Endpoint("", Protocol.OPENAI_CHAT, ""), preset, role=role)
+        nothing_counted = Counter("", exact=False, count=lambda _: 0)
+        for note in build(inputs, lambda _: nothing_counted).notes:
+            if note.code in ("character-not-sent", "role-prompt-skipped"):
+                yield note.sentence
+        world = role.character.world if role.character is not None else ""
+        if world and world not in self._library.names("lorebooks"):
+            yield (
+                f"The lorebook “{one_line(world, 60)}”, to which “{name}” is linked, is not in "
+                "your library. Import it before you start a session."
+            )
 
 
 def worth_telling(notes: Iterable[ImportNote]) -> Iterator[str]:
