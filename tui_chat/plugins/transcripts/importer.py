@@ -95,6 +95,8 @@ async def import_files(
             for report, card in batch.cards:
                 role = await _as_chosen(store, card.role)
                 report.cards.append(role)
+                if library is not None:
+                    report.notes.update(library.unsent_notes(role))
                 if not dry_run:
                     await store.roles.save(role, card.picture)
             cards = [role for report in reports for role in report.cards]

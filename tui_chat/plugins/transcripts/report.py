@@ -121,7 +121,7 @@ class Report:
         """
         lines = self._result(name, dry_run=dry_run)
         notes = list(self.notes.items())
-        lines += [f"  {count:,} × {one_line(note, 200)}" for note, count in notes[:most]]
+        lines += [f"  {count:,} × {one_line(note, 500)}" for note, count in notes[:most]]
         if more := len(notes) - most:
             lines += [f"  {more:,} more notes"] * (more > 0)
         if count := len(self.skipped) + self.more_skipped:
