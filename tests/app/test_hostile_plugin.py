@@ -75,7 +75,7 @@ def test_each_command_lives_on(run, tmp_path: Path):
         (("sessions", "list"), 0, ""),
         (("--help",), 0, ""),
         (("plugins",), 0, ""),
-        (("plugins", "check"), 1, "no build"),
+        (("plugins", "check"), 1, "RuntimeError: no settings"),
         (("plugins", "check"), 1, "the view “stays” is left out"),
     ):
         done = run(*words)

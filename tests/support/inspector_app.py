@@ -168,7 +168,7 @@ def composed(
     base, path = URLS[protocol]
     envelope = ChatEnvelope(
         turns_with(draft),
-        Parameters(RequestSettings(model="gpt-5.1"), {"model": MODEL}),
+        Parameters(RequestSettings(model="gpt-5.1", stream=True), {"model": MODEL}),
         dropped=(Dropped(Origin(OriginKind.HISTORY, "old"), "user", "Hello", 3),),
         budget=Budget(limit, 4096, 212, 1204, 3, "o200k", protocol is Protocol.OPENAI_CHAT),
     )
