@@ -208,6 +208,8 @@ async def receive(
 
             def read() -> Reply:
                 found = protocol.read_reply(response.key_mask.mask_bytes(body))
+                if (text := response.key_mask.mask_same_length(found.text)) != found.text:
+                    found = replace(found, content=Rope().add(text))
                 if packed := str(found.tokens):
                     tokens = response.key_mask.mask_tokens(packed)
                     found = replace(found, tokens=Rope().add(tokens))

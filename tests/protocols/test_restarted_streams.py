@@ -16,7 +16,7 @@ from tui_chat.models.stream_events import (
     TextDelta,
     ToolCallDelta,
 )
-from tui_chat.providers.key_mask import KeyMasks
+from tui_chat.providers.key_mask import KeyMask
 
 # Folding
 
@@ -41,7 +41,7 @@ def test_restarts_without_end_come_to_the_limit_of_a_reply() -> None:
 
 
 def test_a_key_is_not_looked_for_across_two_attempts() -> None:
-    mask = KeyMasks(("sk-0123456789abcdef",))
+    mask = KeyMask("sk-0123456789abcdef")
     events: list[StreamEvent] = [
         Started("m"),
         TextDelta("say sk-01234"),

@@ -1,24 +1,26 @@
-r"""Masking of a request's keys where the provider repeats them.
+r"""Masking of a request's key where the provider repeats it.
 
-1. Complete data (a body, an event, an error) is searched for a key as it is and as JSON may spell
-   it: any character as `\u002d`, a slash as `\/`, and both again inside JSON that is a string in
-   JSON.
+1. Complete data (a body, an event, an error) is searched for the key as it is and as JSON may
+   spell it: any character as `\u002d`, a slash as `\/`, and both again inside JSON that is a string
+   in JSON.
 2. Streamed text brings a key in pieces, so the end of a piece is held back as long as it may be the
-   beginning of a key, and no other part of the reply follows.
+   beginning of the key. If another part of the reply follows, it is released but still counts as a
+   beginning: then the rest of the key is masked.
 3. At the end of a stream, a held beginning of at least half the key is masked too.
-4. An error is also searched for `PART` characters of a key and more in a row: a provider that cuts
-   its message at some length, or shows most of a key, has them.
-5. Tokens with their probabilities are held back in the same way; those that spell a key become one
-   token without alternatives.
+4. An error is also searched for `PART` characters of the key and more in a row: a provider that
+   cuts its message at some length, or shows most of a key, has them.
+5. Tokens with their probabilities are held back in the same way; those that spell the key become
+   one token without alternatives.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Any, AnyStr, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import field, replace
+from typing import AnyStr
 
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import CREDENTIAL_MASK
 from tui_chat.models.stream_events import (
     ReasoningDelta,
@@ -37,62 +39,240 @@ from tui_chat.models.token_probabilities import (
 )
 
 MASK = CREDENTIAL_MASK
-"""Replaces a key."""
+"""Replaces the key."""
 
-PART = 8
-"""Characters of the shortest part of a key that is masked in an error."""
 _SHORTEST = 6
 """Characters of the shortest key that is masked; shorter strings occur by chance."""
+PART = 8
+"""Characters of the shortest part of a key that is masked in an error."""
 _MAX_BACKSLASHES = 8
 """Backslashes before an escape, in JSON nested in JSON strings."""
 
-_Delta: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta
+
+class KeyMask:
+    """Masks one key in the response to the request that carried it."""
+
+    def __init__(self, key: str) -> None:
+        self._key = key if len(key) >= _SHORTEST else ""
+        spelled = "".join(map(_spellings, self._key))
+        # In JSON, “n” after a single backslash is a line break and cannot begin the key.
+        in_json = r"(?<!(?<!\\)\\)" * (self._key[:1] in _ESCAPES) + spelled
+        self._pattern = re.compile(spelled) if self._key else None
+        self._in_json = re.compile(in_json) if self._key else None
+        self._in_bytes = re.compile(in_json.encode()) if self._key else None
+        self._longest = len(self._key) * (_MAX_BACKSLASHES + 5)
+        """Length of the key's longest spelling, in characters."""
+        self._parts: dict[tuple[str, int], _ReplyPart] = {}
+        self._tokens: list[TokenProbability] = []
+        """Tokens that may be the beginning of the key."""
+        self.found = False
+        """True if the server repeated the key."""
+        self.was_split = False
+        """True if the key came in pieces; they are still in the raw body."""
+
+    def mask_text(self, text: str) -> str:
+        """Return JSON, or any other text, without the key."""
+        if self._in_json is None:
+            return text
+        pieces = _masked_pieces(self._in_json, text, self._longest, lambda _: MASK)
+        self.found |= len(pieces) > 1
+        return "".join(pieces)
+
+    def mask_bytes(self, body: bytes) -> bytes:
+        """Return bytes without the key."""
+        if self._in_bytes is None:
+            return body
+        pieces = _masked_pieces(self._in_bytes, body, self._longest, lambda _: MASK.encode())
+        self.found |= len(pieces) > 1
+        return b"".join(pieces)
+
+    def mask_same_length(self, text: str) -> str:
+        """Return a text of the same length without the key, for text that offsets point into."""
+        if self._pattern is None:
+            return text
+        pieces = _masked_pieces(
+            self._pattern, text, self._longest, lambda length: MASK.ljust(length, "•")
+        )
+        return "".join(pieces)
+
+    def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
+        """Yield the events of a stream without the key; a possible beginning of it is held back."""
+        if not self._key:
+            yield from events
+            return
+        for event in events:
+            match event:
+                case TextDelta():
+                    part = ("text", 0)
+                    yield from self._release(None if self._begins_piece(event) else part)
+                    # A signed piece stands alone: the rest of a key cannot follow in a later one.
+                    text = self._append(part, event, event.text, whole=bool(event.signature))
+                    if text or event.id or not event.text:
+                        yield replace(event, text=text)
+                case RefusalDelta():
+                    yield from self._release(("refusal", 0))
+                    yield replace(event, text=self._append(("refusal", 0), event, event.text))
+                case ReasoningDelta():
+                    yield from self._release(("reasoning", event.index))
+                    part = ("reasoning", event.index)
+                    yield replace(event, text=self._append(part, event, event.text))
+                case ToolCallDelta():
+                    yield from self._release(("call", event.index))
+                    part = ("call", event.index)
+                    yield replace(event, arguments=self._append(part, event, event.arguments))
+                case TokensReported():
+                    if tokens := tuple(self._mask_tokens(event.tokens)):
+                        yield TokensReported(tokens)
+                case Restarted():
+                    yield from self._release(None)
+                    self._parts.clear()
+                    self._tokens.clear()
+                    yield event
+                case _:
+                    yield event
+
+    def close(self) -> Iterator[StreamEvent]:
+        """Yield the text held back, at the end of the reply, however it ended."""
+        yield from self._release(None, at_end=True)
+        held, self._tokens = self._tokens, []
+        if self._spelled_length(_joined(held)) * 2 >= len(self._key) > 0:
+            self.found = self.was_split = True
+        elif held:
+            yield TokensReported(tuple(held))
+
+    def _mask_tokens(self, tokens: Iterable[TokenProbability]) -> Iterator[TokenProbability]:
+        """Yield the tokens that are not part of the key, and those of the key as one."""
+        assert self._pattern is not None
+        held = self._tokens
+        for token in tokens:
+            held.append(token)
+            text = _joined(held)
+            if self._pattern.search(text):
+                self.found = self.was_split = True
+                text = self._pattern.sub(MASK, text)
+                held[:] = [TokenProbability(text, max(LOWEST, sum(t.logprob for t in held)))]
+            key_start = self._key_start(text, 0)
+            while held and len(held[0].text) <= key_start:
+                key_start -= len(held[0].text)
+                yield held.pop(0)
+
+    def _begins_piece(self, event: TextDelta) -> bool:
+        last = self._parts.get(("text", 0))
+        before = last.event.id if last and isinstance(last.event, TextDelta) else ""
+        return bool(event.signature) or event.id not in ("", before)
+
+    def _append(
+        self, name: tuple[str, int], event: StreamEvent, more: str, *, whole: bool = False
+    ) -> str:
+        """Append to a part of the reply; return the text that can be released."""
+        part = self._parts.setdefault(name, _ReplyPart())
+        if part.event is None or not isinstance(event, TextDelta) or event.id:
+            part.event = event
+        text = part.released + part.held + more
+        start, output, done = len(part.released), "", 0
+        assert self._pattern is not None
+        for match_start, end in _matches(self._pattern, text, self._longest):
+            if end > start:
+                self.found = True
+                self.was_split |= match_start < start + len(part.held)
+                output += text[max(done, start) : match_start] + MASK
+                done = end
+        key_start = self._key_start(text, done)
+        unmasked = max(done, start)
+        part.released = text[key_start:unmasked] if key_start < unmasked else ""
+        if whole:
+            output += text[unmasked:]
+            part.released, part.held = text[key_start:], ""
+        else:
+            output += text[unmasked : max(key_start, unmasked)]
+            part.held = text[max(key_start, unmasked) :]
+        return output
+
+    def _release(
+        self, but: tuple[str, int] | None, *, at_end: bool = False
+    ) -> Iterator[StreamEvent]:
+        """Yield the text held back in all parts except one."""
+        for name, part in self._parts.items():
+            if name == but or not part.held or part.event is None:
+                continue
+            text, part.released, part.held = part.held, part.released + part.held, ""
+            if at_end and self._spelled_length(part.released) * 2 >= len(self._key):
+                self.found = self.was_split = True
+                text = MASK
+            match part.event:
+                case ToolCallDelta(index=index):
+                    yield ToolCallDelta(index, arguments=text)
+                case ReasoningDelta(index=index):
+                    yield ReasoningDelta(index, text)
+                case RefusalDelta():
+                    yield RefusalDelta(text)
+                case _:
+                    yield TextDelta(text)
+
+    def _key_start(self, text: str, after: int) -> int:
+        """Return the offset at which the end of a text may begin the key; its length if nowhere."""
+        for index in range(max(after, len(text) - self._longest), len(text)):
+            if text[index] in (self._key[0], "\\") and self._spelled_length(text, index) >= 0:
+                return index
+        return len(text)
+
+    def _spelled_length(self, text: str, at: int = 0) -> int:
+        """Return how many characters of the key a text spells from `at` to its end; else -1."""
+        for number, character in enumerate(self._key):
+            if at == len(text):
+                return number
+            if text[at] == character != "\\":
+                at += 1
+                continue
+            match_start = at
+            while at < len(text) and text[at] == "\\":
+                at += 1
+            if not 0 < at - match_start <= _MAX_BACKSLASHES:
+                return -1
+            if at == len(text):
+                return number
+            if text[at] == "u":
+                digits = text[at + 1 : at + 5].lower()
+                if not f"{ord(character):04x}".startswith(digits):
+                    return -1
+                if len(digits) < 4:
+                    return number
+                at += 5
+            elif text[at] == character and character in _ESCAPED:
+                at += 1
+            else:
+                return -1
+        return -1  # the whole key and more, which `_matches` has found before
 
 
 class KeyMasks:
-    """Masks keys in the response to the request that carried them."""
+    """Masks several keys in the same response."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
-        self._keys: dict[str, None] = {}
-        self._held = ""
-        """Text that may be the beginning of a key."""
-        self._part: tuple[Any, int] = (TextDelta, 0)
-        """The part of the reply that it is of: the type of its events, and its number."""
-        self._piece = ""
-        """The id of the piece of text that has begun."""
-        self._tokens: list[TokenProbability] = []
-        """Tokens that may be the beginning of a key."""
-        self.found = False
-        """True if the server repeated a key."""
+        self._masks: dict[str, KeyMask] = {}
         self.found_part = False
         """True if an error had a part of a key."""
-        self.was_split = False
-        """True if a key came in pieces; they are still in the raw body."""
         for key in keys:
             self.add(key)
 
     def add(self, key: str) -> None:
         """Mask another key."""
-        self._keys[key] = None
-        keys = sorted((key for key in self._keys if len(key) >= _SHORTEST), key=len, reverse=True)
-        self._plain = re.compile("|".join(map(re.escape, keys))) if keys else None
-        in_json = "|".join(map(_spellings, keys))
-        self._in_json = re.compile(in_json)
-        self._in_bytes = re.compile(in_json.encode())
-        self._secrets = keys
+        self._masks.setdefault(key, KeyMask(key))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
+        return iter(self._masks)
 
     def mask_text(self, text: str) -> str:
         """Return JSON, or any other text, without the keys."""
-        return "".join(self._pieces(self._in_json, text, MASK)) if self._is_active else text
+        for mask in self._masks.values():
+            text = mask.mask_text(text)
+        return text
 
     def mask_bytes(self, body: bytes) -> bytes:
         """Return bytes without the keys."""
-        if not self._is_active:
-            return body
-        return b"".join(self._pieces(self._in_bytes, body, MASK.encode()))
+        for mask in self._masks.values():
+            body = mask.mask_bytes(body)
+        return body
 
     def mask_error(self, text: str) -> str:
         """Return the text of an error without the keys and long parts of them."""
@@ -103,142 +283,59 @@ class KeyMasks:
     def mask_error_bytes(self, body: bytes) -> bytes:
         """Return the body of an error without the keys and long parts of them."""
         body = self.mask_bytes(body)
-        for key in self._keys:
+        for key in self._masks:
             masked = _without_parts(body, key.encode("utf-8", "surrogatepass"))
             self.found_part |= masked != body
             body = masked
         return body
 
+    def mask_same_length(self, text: str) -> str:
+        """Return a text of the same length without the keys; see `KeyMask`."""
+        for mask in self._masks.values():
+            text = mask.mask_same_length(text)
+        return text
+
     def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
-        """Yield the events of a stream without the keys; a possible beginning is held back."""
-        for event in events:
-            match event:
-                case _ if not self._is_active:
-                    yield event
-                case TextDelta() | RefusalDelta() | ReasoningDelta() | ToolCallDelta():
-                    yield from self._mask_delta(event)
-                case TokensReported():
-                    if tokens := tuple(self._mask_tokens(event.tokens)):
-                        yield TokensReported(tokens)
-                case Restarted():
-                    yield from self._release()
-                    self._tokens.clear()
-                    yield event
-                case _:
-                    yield event
+        """Yield the events of a stream without the keys; see `KeyMask`."""
+        for mask in self._masks.values():
+            events = mask.mask_events(events)
+        yield from events
 
     def close(self) -> Iterator[StreamEvent]:
-        """Yield what is held back, at the end of the reply, however it ended."""
-        self._held = self._without_most(self._held)
-        yield from self._release()
-        held, self._tokens = self._tokens, []
-        if held and self._without_most(text := _joined(held)) == text:
-            yield TokensReported(tuple(held))
+        """Yield the text held back, at the end of the reply, however it ended."""
+        held: list[StreamEvent] = []
+        for mask in self._masks.values():
+            held = [*mask.mask_events(held), *mask.close()]
+        yield from held
 
     def mask_tokens(self, packed: str) -> str:
         """Return the packed tokens of a whole reply without the keys."""
-        if not packed or not self._is_active:
+        if not packed or not self._masks:
             return packed
         events = [*self.mask_events((TokensReported(unpack_tokens(packed)),)), *self.close()]
         return "".join(pack_tokens(e.tokens) for e in events if isinstance(e, TokensReported))
 
     @property
-    def _is_active(self) -> bool:
-        return bool(self._keys) and self._plain is not None
+    def found(self) -> bool:
+        """True if the server repeated a key."""
+        return any(mask.found for mask in self._masks.values())
 
-    def _pieces(self, pattern: re.Pattern[AnyStr], text: AnyStr, mask: AnyStr) -> list[AnyStr]:
-        """Return a text in pieces, with a mask in place of each key."""
-        longest = len(self._secrets[0]) * (_MAX_BACKSLASHES + 5)
-        pieces: list[AnyStr] = []
-        done = 0
-        for start, end in _matches(pattern, text, longest):
-            pieces += (text[done:start], mask)
-            done = end
-        self.found |= done > 0
-        return [*pieces, text[done:]]
+    @property
+    def was_split(self) -> bool:
+        """True if a key came in pieces; they are still in the raw body."""
+        return any(mask.was_split for mask in self._masks.values())
 
-    def _mask_delta(self, event: _Delta) -> Iterator[StreamEvent]:
-        """Yield a piece of the reply without the keys, and before it what another part held."""
-        part = self._part
-        if not self._continues(event):
-            yield from self._release(part)
-        text = event.arguments if isinstance(event, ToolCallDelta) else event.text
-        shown, held = self._split(self._held + text)
-        if isinstance(event, TextDelta) and event.signature:
-            # A signed piece stands alone: the rest of a key cannot follow in a later one.
-            shown, held = shown + held, ""
-        self._held = held
-        if shown or not text or not isinstance(event, TextDelta) or event.id:
-            yield (
-                replace(event, arguments=shown)
-                if isinstance(event, ToolCallDelta)
-                else replace(event, text=shown)
-            )
 
-    def _split(self, text: str) -> tuple[str, str]:
-        """Return a text without the keys: what can be shown, and what may begin a key."""
-        assert self._plain is not None
-        for match in self._plain.finditer(text):
-            self.found = True
-            self.was_split |= match.start() < len(self._held)
-        text = self._plain.sub(MASK, text)
-        start = self._key_start(text)
-        return text[:start], text[start:]
+@dataclass(slots=True)
+class _ReplyPart:
+    """A growing part of the reply: its text, a reasoning block, a call's arguments."""
 
-    def _continues(self, event: _Delta) -> bool:
-        """Return True if an event is of the part of the reply that was the last one."""
-        before = self._part, self._piece
-        if isinstance(event, ReasoningDelta | ToolCallDelta):
-            self._part = type(event), event.index
-        else:
-            self._part = type(event), 0
-        if isinstance(event, TextDelta):
-            self._piece = event.id or self._piece
-            if event.signature:
-                return False
-        return before == (self._part, self._piece)
-
-    def _release(self, part: tuple[Any, int] | None = None) -> Iterator[StreamEvent]:
-        """Yield the text held back, of a part or of the last one."""
-        held, self._held = self._held, ""
-        kind, index = part or self._part
-        if held and kind is ToolCallDelta:
-            yield ToolCallDelta(index, arguments=held)
-        elif held:
-            yield ReasoningDelta(index, held) if kind is ReasoningDelta else kind(held)
-
-    def _without_most(self, text: str) -> str:
-        """Return the end of a stream, masked if it is at least half of a key."""
-        if not text or not any(
-            key.startswith(text) and 2 * len(text) >= len(key) for key in self._secrets
-        ):
-            return text
-        self.found = self.was_split = True
-        return MASK
-
-    def _mask_tokens(self, tokens: Iterable[TokenProbability]) -> Iterator[TokenProbability]:
-        """Yield the tokens that are not part of a key, and those of a key as one."""
-        assert self._plain is not None
-        held = self._tokens
-        for token in tokens:
-            held.append(token)
-            text = _joined(held)
-            if self._plain.search(text):
-                self.found = self.was_split = True
-                text = self._plain.sub(MASK, text)
-                held[:] = [TokenProbability(text, max(LOWEST, sum(t.logprob for t in held)))]
-            key_start = self._key_start(text)
-            while held and len(held[0].text) <= key_start:
-                key_start -= len(held[0].text)
-                yield held.pop(0)
-
-    def _key_start(self, text: str) -> int:
-        """Return the offset at which the end of a text may begin a key; its length if nowhere."""
-        firsts = {key[0] for key in self._secrets}
-        for index in range(max(0, len(text) - len(self._secrets[0])), len(text)):
-            if text[index] in firsts and any(k.startswith(text[index:]) for k in self._secrets):
-                return index
-        return len(text)
+    released: str = ""
+    """Released text that may still be the beginning of a key."""
+    held: str = ""
+    """Text held back after it."""
+    event: StreamEvent | None = field(default=None)
+    """Its last event, the model for the event that releases the held text."""
 
 
 def _joined(tokens: Iterable[TokenProbability]) -> str:
@@ -248,6 +345,19 @@ def _joined(tokens: Iterable[TokenProbability]) -> str:
 _WINDOW = 64 * 1024
 """Characters searched in one call: `re` holds the GIL while it searches, for a second or more in an
 event of 16 MB."""
+
+
+def _masked_pieces(
+    pattern: re.Pattern[AnyStr], text: AnyStr, longest: int, mask: Callable[[int], AnyStr]
+) -> list[AnyStr]:
+    """Return the text in pieces, with every match replaced by `mask(length)`; one piece if none."""
+    pieces: list[AnyStr] = []
+    done = 0
+    for start, end in _matches(pattern, text, longest):
+        pieces += (text[done:start], mask(end - start))
+        done = end
+    pieces.append(text[done:])
+    return pieces
 
 
 def _matches(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterator[tuple[int, int]]:
@@ -285,13 +395,8 @@ _ESCAPES = ("b", "f", "n", "r", "t", "u", *_ESCAPED)
 """Characters that may follow a backslash in JSON."""
 
 
-def _spellings(key: str) -> str:
-    """Return a pattern for a key in any JSON spelling."""
-    # In JSON, “n” after a single backslash is a line break and cannot begin the key.
-    return r"(?<!(?<!\\)\\)" * (key[:1] in _ESCAPES) + "".join(map(_spellings_of_char, key))
-
-
-def _spellings_of_char(char: str) -> str:
+def _spellings(char: str) -> str:
+    """Return a pattern for one character of a key in any JSON spelling."""
     digits = "".join(f"[{d}{d.upper()}]" if d.isalpha() else d for d in f"{ord(char):04x}")
     slashes = rf"\\{{1,{_MAX_BACKSLASHES}}}"
     plain = re.escape(char)

@@ -38,7 +38,7 @@ from tui_chat.models.token_probabilities import (
 )
 from tui_chat.providers import key_mask
 from tui_chat.providers.discovery import list_models
-from tui_chat.providers.key_mask import MASK, KeyMasks
+from tui_chat.providers.key_mask import MASK, KeyMask, KeyMasks
 from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.send import receive
 
@@ -46,7 +46,7 @@ KEY = "sk-proj/0123456789abcdef"
 
 
 def followed(events: Sequence[StreamEvent], key: str = KEY) -> Reply:
-    mask, reply = KeyMasks((key,)), Reply()
+    mask, reply = KeyMask(key), Reply()
     for event in (*mask.mask_events(events), *mask.close()):
         reply = advance(reply, event)
         assert key not in reply.text
@@ -59,8 +59,9 @@ def split(text: str, cuts: Sequence[int]) -> list[str]:
 
 
 @each_row("size", [1, 2, 3, 7, 100])
-def test_a_key_in_pieces_is_hidden_in_every_part(size: int) -> None:
-    text = f"It is {KEY}, and s and sk-p too: {KEY}{KEY}."
+@each_row("spelled", [KEY, KEY.replace("/", "\\/"), KEY.replace("-", "\\u002d")])
+def test_a_key_in_pieces_is_hidden_in_every_part(size: int, spelled: str) -> None:
+    text = f"It is {spelled}, and s and sk-p too: {spelled}{spelled}."
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     hidden = f"It is {MASK}, and s and sk-p too: {MASK}{MASK}."
     assert followed([TextDelta(piece) for piece in pieces]).text == hidden
@@ -99,6 +100,12 @@ def test_what_is_held_back_comes_before_the_next_part() -> None:
     assert [so_far.piece.kind for so_far in reply.pieces] == ["text", "call"]
 
 
+def test_the_rest_of_a_key_is_hidden_behind_another_part() -> None:
+    middle = ToolCallDelta(0, "c", "n", "{}")
+    reply = followed([TextDelta("a " + KEY[:9]), middle, TextDelta(KEY[9:] + " b")])
+    assert reply.text == f"a {KEY[:9]}{MASK} b"
+
+
 @pytest.mark.parametrize(("length", "end"), [(3, KEY[:3]), (len(KEY) - 1, MASK)])
 def test_a_beginning_at_the_end_is_hidden_if_it_is_most_of_the_key(length: int, end: str) -> None:
     assert followed([TextDelta("a " + KEY[:length])]).text == f"a {end}"
@@ -114,7 +121,7 @@ def test_a_signed_piece_and_its_neighbors_keep_their_text() -> None:
 
 
 def test_a_short_key_is_no_secret() -> None:
-    mask = KeyMasks(("abc",))
+    mask = KeyMask("abc")
     assert list(mask.mask_events([TextDelta("it is abc")])) == [TextDelta("it is abc")]
     assert (mask.mask_text("abc"), mask.mask_bytes(b"abc"), list(mask.close())) == (
         "abc",
@@ -124,7 +131,7 @@ def test_a_short_key_is_no_secret() -> None:
 
 
 def test_json_stays_json() -> None:
-    mask = KeyMasks(("nothing-secret",))
+    mask = KeyMask("nothing-secret")
     text = json.dumps({"a": "x\nothing-secret", "b": "nothing-secret", "c": "\\nothing-secret"})
     hidden = json.loads(mask.mask_text(text))
     assert (hidden["a"], hidden["b"]) == ("x\nothing-secret", MASK)
@@ -265,11 +272,15 @@ _PIECES = ("a", "b", _SPELLED, "\\u0061b/c-9\\z", "\\/", "\\\\", "ab\\/c-9\\\\z"
 @given(st.lists(st.sampled_from(_PIECES), max_size=60), st.integers(20, 90))
 def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], window: int):
     text = "".join(pieces)
-    mask = KeyMasks((_SPELLED,))
-    whole = mask.mask_text(text), mask.mask_bytes(text.encode())
+    mask = KeyMask(_SPELLED)
+    whole = mask.mask_text(text), mask.mask_bytes(text.encode()), mask.mask_same_length(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_mask, "_WINDOW", window)
-        assert (mask.mask_text(text), mask.mask_bytes(text.encode())) == whole
+        assert (
+            mask.mask_text(text),
+            mask.mask_bytes(text.encode()),
+            mask.mask_same_length(text),
+        ) == whole
     assert _SPELLED not in whole[0]
 
 
