@@ -211,8 +211,8 @@ def cached_preset(*contents: str) -> dict[str, Any]:
 
 LONG_TEXT = "Rivers do not hurry, and yet they arrive. " * 130
 """Enough for the caches of providers."""
-CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(100, 999)) + "}}"
-"""A macro that is another text in nearly every request."""
+CHANGING = "{{random::" + "::".join(f"n{number}" for number in range(10_000)) + "}}"
+"""A macro that is another text in each request, but for one in ten thousand."""
 
 PLANTED = "zaffre quokka 7731"
 """Words that occur nowhere else."""
