@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from shlex import quote
 
 _VERBS = ("is", "are", "was", "has", "have", "must", "cannot", "does")
 
@@ -45,7 +46,7 @@ def install_advice(package: str) -> str:
     command = f"{sys.executable} -m pip install"
     if find_spec("pip") is None:  # environments made by uv have none
         command = f"uv pip install --python {sys.executable}"
-    return f"Install it with `{command} {package}`."
+    return f"Install it with `{command} {quote(package)}`."
 
 
 class TuiChatError(Exception):

@@ -64,8 +64,6 @@ def mark_of(message: PresetMessage) -> CacheMark | None:
 ExpandedTexts = Mapping[int, Text]
 """By the identity of a `ResolvedMessage`: its text after macro expansion, if it has macros."""
 
-NO_EXPANSIONS: ExpandedTexts = {}
-
 
 def origin_of(message: PresetMessage) -> Origin:
     """Return the origin of a preset message's text."""

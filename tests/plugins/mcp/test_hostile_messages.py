@@ -13,50 +13,50 @@ from tests.support.tables import each_row
 from tui_chat.plugins.mcp.elicitation import FormQuestion, read_question
 
 if TYPE_CHECKING:
-    from tui_chat.plugins.mcp.transport import Wire
+    from tui_chat.plugins.mcp.transport import MessageFilter
 
 METHODS = ["tools/list", "tools/call", "prompts/get", "resources/read", "ping"]
 
 
-def new_wire(version: str = "2026-07-28", method: str = "") -> Wire:
-    """Return a wire on which a request was sent, without importing the package to collect tests."""
+def new_filter(version: str = "2026-07-28", method: str = "") -> MessageFilter:
+    """Return a filter that saw a request, without importing the package to collect tests."""
     from mcp_types import JSONRPCRequest
 
-    from tui_chat.plugins.mcp.transport import Wire
+    from tui_chat.plugins.mcp.transport import MessageFilter
 
-    wire = Wire()
-    wire.version = version
+    messages = MessageFilter()
+    messages.version = version
     if method:
-        wire.sent(JSONRPCRequest(jsonrpc="2.0", id=1, method=method))
-    return wire
+        messages.sent(JSONRPCRequest(jsonrpc="2.0", id=1, method=method))
+    return messages
 
 
 def test_lone_surrogates_arrays_and_deep_nesting():
-    wire = new_wire()
-    (message,) = wire.messages(b'{"jsonrpc":"2.0","id":1,"result":{"a":"\\ud800"}}')
+    messages = new_filter()
+    (message,) = messages.messages(b'{"jsonrpc":"2.0","id":1,"result":{"a":"\\ud800"}}')
     assert message.message.result == {"a": "\ufffd"}
     ping = {"jsonrpc": "2.0", "id": "q", "method": "ping"}
-    assert len(list(wire.messages(json.dumps([ping, ping]).encode()))) == 2
-    assert list(wire.messages(b"[" * 100_000)) == []
-    assert wire.noise == 1
+    assert len(list(messages.messages(json.dumps([ping, ping]).encode()))) == 2
+    assert list(messages.messages(b"[" * 100_000)) == []
+    assert messages.noise == 1
 
 
 def test_requests_that_nobody_reads_the_answers_of_are_dropped():
     from mcp_types import JSONRPCRequest, JSONRPCResponse
 
-    wire = new_wire()
+    messages = new_filter()
     ping = JSONRPCRequest(jsonrpc="2.0", id=1, method="ping")
-    assert [wire.accept(ping) for _ in range(102)][-3:] == [True, False, False]
-    wire.sent(JSONRPCResponse(jsonrpc="2.0", id=1, result={}))
-    assert wire.accept(ping)
+    assert [messages.accept(ping) for _ in range(102)][-3:] == [True, False, False]
+    messages.sent(JSONRPCResponse(jsonrpc="2.0", id=1, result={}))
+    assert messages.accept(ping)
 
 
 @each_row("amount", ["true", "-1", "1e400", "1" + "0" * 400, "NaN", '"1"', "null", "1e16"])
 def test_a_progress_that_is_no_amount_is_dropped(amount: str):
     params = f'{{"progressToken": 1, "progress": {amount}, "total": 2}}'
     line = f'{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}'
-    wire = new_wire()
-    accepted = [wire.accept(message.message) for message in wire.messages(line.encode())]
+    messages = new_filter()
+    accepted = [messages.accept(message.message) for message in messages.messages(line.encode())]
     assert True not in accepted
 
 
@@ -75,16 +75,16 @@ _VALUES = st.recursive(
     st.sampled_from(["2026-07-28", "2025-06-18"]),
 )
 def test_no_object_breaks_the_reader(value: dict[str, Any], method: str, version: str):
-    wire = new_wire(version, method)
+    messages = new_filter(version, method)
     for more in ({}, {"id": 1}):
         line = json.dumps({**value, "jsonrpc": "2.0", **more})
-        for message in wire.messages(line.encode()):
-            wire.accept(message.message)
+        for message in messages.messages(line.encode()):
+            messages.accept(message.message)
 
 
 @given(st.binary(max_size=60))
 def test_no_bytes_break_the_reader(line: bytes):
-    list(new_wire().messages(line))
+    list(new_filter().messages(line))
 
 
 @given(_VALUES)

@@ -288,7 +288,7 @@ async def test_a_stream_without_end_ends_with_the_timeout(site: Site):
 
 
 async def test_a_body_without_end_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tui_chat.plugins.mcp.http_gate.MESSAGE_SIZE", 10_000)
+    monkeypatch.setattr("tui_chat.plugins.mcp.http_transport.MESSAGE_SIZE", 10_000)
     site.answers["tools/list"] = lambda handler, _: handler.reply(200, b"x" * 50_000)
     with pytest.raises(TooLarge):
         await server(site).tools()

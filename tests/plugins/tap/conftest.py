@@ -16,7 +16,7 @@ import pytest
 from tests.plugins.tap.wire import PATIENCE
 from tests.support.vendors import serve
 from tui_chat.plugins.tap.exchange import RecordedExchange
-from tui_chat.plugins.tap.pause import Holds, read_pattern
+from tui_chat.plugins.tap.pause import HeldRequests, read_pattern
 from tui_chat.plugins.tap.proxy import TapTransport
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
@@ -102,7 +102,7 @@ async def recording(
         holds = None
         if pause:
             database = store.replies.database
-            holds = Holds([read_pattern(pause)], pause_for, tap.recorder, database)
+            holds = HeldRequests([read_pattern(pause)], pause_for, tap.recorder, database)
         route = route_to(read_upstream(upstream_url))
         tap.transport = transport = TapTransport(route, follow, max_body=max_body, holds=holds)
         async with LoopbackServer(transport) as proxy, transport:

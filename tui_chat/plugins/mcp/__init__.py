@@ -5,7 +5,8 @@ server           one of them: its tools, prompts and resources, its life
 connection       the client of the package `mcp` in a task of its own, with timeouts and questions
                  to the user (elicitation, question_dialog)
 transport        the streams between the package and a server: what it may read
-process, http_gate    the process of a server, and the way to one over HTTP (login: its tokens)
+process          the process of a server
+http_transport   the way to a server over HTTP (login: its tokens)
 tools            definitions of tools, their hashes and their names for models
 content          texts, pictures and files in what a server sends
 command          `tui-chat mcp` (foreign_files: servers in other programs' files)

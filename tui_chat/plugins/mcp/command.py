@@ -274,7 +274,7 @@ async def log_in(common: CommonOptions, name: str) -> None:
         write_line("Open this address in your browser, within five minutes:")
         write_line(f"  {one_line(address, 4_000)}")
 
-    logins = login.Logins(config.data_dir, url)
+    logins = login.LoginStore(config.data_dir, url)
     waiting = replace(settings, timeout=_LOGIN_SECONDS)
     async with login.new_login(logins, url, show) as new:
         server = Server(waiting, client, hidden=hidden, login=new)

@@ -40,13 +40,13 @@ from tui_chat.errors import InputError, ProviderError, Refused, ReplyCut
 from tui_chat.models.json_text import as_object, as_string, objects_in
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.mcp.elicitation import Ask, reaction_to
-from tui_chat.plugins.mcp.http_gate import HttpGate
+from tui_chat.plugins.mcp.http_transport import HttpTransport
 from tui_chat.plugins.mcp.login import known_login
 from tui_chat.plugins.mcp.process import ServerProcess
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.plugins.mcp.transport import Wire, over_http, over_stdio
+from tui_chat.plugins.mcp.transport import MessageFilter, over_http, over_stdio
 
-__all__ = ["Connection", "HttpGate", "Wire", "known_login"]
+__all__ = ["Connection", "HttpTransport", "MessageFilter", "known_login"]
 
 MAX_QUESTIONS = 20
 """Maximum questions of a server that wait for the user at once."""
@@ -79,8 +79,8 @@ class Connection:
     def __init__(
         self,
         settings: ServerSettings,
-        link: ServerProcess | HttpGate,
-        wire: Wire,
+        link: ServerProcess | HttpTransport,
+        message_filter: MessageFilter,
         login: Auth | None,
         ask: Ask | None,
         list_changed: Callable[[str], None],
@@ -92,7 +92,7 @@ class Connection:
         self._name, self._timeout = settings.name, settings.timeout
         self._settings = settings
         self.link = link
-        self.wire = wire
+        self.message_filter = message_filter
         self._login = login
         self._ask = ask
         self._list_changed = list_changed
@@ -114,7 +114,7 @@ class Connection:
     @property
     def is_session_lost(self) -> bool:
         """True after the server over HTTP said that its session is over."""
-        return isinstance(self.link, HttpGate) and self.link.is_session_lost
+        return isinstance(self.link, HttpTransport) and self.link.is_session_lost
 
     @property
     def has_begun(self) -> bool:
@@ -145,7 +145,7 @@ class Connection:
             async with self._new_client() as client:
                 client.session.validate_tool_result = _accept
                 self._client = client
-                self.wire.version = client.protocol_version
+                self.message_filter.version = client.protocol_version
                 listening = self._listen(client)
                 ready.set_result(None)
                 await self._stop.wait()
@@ -163,9 +163,9 @@ class Connection:
     def _new_client(self) -> Client:
         info = Implementation(name="tui-chat", version=__version__)
         if isinstance(self.link, ServerProcess):
-            streams = over_stdio(self.link, self.wire, self._ended)
+            streams = over_stdio(self.link, self.message_filter, self._ended)
         else:
-            streams = over_http(self._settings, self.link, self.wire, self._login)
+            streams = over_http(self._settings, self.link, self.message_filter, self._login)
         return Client(
             streams,
             client_info=info,
@@ -182,7 +182,11 @@ class Connection:
             for able in (lists.tools, lists.prompts, lists.resources)
         )
         is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if isinstance(self.link, HttpGate) or not is_modern or not (tools or prompts or resources):
+        if (
+            isinstance(self.link, HttpTransport)
+            or not is_modern
+            or not (tools or prompts or resources)
+        ):
             return None
 
         async def listen() -> None:
@@ -255,7 +259,7 @@ class Connection:
 
     def _refusal(self, error: MCPError) -> Fault:
         link = self.link
-        if isinstance(link, HttpGate) and (fault := link.fault(error.data)) is not None:
+        if isinstance(link, HttpTransport) and (fault := link.fault(error.data)) is not None:
             return fault
         if error.code == CONNECTION_CLOSED and self.fault is not None:
             return self.fault

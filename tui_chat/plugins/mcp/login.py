@@ -28,7 +28,7 @@ _LINE_SIZE = 16_000
 _PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
 
 
-class Logins:
+class LoginStore:
     """What is kept of the login at a URL."""
 
     def __init__(self, data_dir: Path, url: str) -> None:
@@ -79,18 +79,18 @@ class Logins:
 
 def known_login(data_dir: Path, url: str) -> OAuthClientProvider | None:
     """Return what sends and renews the tokens of a login; None without one."""
-    logins = Logins(data_dir, url)
+    logins = LoginStore(data_dir, url)
     return _provider(logins, url, "http://127.0.0.1/callback") if logins.is_known else None
 
 
-def _provider(logins: Logins, url: str, callback: str, **handlers: Any) -> OAuthClientProvider:
+def _provider(logins: LoginStore, url: str, callback: str, **handlers: Any) -> OAuthClientProvider:
     metadata = OAuthClientMetadata(client_name="tui-chat", redirect_uris=[AnyUrl(callback)])
     return OAuthClientProvider(url, metadata, logins, **handlers)
 
 
 @asynccontextmanager
 async def new_login(
-    logins: Logins, url: str, show: Callable[[str], None]
+    logins: LoginStore, url: str, show: Callable[[str], None]
 ) -> AsyncGenerator[OAuthClientProvider]:
     """Yield what logs in when the server asks for it. `show` gets the address to open."""
     answer: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()

@@ -153,7 +153,7 @@ class Server:
     @property
     def noise(self) -> int:
         """The number of lines and events that were skipped, as they were no messages."""
-        return 0 if self._connection is None else self._connection.wire.noise
+        return 0 if self._connection is None else self._connection.message_filter.noise
 
     # Start and end
 
@@ -177,10 +177,13 @@ class Server:
     async def _start(self) -> Connection:
         package = await asyncio.to_thread(import_package, "tui_chat.plugins.mcp.connection")
         environ = self._client.environ
-        settings, wire = self.settings.expanded(environ, self._hidden), package.Wire()
+        settings, message_filter = (
+            self.settings.expanded(environ, self._hidden),
+            package.MessageFilter(),
+        )
         login = self._login
         if settings.url:
-            link = package.HttpGate(settings, self._client, wire)
+            link = package.HttpTransport(settings, self._client, message_filter)
             if login is None and self._data_dir is not None:
                 login = package.known_login(self._data_dir, settings.url)
         else:
@@ -192,7 +195,7 @@ class Server:
             settings = replace(settings, command=command[0])
             link = await ServerProcess.start(settings, environment, masks)
         connection: Connection = package.Connection(
-            settings, link, wire, login, self._ask, self._forget, self._changed
+            settings, link, message_filter, login, self._ask, self._forget, self._changed
         )
         self._connection = connection
         try:
@@ -257,7 +260,7 @@ class Server:
         connection = await self._connected()
         entries = await self._list("tools")
         tools, faults = read_tools(self.name, entries, self.settings.tools, self.version)
-        self.tool_faults = (*faults, *connection.wire.left_out)
+        self.tool_faults = (*faults, *connection.message_filter.left_out)
         return tools
 
     async def call(
@@ -358,7 +361,7 @@ class Server:
         """Return the entries of a list, and the seconds that the server wants them used for."""
         key = "resourceTemplates" if kind == "resource_templates" else kind
         if kind == "tools" and self._connection is not None:
-            self._connection.wire.left_out.clear()
+            self._connection.message_filter.left_out.clear()
         entries: list[dict[str, Any]] = []
         seconds = 0.0
         cursor: str | None = None

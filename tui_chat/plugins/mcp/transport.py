@@ -68,8 +68,8 @@ def decoded(data: bytes) -> object:
     return clean_json(value) if _ESCAPED_SURROGATE.search(data) else value
 
 
-class Wire:
-    """What passed between the package and a server."""
+class MessageFilter:
+    """Mends the messages of a server, and counts those that the package must not get."""
 
     def __init__(self) -> None:
         self.version = "2025-11-25"
@@ -190,20 +190,22 @@ class _Stream:
         """Close it."""
 
 
-class Inbox(_Stream):
-    """What a server sends, as far as the package may read it."""
+class ReadStream(_Stream):
+    """The messages of a server that the package may read."""
 
-    def __init__(self, source: AsyncIterator[SessionMessage | Exception], wire: Wire) -> None:
-        self._source, self._wire = source, wire
+    def __init__(
+        self, source: AsyncIterator[SessionMessage | Exception], message_filter: MessageFilter
+    ) -> None:
+        self._source, self._message_filter = source, message_filter
 
-    def __aiter__(self) -> Inbox:
+    def __aiter__(self) -> ReadStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
         async for item in self._source:
             if isinstance(item, Exception):
-                self._wire.noise += 1
-            elif self._wire.accept(item.message):
+                self._message_filter.noise += 1
+            elif self._message_filter.accept(item.message):
                 return item
         raise StopAsyncIteration
 
@@ -215,27 +217,29 @@ class Inbox(_Stream):
             raise anyio.EndOfStream from None
 
 
-class Outbox(_Stream):
-    """What the package sends."""
+class WriteStream(_Stream):
+    """The messages of the package."""
 
-    def __init__(self, send: Callable[[SessionMessage], Awaitable[None]], wire: Wire) -> None:
-        self._send, self._wire = send, wire
+    def __init__(
+        self, send: Callable[[SessionMessage], Awaitable[None]], message_filter: MessageFilter
+    ) -> None:
+        self._send, self._message_filter = send, message_filter
 
     async def send(self, item: SessionMessage, /) -> None:
         """Send a message."""
-        self._wire.sent(item.message)
+        self._message_filter.sent(item.message)
         await self._send(item)
 
 
 @asynccontextmanager
 async def over_stdio(
-    process: ServerProcess, wire: Wire, ended: Callable[[], None]
+    process: ServerProcess, message_filter: MessageFilter, ended: Callable[[], None]
 ) -> AsyncGenerator[tuple[Any, Any]]:
     """Open the streams of a process, which is ended elsewhere. `ended` is called at their end."""
 
     async def received() -> AsyncGenerator[SessionMessage]:
         async for line in process.lines():
-            for message in wire.messages(line):
+            for message in message_filter.messages(line):
                 yield message
         ended()
 
@@ -244,14 +248,14 @@ async def over_stdio(
         await process.write(text.encode() + b"\n")
 
     async with aclosing(received()) as source:
-        yield Inbox(source, wire), Outbox(send, wire)
+        yield ReadStream(source, message_filter), WriteStream(send, message_filter)
 
 
 @asynccontextmanager
 async def over_http(
     settings: ServerSettings,
     gate: httpx2.AsyncBaseTransport,
-    wire: Wire,
+    message_filter: MessageFilter,
     login: httpx2.Auth | None,
 ) -> AsyncGenerator[tuple[Any, Any]]:
     """Open the streams to the address of expanded settings; `login` adds tokens to requests."""
@@ -267,4 +271,4 @@ async def over_http(
             settings.url, http_client=client, max_sse_event_size=MESSAGE_SIZE
         )
     async with transport as (inbox, outbox):
-        yield Inbox(inbox, wire), Outbox(outbox.send, wire)
+        yield ReadStream(inbox, message_filter), WriteStream(outbox.send, message_filter)

@@ -51,7 +51,7 @@ class RequestDialog(Dialog[None]):
         super().__init__()
         self._title = title
         against = Baseline() if base is None else Baseline(base[0], base[1].payload)
-        self._state = InspectorState(composed, baseline=against, is_live=False)
+        self._state = InspectorState(composed, baseline=against)
         self._view = RequestBody() if base is None else RequestDifference()
 
     def compose(self) -> ComposeResult:

@@ -42,7 +42,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.exchange import RecordedExchange
-from tui_chat.plugins.tap.pause import Holds, read_pattern
+from tui_chat.plugins.tap.pause import HeldRequests, read_pattern
 from tui_chat.plugins.tap.proxy import MAX_BODY, MAX_REQUEST, TapTransport
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
@@ -280,7 +280,7 @@ class _Tap:
             if store is None:
                 advice = "Run it without --no-store: then `/held` in the app decides."
                 raise InputError("--pause needs the place where held calls wait.", advice=advice)
-            holds = Holds(patterns, options.pause_for, recorder, store.replies.database)
+            holds = HeldRequests(patterns, options.pause_for, recorder, store.replies.database)
         own = f"{host}:{port}"  # variables that name the proxy already
         environ = {name: value for name, value in os.environ.items() if own not in value}
         return TapTransport(

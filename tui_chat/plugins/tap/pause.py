@@ -24,7 +24,7 @@ from tui_chat.plugins.tap.credentials import Headers
 from tui_chat.plugins.tap.exchange import Hold, HoldEnd, RecordedExchange
 from tui_chat.plugins.tap.held_answer import answer_by_hand
 from tui_chat.plugins.tap.held_request import edited_body
-from tui_chat.plugins.tap.recorder import BegunCall, Recorder
+from tui_chat.plugins.tap.recorder import OpenCall, Recorder
 from tui_chat.store.database import Database
 
 MOST_HELD = 64
@@ -105,7 +105,7 @@ class HoldDecision:
 PASSES = HoldDecision("sent")
 
 
-class Holds:
+class HeldRequests:
     """The patterns, and the requests that are held."""
 
     def __init__(
@@ -154,7 +154,7 @@ class Holds:
     def _fits(self, call: Call) -> bool:
         return any(pattern.fits(call) for pattern in self._patterns)
 
-    async def _decision(self, begun: BegunCall, message_id: str, hold: Hold) -> HoldDecision:
+    async def _decision(self, begun: OpenCall, message_id: str, hold: Hold) -> HoldDecision:
         """Wait for a decision in the table."""
         until = hold.since + self._seconds
         try:
@@ -188,7 +188,7 @@ class Holds:
             await asyncio.wait_for(self._idle.wait(), seconds)
 
 
-def _waiting(begun: BegunCall, message_id: str, seconds: float) -> held_table.WaitingRequest:
+def _waiting(begun: OpenCall, message_id: str, seconds: float) -> held_table.WaitingRequest:
     """Return what apps are told about a held request."""
     now, call = time.time(), begun.call
     session_id = begun.stored.session_id if begun.stored is not None else ""
@@ -212,7 +212,7 @@ def _client_patience(exchange: RecordedExchange) -> float | None:
     return None
 
 
-def _read_decision(begun: BegunCall, decision: str, content: str) -> HoldDecision:
+def _read_decision(begun: OpenCall, decision: str, content: str) -> HoldDecision:
     """Return a decision of an app. Raises InputError for a text that is not a request."""
     match decision:
         case "edited":

@@ -33,7 +33,7 @@ from tui_chat.plugins.tap.exchange import (
     Request,
     read_headers,
 )
-from tui_chat.plugins.tap.pause import PASSES, HoldDecision, Holds
+from tui_chat.plugins.tap.pause import PASSES, HeldRequests, HoldDecision
 from tui_chat.plugins.tap.upstreams import Route, Upstream
 from tui_chat.protocols.registry import protocol_of_path
 from tui_chat.providers.client import new_client
@@ -73,7 +73,7 @@ class TapTransport(httpx.AsyncBaseTransport):
         host: str = "127.0.0.1",
         allow_remote: bool = False,
         max_body: int = MAX_BODY,
-        holds: Holds | None = None,
+        holds: HeldRequests | None = None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
         """`follow` is called with each exchange as it goes on, `host` is the address listened on,
@@ -167,7 +167,7 @@ class TapTransport(httpx.AsyncBaseTransport):
         return httpx.Response(
             response.status_code,
             headers=response.headers.raw,
-            stream=_PassedBody(response, exchange, self._leave),
+            stream=_ForwardedBody(response, exchange, self._leave),
             extensions={"reason_phrase": response.extensions.get("reason_phrase", b"")},
         )
 
@@ -223,7 +223,7 @@ class TapTransport(httpx.AsyncBaseTransport):
             await client.aclose()
 
 
-class _PassedBody(httpx.AsyncByteStream):
+class _ForwardedBody(httpx.AsyncByteStream):
     """The body of a response as it passes."""
 
     def __init__(

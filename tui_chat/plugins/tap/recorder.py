@@ -35,8 +35,8 @@ MOST_FOLLOWED = 128
 
 
 @dataclass(frozen=True, slots=True)
-class BegunCall:
-    """A call whose request is read."""
+class OpenCall:
+    """A call whose request was read and whose response was not yet."""
 
     call: Call
     placed: PlacedCall
@@ -78,7 +78,7 @@ class Recorder:
         """Held while a call is reported, so that reports do not mix."""
         self._begun: dict[int, tuple[RecordedExchange, asyncio.Event]] = {}
         """The exchanges of calls by their numbers, and what is set when their reply is stored."""
-        self._held: dict[int, BegunCall] = {}
+        self._held: dict[int, OpenCall] = {}
         """Calls that began before their exchanges go on, by the numbers of these."""
         self.calls = 0
         """Calls that were recorded."""
@@ -141,7 +141,7 @@ class Recorder:
         """Return the model call of an exchange; None for any other."""
         return await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
 
-    async def _begin(self, call: Call) -> BegunCall | None:
+    async def _begin(self, call: Call) -> OpenCall | None:
         """Place a call, and store its request; None if it is not to be recorded."""
         if not self._is_wanted(call):
             return None
@@ -151,9 +151,9 @@ class Recorder:
         placed = self._conversations.place(call)
         self._begun[placed.exchange] = call.exchange, asyncio.Event()
         writer = self._writer
-        return BegunCall(call, placed, await writer.begin(placed, call) if writer else None)
+        return OpenCall(call, placed, await writer.begin(placed, call) if writer else None)
 
-    async def begin_held(self, call: Call) -> BegunCall | None:
+    async def begin_held(self, call: Call) -> OpenCall | None:
         """Begin a call whose exchange is followed later; None if it is not to be recorded."""
         async with self._beginning:
             begun = await self._begin(call)
@@ -161,7 +161,7 @@ class Recorder:
             self._held[call.exchange.number] = begun
         return begun
 
-    async def _edited(self, begun: BegunCall) -> BegunCall:
+    async def _edited(self, begun: OpenCall) -> OpenCall:
         """Return a call as the user edited it, and store its request."""
         sent = await self.read(begun.call.exchange)
         if sent is None:
@@ -179,7 +179,7 @@ class Recorder:
 
     # --- the reply --------------------------------------------------------------------------
 
-    async def _record_call(self, begun: BegunCall) -> None:
+    async def _record_call(self, begun: OpenCall) -> None:
         placed, exchange = begun.placed, begun.call.exchange
         try:
             prices = self._prices_of(begun.call, "")
@@ -196,7 +196,7 @@ class Recorder:
         finally:
             self._begun.pop(exchange.number)[1].set()
 
-    async def _read_reply(self, begun: BegunCall) -> RecordedReplyReader | None:
+    async def _read_reply(self, begun: OpenCall) -> RecordedReplyReader | None:
         """Read the reply until it ends, and store it meanwhile; None if there is none."""
         exchange, call = begun.call.exchange, begun.call
         while not exchange.status and exchange.ended is None:

@@ -40,7 +40,7 @@ from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import default_origin
 from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.request_encoder import (
-    AskedTool,
+    RequestedTool,
     RequestEncoder,
     SentTool,
     functions_of,
@@ -101,7 +101,7 @@ def _written_tools(request: RequestEncoder, tools: Sequence[SentTool]) -> list[J
     functions = {tool.name for tool in functions_of(tools)}
     written: list[Json] = []
     for tool in tools:
-        if isinstance(tool, AskedTool):
+        if isinstance(tool, RequestedTool):
             if tool.tool.kind in functions:
                 request.leave_tool_out(tool, "a function has its name")
                 continue
@@ -112,7 +112,7 @@ def _written_tools(request: RequestEncoder, tools: Sequence[SentTool]) -> list[J
     return written
 
 
-def _one_list(request: RequestEncoder, asked: AskedTool) -> WebSearch | None:
+def _one_list(request: RequestEncoder, asked: RequestedTool) -> WebSearch | None:
     """Return a search with one list of sites at most; None if it may search none."""
     search = asked.tool.search
     if not (search.allowed_domains and search.blocked_domains):

@@ -45,7 +45,7 @@ UNLIMITED = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReasoningSetting:
     """The setting that asks for reasoning."""
 
     value: str | int
@@ -85,7 +85,7 @@ class Reasoning:
     """One of `EFFORTS` or `AUTO`; empty if nothing is asked."""
     budget: int | None = None
     """Tokens, for a model that accepts budgets."""
-    source: Asked | None = None
+    source: ReasoningSetting | None = None
 
 
 NOTHING = Reasoning()
@@ -232,13 +232,15 @@ def summary_note(parameters: Parameters, sent: str) -> Note:
     return Note(Level.WARNING, "setting-changed", sentence, origin)
 
 
-def _source(parameters: Parameters, notes: list[Note]) -> Asked | None:
+def _source(parameters: Parameters, notes: list[Note]) -> ReasoningSetting | None:
     """Return the setting that asks for reasoning: a known effort, else the budget."""
     effort, budget = parameters.values.effort, parameters.values.reasoning_budget
-    by_budget = None if budget is None else Asked(budget, parameters.origin("reasoning_budget"))
+    by_budget = (
+        None if budget is None else ReasoningSetting(budget, parameters.origin("reasoning_budget"))
+    )
     if effort is None:
         return by_budget
-    by_effort = Asked(effort, parameters.origin("effort"))
+    by_effort = ReasoningSetting(effort, parameters.origin("effort"))
     if effort in EFFORTS or effort == AUTO:
         if by_budget is not None:
             notes.append(by_budget.left_out(f"the effort “{effort}” counts", Level.INFO))
@@ -248,7 +250,7 @@ def _source(parameters: Parameters, notes: list[Note]) -> Asked | None:
     return by_budget
 
 
-def _refuse(word: str, source: Asked, parameters: Parameters, notes: list[Note]) -> None:
+def _refuse(word: str, source: ReasoningSetting, parameters: Parameters, notes: list[Note]) -> None:
     level = Level.INFO if word == "none" else Level.WARNING  # which is how it is anyway
     notes.append(source.left_out(f"{parameters.values.model} does not reason", level))
 

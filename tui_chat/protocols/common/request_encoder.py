@@ -58,7 +58,7 @@ from tui_chat.protocols.common.trees import labelled, object_of, plain
 
 
 @dataclass(frozen=True, slots=True)
-class AskedTool:
+class RequestedTool:
     """A tool that the provider is asked to run."""
 
     tool: HostedTool
@@ -66,7 +66,7 @@ class AskedTool:
     """The setting that asks for it, or the tools of a captured request."""
 
 
-SentTool = ToolDefinition | NativeTool | AskedTool
+SentTool = ToolDefinition | NativeTool | RequestedTool
 """A tool as it is sent: a function, one of this protocol's own, or one that several have."""
 
 
@@ -295,12 +295,12 @@ class RequestEncoder:
             elif tool.protocol is self.protocol:
                 sent.append(tool)
             elif tool.hosted is not None:
-                asked = AskedTool(tool.hosted, captured_origin("tools"))
+                asked = RequestedTool(tool.hosted, captured_origin("tools"))
                 sent += self._hosted(asked, accepted, options)
         search = self.values.web_search
         if search is not None and search.enabled and self.fits:
             origin = self.parameters.origin("web_search")
-            asked = AskedTool(HostedTool("web_search", search), origin)
+            asked = RequestedTool(HostedTool("web_search", search), origin)
             sent += self._hosted(asked, accepted, options)
         return sent
 
@@ -320,8 +320,8 @@ class RequestEncoder:
         yield tool if alias is None else replace(tool, name=alias)
 
     def _hosted(
-        self, asked: AskedTool, accepted: Collection[HostedToolKind], options: Collection[str]
-    ) -> Iterator[AskedTool]:
+        self, asked: RequestedTool, accepted: Collection[HostedToolKind], options: Collection[str]
+    ) -> Iterator[RequestedTool]:
         """Yield a tool that the provider runs, if the protocol can express what restricts it."""
         tool, label = asked.tool, self.protocol.label
         missing = [name for name in _options_of(tool.search) if name not in options]
@@ -336,7 +336,7 @@ class RequestEncoder:
                 self.notes.append(setting_note(name, why, asked.origin, level))
             yield asked
 
-    def leave_tool_out(self, asked: AskedTool, why: str) -> None:
+    def leave_tool_out(self, asked: RequestedTool, why: str) -> None:
         """Add the note on a tool that the provider is not asked to run."""
         name, origin = _HOSTED[asked.tool.kind], asked.origin
         name = name if origin.id == "tools" else with_key(name, origin)
@@ -384,7 +384,7 @@ def written_tool(
             return function(tool)
         case NativeTool():
             return tool_tree(tool.value)
-        case AskedTool():
+        case RequestedTool():
             return labelled(hosted(tool.tool), origin=tool.origin)
 
 

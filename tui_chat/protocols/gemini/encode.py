@@ -30,7 +30,7 @@ from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import tool_origin
 from tui_chat.protocols.common.request_encoder import (
-    AskedTool,
+    RequestedTool,
     RequestEncoder,
     SentTool,
     functions_of,
@@ -88,7 +88,7 @@ def _tools(request: RequestEncoder) -> Sequence[SentTool]:
     request.notes += strict_notes(functions, _GEMINI)
     if functions and request.facts.hosted_beside_functions is False:
         for tool in tools:
-            if isinstance(tool, AskedTool):
+            if isinstance(tool, RequestedTool):
                 why = f"{request.model} accepts either functions or Google's own tools"
                 request.leave_tool_out(tool, why)
         return functions
@@ -98,7 +98,7 @@ def _tools(request: RequestEncoder) -> Sequence[SentTool]:
 def _tools_key(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
     """Return the key `tools`: functions in groups, as a captured request has them, else in one."""
     if request.captured:
-        known = [tool for tool in tools if not isinstance(tool, AskedTool)]
+        known = [tool for tool in tools if not isinstance(tool, RequestedTool)]
         return request.tools_key(write_groups(list(map(_labelled, known)), _declaration))
     declared: list[Json] = []
     groups: list[Json] = []
@@ -106,7 +106,7 @@ def _tools_key(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject
         if isinstance(tool, ToolDefinition):
             groups += [] if declared else [{"functionDeclarations": declared}]
             declared.append(_declaration_tree(tool))
-        elif isinstance(tool, AskedTool):
+        elif isinstance(tool, RequestedTool):
             groups.append(labelled(write_hosted(tool.tool), origin=tool.origin))
     if not groups and request.envelope.tools == () and not request.is_converted:
         groups.append({"functionDeclarations": []})

@@ -34,7 +34,7 @@ from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_function
 from tui_chat.protocols.common.reasoning_effort import with_openai_effort
 from tui_chat.protocols.common.request_encoder import (
-    AskedTool,
+    RequestedTool,
     RequestEncoder,
     SentTool,
     written_tool,
@@ -129,17 +129,17 @@ def _messages(
     return messages + follow_ups
 
 
-def _tools(request: RequestEncoder) -> tuple[Sequence[SentTool], AskedTool | None]:
+def _tools(request: RequestEncoder) -> tuple[Sequence[SentTool], RequestedTool | None]:
     """Return the tools, and the web search where it is a setting, as OpenAI has it. It is a tool at
     OpenRouter.
     """
     is_router = urlsplit(request.endpoint.base_url).hostname == "openrouter.ai"
     options = OPENROUTER_OPTIONS if is_router else OPENAI_OPTIONS
     tools = request.sent_tools(("web_search",), options)
-    asked = [tool for tool in tools if isinstance(tool, AskedTool)]
+    asked = [tool for tool in tools if isinstance(tool, RequestedTool)]
     if is_router or not asked:
         return tools, None
-    others = [tool for tool in tools if not isinstance(tool, AskedTool)]
+    others = [tool for tool in tools if not isinstance(tool, RequestedTool)]
     if searches(request.model):
         return others, asked[0]
     why = f"{request.model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
@@ -170,7 +170,7 @@ _TIERS["ultrafast"] = "fast"
 
 
 def _settings(
-    request: RequestEncoder, tools: Sequence[SentTool], search: AskedTool | None
+    request: RequestEncoder, tools: Sequence[SentTool], search: RequestedTool | None
 ) -> JsonObject:
     """Return the keys of all settings."""
     facts = request.facts
@@ -185,7 +185,7 @@ def _settings(
 
 
 def _fitted(
-    request: RequestEncoder, tools: Sequence[SentTool], search: AskedTool | None
+    request: RequestEncoder, tools: Sequence[SentTool], search: RequestedTool | None
 ) -> Parameters:
     """Return the parameters as model and server accept them."""
     values, facts = request.values, request.facts

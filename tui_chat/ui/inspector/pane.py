@@ -208,7 +208,7 @@ class Inspector(Widget):
 
     def show(self, composed: Composed | None) -> None:
         """Show a request. While the inspector is hidden this costs nothing."""
-        self._state = replace(self._state, composed=composed, is_live=not self._words)
+        self._state = replace(self._state, composed=composed)
         for widget in (self, self.views):
             widget.set_class(composed is None, "-empty")
         if composed is not None:

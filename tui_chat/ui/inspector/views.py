@@ -107,8 +107,6 @@ class InspectorState:
     """The ids of messages that are never dropped."""
     baseline: Baseline = Baseline()
     reply: ReplyDetails | None = None
-    is_live: bool = True
-    """True if Enter would send the request."""
     loaded: Any = None
     """The value that the `load` of the view's declaration returned; None before that."""
 

@@ -25,7 +25,7 @@ from tui_chat.models.json_text import as_count, as_object, object_or_none
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.mcp.process import MESSAGE_SIZE
 from tui_chat.plugins.mcp.settings import ServerSettings, is_reference
-from tui_chat.plugins.mcp.transport import Wire, decoded
+from tui_chat.plugins.mcp.transport import MessageFilter, decoded
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 from tui_chat.providers.keys import resolve_key
 
@@ -38,13 +38,15 @@ _OURS = ("host", "content-length", "accept-encoding", "connection", "user-agent"
 """Headers that our own client writes."""
 
 
-class HttpGate(httpx2.AsyncBaseTransport):
+class HttpTransport(httpx2.AsyncBaseTransport):
     """Sends the requests of the package."""
 
-    def __init__(self, settings: ServerSettings, client: HttpClient, wire: Wire) -> None:
+    def __init__(
+        self, settings: ServerSettings, client: HttpClient, message_filter: MessageFilter
+    ) -> None:
         self._settings = settings
         self._client = client
-        self._wire = wire
+        self._message_filter = message_filter
         self._faults: dict[int, ProviderError | InputError] = {}
         self._number = 0
         self.is_left = False
@@ -112,7 +114,7 @@ class HttpGate(httpx2.AsyncBaseTransport):
                 if key.lower() not in ("content-encoding", "content-length", "transfer-encoding")
             }
             if response.is_stream and response.status < 400:
-                events = _Events(response, self._wire, stack.pop_all())
+                events = _Events(response, self._message_filter, stack.pop_all())
                 return httpx2.Response(response.status, headers=headers, stream=events)
             body, is_whole = await response.read_start(MESSAGE_SIZE)
             if not is_whole:
@@ -181,8 +183,10 @@ class HttpGate(httpx2.AsyncBaseTransport):
 class _Events(httpx2.AsyncByteStream):
     """The events of a response, each a message on one line."""
 
-    def __init__(self, response: IncomingResponse, wire: Wire, stack: AsyncExitStack) -> None:
-        self._response, self._wire, self._stack = response, wire, stack
+    def __init__(
+        self, response: IncomingResponse, message_filter: MessageFilter, stack: AsyncExitStack
+    ) -> None:
+        self._response, self._message_filter, self._stack = response, message_filter, stack
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
@@ -194,7 +198,7 @@ class _Events(httpx2.AsyncByteStream):
                 try:
                     yield f"data: {json.dumps(decoded(text.encode()))}\n\n".encode()
                 except ValueError:
-                    self._wire.noise += 1
+                    self._message_filter.noise += 1
         except ProviderError as error:
             raise httpx2.ReadError(str(error)) from None
 
