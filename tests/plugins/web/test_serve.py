@@ -109,8 +109,9 @@ async def test_a_message_that_no_page_sends_closes_the_page(monkeypatch: pytest.
     messages = ["{", "[]", "1", '["stdin"]', '["stdin", 1]', '["resize", {}]', '["quit"]',
                 '["resize", {"width": "a", "height": 1}]', '["download", "x"]',
                 '{"type": "quit"}']  # fmt: skip
-    # Its standard output must stay open: an app that closes it has ended, and so has its page.
-    async with visiting("exec cat >&2") as visitor:
+    # Descriptor 3 keeps the standard output open: an app that closes it has ended, and so has its
+    # page.
+    async with visiting("exec cat 3>&1 >&2") as visitor:
         await visitor.sign_in()
         for message in messages:
             async with visitor.page() as page:
