@@ -166,7 +166,7 @@ def read_recipe(stored: Mapping[str, Any]) -> Recipe:
 
 
 def _prompts_of(sent: Message) -> tuple[tuple[str, str], ...]:
-    brought = sent.semantics.brought
+    brought = sent.about.brought
     return ((sent.content, brought.prompt),) if brought and brought.prompt else ()
 
 
@@ -224,15 +224,15 @@ def _as_sent(message: Message, pinned: bool, muted: Muted, summary_on: bool) -> 
         message = replace(message, pinned=pinned)
     if message.muted != muted:
         message = replace(message, muted=muted)
-    summary = message.semantics.summary
+    summary = message.about.summary
     if summary is not None and summary.enabled != summary_on:
         summary = replace(summary, enabled=summary_on)
-        message = replace(message, semantics=replace(message.semantics, summary=summary))
+        message = replace(message, about=replace(message.about, summary=summary))
     return message
 
 
 def _is_summary_on(message: Message) -> bool:
-    summary = message.semantics.summary
+    summary = message.about.summary
     return summary is not None and summary.enabled
 
 

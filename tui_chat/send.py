@@ -222,7 +222,7 @@ async def receive(
                     reply,
                     content=whole.content,
                     pieces=whole.pieces,
-                    references=reply.references.shifted(len(begin_with)),
+                    citations=tuple(c.shifted(len(begin_with)) for c in reply.citations),
                 )
             on_reply(reply, 0)
             _check(reply)
@@ -330,7 +330,7 @@ class _StreamingReply:
         self._bytes = 0
         self.prices_of: Callable[[str], Prices | None] = lambda tier: None
         self.changes_with: Callable[[Usage], EndChanges] = lambda usage: EndChanges()
-        self._media = frozenset(part.kind for t in composed.envelope.turns for part in t.parts)
+        self._media = frozenset(part.media for t in composed.envelope.turns for part in t.parts)
         self._changed = asyncio.Event()
         if begin_with:  # what is continued must be in the new version from the start
             self._changed.set()
@@ -375,7 +375,7 @@ class _StreamingReply:
         tokens = usage.output if exact else -(-self._bytes // BYTES_PER_TOKEN) or None
         input_tokens = usage.input if usage.input is not None or budget is None else budget.total
         prices = self.prices_of(usage.tier)
-        media = self._media | {f"output {part.kind}" for part in self._reply.parts}
+        media = self._media | {f"output {part.media}" for part in self._reply.parts}
         counted = replace(usage, input=input_tokens, output=tokens)
         cost = cost_of(counted, prices, media)
         priced = source_of_cost(usage, prices, cost)

@@ -1,6 +1,6 @@
 """Turn files: a request, all its inputs and its reply in one file.
 
-    {"tuiChatTurn": 1, "app": "0.1.0", "inputs": {...}, "request": {...}, "reply": {...}}
+    {"tuiChatTurn": 2, "app": "0.1.0", "inputs": {...}, "request": {...}, "reply": {...}}
 
 1. `inputs` are the fields of `context.Inputs` without those at their default. From them alone any
    machine composes the request again, offline.
@@ -20,11 +20,12 @@ from tui_chat import __version__
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, located
+from tui_chat.interop.own_json import inputs_with_blocks, message_with_blocks
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import InvalidValue, pack, read_own
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json
-from tui_chat.models.message import Message
+from tui_chat.models.json_text import MAX_DEPTH, JsonError, as_object, decode_json
+from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.session import Entry, EntryStatus
@@ -33,7 +34,8 @@ from tui_chat.models.usage import NO_USAGE, Usage
 
 KEY = "tuiChatTurn"
 """The key that identifies such a file; its value is the version of the format."""
-FORMAT = 1
+FORMAT = 2
+"""In format 1 a message was one flat object."""
 
 Json: TypeAlias = dict[str, Any]
 
@@ -99,7 +101,7 @@ class TurnFile:
     def messages(self) -> tuple[Message, ...]:
         """The conversation, including the reply."""
         inputs = self.inputs
-        sent = Message("user", inputs.draft, "sent", parts=inputs.draft_parts)
+        sent = Message("user", (*text_blocks(inputs.draft), *inputs.draft_parts), "sent")
         came = () if self.reply is None else (self.reply.message,)
         return (*inputs.history, *((sent,) if sent.content or sent.parts else ()), *came)
 
@@ -167,17 +169,13 @@ def read_turn(text: str, source: str) -> TurnFile:
         raise InputError(f"{source}: {fault.place}: {fault.sentence}") from fault
     if not is_turn(found):
         raise InputError(f"{source} is not an exported turn: the key “{KEY}” is missing")
-    if found.pop(KEY) != FORMAT:
+    if found.pop(KEY) not in (1, FORMAT):
         raise InputError(
             f"{source} was written by another version of tui-chat",
             advice=f"This version reads turns of format {FORMAT}.",
         )
-    inputs = found.get("inputs")
-    if isinstance(inputs, dict) and "role" in inputs:
-        role = with_nested_settings(cast("Json", inputs)["role"])
-        found = {**found, "inputs": {**cast("Json", inputs), "role": role}}
     try:
-        turn = read_own(TurnFile, found)
+        turn = read_own(TurnFile, _as_of_now(found))
     except InvalidValue as error:
         fault = error.faults[0]
         place = ".".join(("$", *map(str, fault.path)))
@@ -193,3 +191,17 @@ def read_turn(text: str, source: str) -> TurnFile:
     ):
         raise InputError(f"{source}: $.request.sha256: does not match the body")
     return turn
+
+
+def _as_of_now(found: Json) -> Json:
+    """Return a turn with messages as blocks and with the settings of a role in their own object.
+    Raises InvalidValue.
+    """
+    inputs, reply = as_object(found.get("inputs")), as_object(found.get("reply"))
+    if inputs:
+        inputs = inputs_with_blocks(inputs)
+        role = {"role": with_nested_settings(inputs["role"])} if "role" in inputs else {}
+        found = {**found, "inputs": {**inputs, **role}}
+    if "message" in reply:
+        found = {**found, "reply": {**reply, "message": message_with_blocks(reply["message"])}}
+    return found

@@ -36,9 +36,9 @@ from tui_chat.workspace.state import ViewedRequest
 
 CHART = "The whole chart of the coast, rock by rock. " * 150
 SAID = (
-    Message("user", CHART, "chart"),
+    Message.of("user", CHART, "chart"),
     *(
-        Message("user" if number % 2 else "assistant", f"Number {number}: he counts the boats.")
+        Message.of("user" if number % 2 else "assistant", f"Number {number}: he counts the boats.")
         for number in range(6)
     ),
 )

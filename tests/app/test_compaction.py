@@ -27,7 +27,7 @@ async def talked(pilot: Pilot[None], *words: str) -> TuiChat:
 
 def summaries(app: TuiChat) -> list[bool]:
     """Whether each summary of the branch is on."""
-    found = (entry.message.semantics.summary for entry in app.workspace.state.entries)
+    found = (entry.message.about.summary for entry in app.workspace.state.entries)
     return [summary.enabled for summary in found if summary is not None]
 
 

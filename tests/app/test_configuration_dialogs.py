@@ -91,7 +91,7 @@ async def test_endpoint_tool_and_title_model_are_entered_and_in_use(
 
 def test_an_error_about_an_endpoint_offers_its_form() -> None:
     failed = Entry(
-        Message("assistant", "", id="a"),
+        Message.of("assistant", "", id="a"),
         status="failed",
         error="No server answers at 127.0.0.1:9 on this machine.",
         advice="Start it, or check the port in the endpoint's `base_url`.",

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.conversations import open_conversation
+from tests.support.messages import make_message, thought
 from tests.support.screen import Screen
 from tests.unit.ui.terminal.test_clipboard import program
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, Part, ToolCall
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.session import Entry
 from tui_chat.models.tool import DECLINED
 
@@ -23,11 +24,11 @@ SPOKEN = range(1, 18)
 
 
 def user(text: str, **more: object) -> Message:
-    return Message("user", text, **more)  # type: ignore[arg-type]
+    return make_message("user", text, **more)  # type: ignore[arg-type]
 
 
 def reply(text: str, **more: object) -> Message:
-    return Message("assistant", text, **more)  # type: ignore[arg-type]
+    return make_message("assistant", text, **more)  # type: ignore[arg-type]
 
 
 def talk(count: int) -> list[Message]:
@@ -38,9 +39,8 @@ def talk(count: int) -> list[Message]:
     ]
 
 
-def thinking(text: str, thought: str, **more: object) -> Message:
-    block = ReasoningBlock(Protocol.ANTHROPIC, thought)
-    return reply(text, semantics=MessageSemantics((block,)), **more)
+def thinking(text: str, words: str, **more: object) -> Message:
+    return reply(text, reasoning=(thought(Protocol.ANTHROPIC, words),), **more)
 
 
 def spoken(screen: Screen) -> list[str]:
@@ -129,11 +129,11 @@ async def test_a_megabyte_is_read_only_where_it_is_seen(tmp_path: Path):
 
 
 async def test_reasoning_calls_and_results_unfold_by_key_and_click(tmp_path: Path):
-    call = ToolCall("1", "look", '{"q": "wal"}')
+    call = CallBlock("1", "look", '{"q": "wal"}')
     said = (
         user("Why?"),
         thinking("answer", "deep thought", tool_calls=(call,)),
-        Message("tool", "\n".join("abcdefgh"), tool_call_id="1", name="look"),
+        make_message("tool", "\n".join("abcdefgh"), tool_call_id="1", name="look"),
         thinking("more", "long\n\n" * 40),
     )
     async with reading(tmp_path, *said, size=(80, 45)) as screen:
@@ -209,13 +209,12 @@ async def test_versions_are_counted_and_browsed_by_key_and_click(tmp_path: Path)
         await screen.sees("version 2")
 
 
-CALLS = (ToolCall("c1", "weather", '{"city": "Paris"}'), ToolCall("c2", "search", "{}"))
+CALLS = (CallBlock("c1", "weather", '{"city": "Paris"}'), CallBlock("c2", "search", "{}"))
 
 
 def result(number: int, text: str, *, failed: bool = False) -> Message:
     call = CALLS[number]
-    semantics = MessageSemantics(failed=failed)
-    return Message("tool", text, tool_call_id=call.id, name=call.name, semantics=semantics)
+    return make_message("tool", text, tool_call_id=call.id, name=call.name, failed=failed)
 
 
 async def test_a_tool_call_says_what_became_of_it(tmp_path: Path):
@@ -237,11 +236,11 @@ async def test_a_tool_call_says_what_became_of_it(tmp_path: Path):
 
 
 async def test_muted_and_pinned_messages_are_marked(tmp_path: Path):
-    picture = Part("image", "image/png", "AA==", name="a.png")
+    picture = MediaBlock("image", "image/png", "AA==", name="a.png")
     said = (
         user("gone", muted=Muted(whole=True)),
-        user("seen", parts=(picture,), muted=Muted(parts=(0,))),
-        Entry(thinking("T", "Hm.", tool_calls=CALLS[:1], muted=Muted(reasoning=True))),
+        user("seen", parts=(picture,), muted=Muted(blocks=(1,))),
+        Entry(thinking("T", "Hm.", tool_calls=CALLS[:1], muted=Muted(blocks=(0,)))),
         result(0, "R"),
         user("kept", pinned=True),
     )
@@ -286,11 +285,11 @@ async def test_find_counts_hits_and_steps_through_them(tmp_path: Path):
 
 
 async def test_folded_text_is_found_and_unfolded(tmp_path: Path):
-    call = ToolCall("c", "sew", '{"with": "\\u006eeedle"}')
+    call = CallBlock("c", "sew", '{"with": "\\u006eeedle"}')
     said = (
         user("?"),
         thinking("Some needle.", "A needle, a needle. " + "And. " * 40, tool_calls=(call,)),
-        Message("tool", "\n".join("abcdefg") + "\nlast needle", tool_call_id="c", name="sew"),
+        make_message("tool", "\n".join("abcdefg") + "\nlast needle", tool_call_id="c", name="sew"),
     )
     async with reading(tmp_path, *said, size=(80, 60)) as screen:
         await screen.press("g", "slash", *"need")

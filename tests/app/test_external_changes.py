@@ -52,18 +52,18 @@ async def test_external_changes_appear_while_typing_and_filtering(tmp_path: Path
             exchange = await other.replies.begin(
                 shown_id,
                 parent_id=app.workspace.state.entries[-1].message.id,
-                user=Message("user", "and now?"),
+                user=Message.of("user", "and now?"),
                 model="m",
                 endpoint="e",
                 request=RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b""),
             )
             reply_id = exchange.reply.message.id
             await until(pilot, lambda: "in another window" in str(activity.render()))
-            await other.replies.flush(reply_id, Message("assistant", "Now is"))
+            await other.replies.flush(reply_id, Message.of("assistant", "Now is"))
             await until(pilot, lambda: any("Now is" in line for line in _said(app)))
             assert "A reply is arriving" in str(activity.render())
             await other.replies.end(
-                reply_id, message=Message("assistant", "Now is over."), status="complete"
+                reply_id, message=Message.of("assistant", "Now is over."), status="complete"
             )
             await until(pilot, lambda: any("Now is over." in line for line in _said(app)))
             await settle(pilot)

@@ -124,7 +124,7 @@ async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -
         "top_p": 0.5,
     }
     sent = compose(Inputs(ENDPOINTS[0], Preset("theirs"), draft="From a file"))
-    reply = TurnReply(Message("assistant", "It came back.", id="r"), "complete", "m", "there")
+    reply = TurnReply(Message.of("assistant", "It came back.", id="r"), "complete", "m", "there")
     async with make_app(tmp_path, captured=dump_turn(sent, sent.payload.body, reply)).run_test(
         size=WIDE, notifications=True
     ) as pilot:

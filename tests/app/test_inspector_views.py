@@ -17,16 +17,18 @@ from tests.support.inspector_app import (
     long_chat,
     said,
 )
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.edit_list import set_value
 from tui_chat.models.edited_body import EditedBody
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.json_tree import Obj, tree_of
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse, RecordedRequest
 from tui_chat.models.role import Role
@@ -38,7 +40,7 @@ from tui_chat.ui.inspector.rows_view import RowsView
 from tui_chat.ui.inspector.views import CONTEXT, PAYLOAD, Baseline, ReplyDetails
 
 REPLY = Entry(
-    Message("assistant", "Under the pines.", "r1", tool_calls=(ToolCall("1", "look", "{}"),)),
+    make_message("assistant", "Under the pines.", "r1", tool_calls=(CallBlock("1", "look", "{}"),)),
     model="claude-sonnet-5",
     endpoint="test",
     usage=Usage(input=1200, output=34, cached=1000),
@@ -319,8 +321,8 @@ PICTURE = b64encode(bytes(range(256)) * 24).decode()
 def pictured(protocol: Protocol, draft: str) -> Composed:
     """A request with a picture in its history."""
     endpoint = next(each for each in ENDPOINTS if each.protocol is protocol)
-    shown = Message("user", "Look.", "m1", parts=(Part("image", "image/png", PICTURE),))
-    history = (shown, Message("assistant", "I see.", "m2"))
+    shown = make_message("user", "Look.", "m1", parts=(MediaBlock("image", "image/png", PICTURE),))
+    history = (shown, Message.of("assistant", "I see.", "m2"))
     return compose(Inputs(endpoint, Preset("plain"), history, draft))
 
 
@@ -397,7 +399,12 @@ async def test_words_are_found_in_the_body_from_a_view_without_a_search() -> Non
 @each_row("limit", [None, 128_000])
 async def test_the_budget_says_which_pictures_are_not_sent(limit: int | None) -> None:
     notes = tuple(
-        Note(Level.WARNING, "piece-left-out", f"Left out: {n}.", unsent=Part("image", "image/png"))
+        Note(
+            Level.WARNING,
+            "piece-left-out",
+            f"Left out: {n}.",
+            unsent=MediaBlock("image", "image/png"),
+        )
         for n in range(2)
     )
     app = InspectorApp(composed(limit=limit, notes=notes))

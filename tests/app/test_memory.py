@@ -31,7 +31,7 @@ async def two_sessions(folder: Path) -> None:
             entries: list[Entry] = []
             for number in range(12):
                 role = "assistant" if number % 2 else "user"
-                message = Message(role, f"{name} {number} **light**", id=f"{name}{number:02}")
+                message = Message.of(role, f"{name} {number} **light**", id=f"{name}{number:02}")
                 entries.append(Entry(message, entries[-1].message.id if entries else None))
             session = Session(name, name, endpoint="loopback", model="mirror")
             await store.transcripts.add_many([SessionTranscript(session, tuple(entries))])

@@ -8,15 +8,16 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
+from tests.support.messages import make_message, thought
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.message import NOT_MUTED, Muted
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.workspace.branches import muted_messages
 
-PICTURE = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
-THOUGHTS = MessageSemantics((ReasoningBlock(Protocol.OPENAI_CHAT, "Hm, well.", kind="reasoning"),))
+PICTURE = MediaBlock("image", "image/png", "iVBORw0KGgo=", name="a.png")
+THOUGHTS = (thought(Protocol.OPENAI_CHAT, "Hm, well.", kind="reasoning"),)
 
 
 async def with_tools(pilot: Pilot[None]) -> TuiChat:
@@ -26,10 +27,10 @@ async def with_tools(pilot: Pilot[None]) -> TuiChat:
     workspace = workspace_of(app)
     parent = workspace.state.entries[-1].message.id
     for message in (
-        Message("user", "And this map?", parts=(PICTURE,)),
-        Message("assistant", "I look.", tool_calls=(ToolCall("x", "look", '{"at":"Kos"}'),)),
-        Message("tool", "Three harbors.", tool_call_id="x", name="look"),
-        Message("assistant", "It has three.", semantics=THOUGHTS),
+        make_message("user", "And this map?", parts=(PICTURE,)),
+        make_message("assistant", "I look.", tool_calls=(CallBlock("x", "look", '{"at":"Kos"}'),)),
+        make_message("tool", "Three harbors.", tool_call_id="x", name="look"),
+        make_message("assistant", "It has three.", reasoning=THOUGHTS),
     ):
         store, session_id = workspace.active_store, workspace.state.session_id
         parent = (await store.messages.add(session_id, message, parent)).message.id
@@ -89,12 +90,12 @@ async def test_reasoning_and_files_are_muted_by_name(tmp_path: Path) -> None:
         app = await with_tools(pilot)
         await pilot.press("m")
         await choose(pilot, "reasoning")
-        await until(pilot, lambda: muted(app)[5] == Muted(reasoning=True))
+        await until(pilot, lambda: muted(app)[5] == Muted(blocks=(0,)))
         await settle(pilot)
         assert "Reasoning (2 words)  ◇ muted" in rows(app)
         await pilot.press("k", "k", "k", "m")
         await choose(pilot, "image")
-        await until(pilot, lambda: muted(app)[2] == Muted(parts=(0,)))
+        await until(pilot, lambda: muted(app)[2] == Muted(blocks=(1,)))
         await settle(pilot)
         assert "a.png" in rows(app)
         assert rows(app).count("◇ muted") == 2

@@ -13,16 +13,17 @@ from textual.widgets import TextArea
 
 from tests.support.app import asked, make_app, opened, say, settle, until
 from tests.support.conversations import store_conversation
+from tests.support.messages import make_message, thought
 from tests.support.old_sessions import filled
 from tests.support.pictures import MEDIUM, NARROW, Album
 from tests.support.preset_app import app_with, at_rest, edited, press
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.message import Message, Muted, Part, ToolCall
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
 from tui_chat.models.tool import CommandTool
@@ -139,7 +140,7 @@ async def test_typing(album: Album, tmp_path: Path):
         await album.take(pilot, "commands", NARROW)
         await album.take(pilot, "commands", NARROW, "contrast")
         composer.text = "What would you take along?"
-        part = Part("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
+        part = MediaBlock("image", "image/png", data="iVBORw0KGgo=", name="photo.png")
         app.chat.drafts.show_attachments((Attachment(Path("photo.png"), 34_000, part),))
         composer.post_message(events.Paste("\n".join(f"line {n}" for n in range(400))))
         await settle(pilot)
@@ -150,30 +151,29 @@ async def test_typing(album: Album, tmp_path: Path):
 
 PAGE = Source("The ferries of the Dodecanese", "https://ferries.example/kos")
 TALK = (
-    Message("user", "Which ferries go to Kos?"),
-    Message(
+    Message.of("user", "Which ferries go to Kos?"),
+    make_message(
         "assistant",
         "Let me look.",
         tool_calls=(
-            ToolCall("c1", "search", '{"query": "ferry Kos"}'),
-            ToolCall("c2", "find", "{}"),
+            CallBlock("c1", "search", '{"query": "ferry Kos"}'),
+            CallBlock("c2", "find", "{}"),
         ),
-        semantics=MessageSemantics((ReasoningBlock(Protocol.ANTHROPIC, "Piraeus, then Kos."),)),
+        reasoning=(thought(Protocol.ANTHROPIC, "Piraeus, then Kos."),),
     ),
-    Message("tool", "Blue Star, 12 hours", tool_call_id="c1", name="search"),
-    Message(
+    make_message("tool", "Blue Star, 12 hours", tool_call_id="c1", name="search"),
+    make_message(
         "assistant",
         "Two lines go there, see `search`:\n\n| line | hours |\n|:--|--:|\n| **Blue Star** | 12 |\n"
         "| Dodekanisos | 3 |\n\n"
         "```python\nfor ferry in ferries:  # each one\n    print(ferry)\n```\n\n"
         "1. Book early.\n2. [Look it up](https://ferries.example).",
-        semantics=MessageSemantics(
-            references=References((PAGE,), (Citation(0, 0, 18),), ("ferry Kos",), length=400)
-        ),
+        citations=(Citation(0),),
+        references=References((PAGE,), ("ferry Kos",)),
     ),
-    Message("user", "And hidden: a\u202eb\x1b[31m, שלום, 木漏れ日?", muted=Muted(whole=True)),
+    Message.of("user", "And hidden: a\u202eb\x1b[31m, שלום, 木漏れ日?", muted=Muted(whole=True)),
     Entry(
-        Message("assistant", "Only half of"),
+        Message.of("assistant", "Only half of"),
         status="failed",
         error="The server closed the connection.",
         advice="Regenerate, or choose another model.",

@@ -21,12 +21,13 @@ from tests.support.app import (
     workspace_of,
 )
 from tests.support.hostile_names import EVIL, shown
+from tests.support.messages import make_message, thought
 from tests.support.old_sessions import filled
 from tests.support.pictures import Album
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.search import Hit, Query
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
@@ -108,7 +109,7 @@ async def test_hits_show_their_words_and_can_be_opened() -> None:
         assert app.lines()[0].split() == ["Session", "1", "You", "·", "1m"]
         await pressed(pilot, "down")
         assert app.pointed[-1] == hit(2, wide, "搜索")
-        app.search.show_around(hit(1), (Entry(Message("user", "late", "m1")),))
+        app.search.show_around(hit(1), (Entry(Message.of("user", "late", "m1")),))
         view = app.screen.query_one(HitPreview)
         assert "late" not in "".join(view.render_line(y).text for y in range(8))
         await pressed(pilot, "down", "enter")
@@ -121,8 +122,8 @@ async def test_the_preview_shows_the_hit_with_its_first_mark_in_sight() -> None:
         app.search.show(SearchAnswer(app.asked[0], (hit(1),)))
         await settle(pilot)
         long = "line\n" * 400 + "here is the FOX\x1b[2J\n" + "after\n" * 400
-        before = Entry(Message("assistant", "said before", "m0"))
-        app.search.show_around(hit(1), (before, Entry(Message("user", long, "m1"), "m0")))
+        before = Entry(Message.of("assistant", "said before", "m0"))
+        app.search.show_around(hit(1), (before, Entry(Message.of("user", long, "m1"), "m0")))
         await settle(pilot)
         view = app.screen.query_one(HitPreview)
         seen = [view.render_line(y).text.strip() for y in range(view.size.height)]
@@ -223,9 +224,9 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         assert transcript.current is not None
         assert transcript.current.message.id == first.message.id
 
-        block = ReasoningBlock(Protocol.GEMINI, "Maybe a tangerine,\nor two.")
-        thought = Message("assistant", "Two.", semantics=MessageSemantics(reasoning=(block,)))
-        await workspace.store.messages.add(workspace.state.session_id, thought, first.message.id)
+        block = thought(Protocol.GEMINI, "Maybe a tangerine,\nor two.")
+        message = make_message("assistant", "Two.", reasoning=(block,))
+        await workspace.store.messages.add(workspace.state.session_id, message, first.message.id)
         await workspace.sessions.new("")
         await pilot.press("ctrl+f", *"tangerine")
         view = app.screen.query_one(HitList)
@@ -251,9 +252,9 @@ async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) ->
         workspace = app.workspace
         assert workspace is not None
         text = "first line\n" * 900 + "the tangerine is here\nlast line"
-        files = (Part("image", "image/png", data="AA==", name="a.png"),
-                 Part("file", "text/plain", text=text, name="report.txt"))  # fmt: skip
-        question = Message("user", "Read it.", parts=files)
+        files = (MediaBlock("image", "image/png", data="AA==", name="a.png"),
+                 MediaBlock("file", "text/plain", text=text, name="report.txt"))  # fmt: skip
+        question = make_message("user", "Read it.", parts=files)
         session_id = workspace.state.session_id
         entry = await workspace.store.messages.add(
             session_id, question, workspace.state.entries[-1].message.id

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.app import asked, make_app, opened, settle, until
+from tests.support.messages import make_message
 from tests.support.tool_servers import TextServer, tool_servers
+from tui_chat.models.about import Brought
 from tui_chat.models.message import Message
-from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.workspace.source_texts import PromptArgument, SourcePrompt
@@ -21,7 +22,7 @@ Serve = Callable[..., TextServer]
 
 
 def said(text: str) -> Message:
-    return Message("user", text, semantics=MessageSemantics(brought=Brought(prompt=ORIGIN)))
+    return make_message("user", text, brought=Brought(prompt=ORIGIN))
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ async def test_a_prompt_is_completed_filled_and_sent(tmp_path: Path, serve: Serv
         await until(pilot, lambda: len(app.workspace.state.entries) == 2)
         sent = app.workspace.state.entries[0].message
         assert sent.content == "Describe it. Now"
-        assert sent.semantics.brought == Brought(prompt=ORIGIN)
+        assert sent.about.brought == Brought(prompt=ORIGIN)
 
 
 async def test_a_prompt_that_looks_like_a_command_is_a_message(
@@ -82,7 +83,7 @@ async def test_a_prompt_that_looks_like_a_command_is_a_message(
         await pilot.press("enter")
         await until(pilot, lambda: len(app.workspace.state.entries) == 2)
         assert app.workspace.state.entries[0].message.content == "/quit now"
-        assert app.workspace.state.entries[0].message.semantics.brought
+        assert app.workspace.state.entries[0].message.about.brought
 
 
 async def test_what_was_typed_comes_back_if_there_is_no_such_prompt(

@@ -37,7 +37,7 @@ async def arriving(
 ) -> AsyncGenerator[tuple[Screen, Pieces]]:
     """A conversation of `before` messages, in which a reply arrives in pieces."""
     answer = Pieces(*pieces)
-    said = (Message("assistant" if n % 2 else "user", f"said {n}") for n in range(before))
+    said = (Message.of("assistant" if n % 2 else "user", f"said {n}") for n in range(before))
     await store_conversation(folder, *said, endpoint="local", model="m")
     with Provider(Answer(answer)) as provider:
         async with open_screen(folder, config=provider.config(), size=PHONE) as screen:

@@ -170,7 +170,7 @@ async def test_declining_tells_the_model(tmp_path: Path, clock: Clock) -> None:
         await pilot.press("n")
         declined = await result(pilot, app)
         assert declined.content == DECLINED
-        assert declined.semantics.failed is True
+        assert declined.failed is True
 
 
 async def test_declining_and_stopping_gives_the_draft_the_focus(

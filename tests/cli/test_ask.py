@@ -169,7 +169,7 @@ def test_probabilities_of_tokens_are_printed_stored_and_exported(ask: Ask, run, 
     assert shown["messages"][-1]["tokens"] == tokens
     exported = run(*home, "export", "--format", "json").out
     message = json.loads(exported)["sessions"][0]["messages"][-1]
-    assert message["semantics"]["tokens"] == tokens
+    assert message["about"]["tokens"] == tokens
     assert json.loads(ask("--json", "Hi").out)["tokens"] is None
 
 
@@ -240,7 +240,7 @@ def test_json_and_schema(ask: Ask, tmp_path: Path):
     assert printed["usage"]["output"] > 0
     [(body,)] = rows(tmp_path, "SELECT body FROM requests")
     assert json.loads(body)["response_format"]["type"] == "json_schema"  # type: ignore[arg-type]
-    error = end_error(Entry(Message("assistant", "no JSON"), "complete"), is_json=True)
+    error = end_error(Entry(Message.of("assistant", "no JSON"), "complete"), is_json=True)
     assert isinstance(error, InputError)
     assert "The reply is not JSON" in str(error)
     assert ask("x", "--schema", "-", stdin=b"[").code == 2

@@ -154,7 +154,7 @@ async def store_messages(workspace: Workspace, chance: random.Random) -> None:
     workspace.update(**workspace.sessions.changes_when_begun(session))
     parent = None
     for number in range(chance.randint(1, 6)):
-        message = Message(("user", "assistant")[number % 2], f"{words_of(chance)} {number}")
+        message = Message.of(("user", "assistant")[number % 2], f"{words_of(chance)} {number}")
         entry = await workspace.store.messages.add(session.session_id, message, parent)
         parent = entry.message.id
     await workspace.sessions.open(session.session_id)

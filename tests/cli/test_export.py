@@ -86,7 +86,7 @@ def test_a_shared_export_contains_no_requests(filled: Command, tmp_path: Path):
             begun = await store.replies.begin(
                 session_id, parent_id=None, user=None, model="m", endpoint="e", request=record
             )
-            said = Message("assistant", "Done.")
+            said = Message.of("assistant", "Done.")
             await store.replies.end(begun.reply.message.id, message=said, status="complete")
             await store.drafts.save(session_id, "my draft")
 

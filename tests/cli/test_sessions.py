@@ -119,7 +119,7 @@ async def record_session(folder: Path) -> str:
         for session_id, title in zip(ids, titles, strict=True):
             parent = "" if session_id == ids[0] else ids[0]
             session = Session(session_id, title, client="Claude Code", parent_id=parent)
-            entry = Entry(Message("user", title, id=f"m{session_id}"))
+            entry = Entry(Message.of("user", title, id=f"m{session_id}"))
             await store.transcripts.add(SessionTranscript(session, (entry,)))
     return ids[0]
 

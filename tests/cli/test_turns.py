@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.file_strategies import any_lorebooks, any_presets
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.support.turns import a_turn
 from tests.support.workspace import LOOPBACKS
@@ -19,7 +20,8 @@ from tui_chat.cli.commands import cli
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message
 from tui_chat.models.role import Role
 from tui_chat.turn_file import dump_turn, holds_turn, read_turn
 
@@ -31,11 +33,13 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     found: list[Message] = []
     for index in range(draw(st.integers(0, 4))):
         user, reply = draw(TEXTS), draw(TEXTS)
-        found.append(Message("user", user, id=f"u{index}", pinned=draw(st.booleans())))
-        calls = (ToolCall(f"c{index}", "t", "{}"),) if draw(st.booleans()) else ()
-        found.append(Message("assistant", reply, id=f"a{index}", tool_calls=calls))
+        found.append(Message.of("user", user, id=f"u{index}", pinned=draw(st.booleans())))
+        calls = (CallBlock(f"c{index}", "t", "{}"),) if draw(st.booleans()) else ()
+        found.append(make_message("assistant", reply, id=f"a{index}", tool_calls=calls))
         if calls:
-            found.append(Message("tool", draw(TEXTS), id=f"t{index}", tool_call_id=calls[0].id))
+            found.append(
+                make_message("tool", draw(TEXTS), id=f"t{index}", tool_call_id=calls[0].id)
+            )
     return tuple(found)
 
 
@@ -66,6 +70,15 @@ def test_any_exported_turn_gives_the_same_bytes(inputs: Inputs):
     composed = compose(inputs)
     turn = read_turn(dump_turn(composed, composed.payload.body, None), "turn")
     assert compose(turn.inputs).payload.body == composed.payload.body
+
+
+def test_a_turn_that_was_exported_before_blocks_gives_the_same_bytes():
+    path = Path(__file__).parent / "data" / "turn_of_before_blocks.json"
+    turn = read_turn(path.read_text(), "turn")
+    assert compose(turn.inputs).payload.body.decode() == turn.request.body
+    assert "signature" in turn.request.body
+    assert turn.request.body.count("iVBORw0KGgo=") == 2
+    assert turn.messages[-1].content == "A sky."
 
 
 def test_an_exported_turn_becomes_a_session_and_a_preset(tmp_path: Path):

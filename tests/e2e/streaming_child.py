@@ -108,7 +108,7 @@ async def live(path: Path, seed: int) -> None:
             SHORT if ends_first and parent is None else chance.choice((LONG, SHORT)),
             session_id=session.session_id,
             parent_id=parent,
-            user=Message("user", "go"),
+            user=Message.of("user", "go"),
             store=SimpleNamespace(replies=ReportingReplies(store.replies)),  # type: ignore[arg-type]
             client=client,
             emit=hear,

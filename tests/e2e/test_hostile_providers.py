@@ -154,7 +154,7 @@ async def test_endless_output_is_stopped_at_a_limit(
     message = entry.message
     case = CASES[name]
     if case.status == 200 and "json" not in case.kind:
-        thoughts = "".join(block.text for block in message.semantics.reasoning)
+        thoughts = "".join(block.text for block in message.reasoning)
         assert message.content.startswith("Hello.") or "|a|" in message.content or thoughts
     size = len(message.content) + sum(len(call.arguments) for call in message.tool_calls)
     assert size <= reply_growth.REPLY_SIZE

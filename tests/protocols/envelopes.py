@@ -6,20 +6,20 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.support.messages import make_message, thought
 from tests.support.strategies import any_text
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
     Parameters,
-    Placement,
     RequestSettings,
     ToolDefinition,
-    Turn,
 )
-from tui_chat.models.message import MESSAGE_ROLES, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.settings import ToolChoice
-from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.turn import Placement, Turn
 
 SETTING = Origin(OriginKind.SETTING, "s", "s")
 ids = st.sampled_from(["", "a", "b", "c:1", "call 2"])
@@ -27,17 +27,17 @@ names = st.sampled_from(["f", "g", "a.b", "a/b", "1x", "ü" * 70])
 arguments = st.sampled_from(["", "{}", '{"a": [1, null, "x"]}', "[1]", "{broken", '{"a": NaN}'])
 parts = st.sampled_from(
     [
-        Part("image", "image/png", data="iVBORw0KGgo="),
-        Part("image", url="https://example.invalid/a.png"),
-        Part("image", "image/tiff", data="AA=="),
-        Part("audio", "audio/wav", data="UklGRg=="),
-        Part("file", "application/pdf", data="JVBERi0=", name="a.pdf"),
-        Part("file", "text/plain", text="words", name="t"),
-        Part("file", file_id="file-1", protocol=Protocol.OPENAI_CHAT),
+        MediaBlock("image", "image/png", data="iVBORw0KGgo="),
+        MediaBlock("image", url="https://example.invalid/a.png"),
+        MediaBlock("image", "image/tiff", data="AA=="),
+        MediaBlock("audio", "audio/wav", data="UklGRg=="),
+        MediaBlock("file", "application/pdf", data="JVBERi0=", name="a.pdf"),
+        MediaBlock("file", "text/plain", text="words", name="t"),
+        MediaBlock("file", file_id="file-1", owner=Protocol.OPENAI_CHAT),
     ]
 )
-blocks = st.builds(
-    ReasoningBlock,
+reasoning = st.builds(
+    thought,
     st.sampled_from(list(Protocol)),
     any_text,
     st.sampled_from(["", "U0lH"]),
@@ -51,22 +51,19 @@ def turns(draw: st.DrawFn, number: int) -> Turn:
     role: MessageRole = draw(st.sampled_from(MESSAGE_ROLES))
     origin = Origin(OriginKind.HISTORY, str(number))
     model, user = role == "assistant", role == "user"
-    calls = st.lists(st.builds(ToolCall, ids, names, arguments), max_size=3)
-    return Turn(
+    calls = st.lists(st.builds(CallBlock, ids, names, arguments), max_size=3)
+    message = make_message(
         role,
-        Text.of(draw(any_text), origin),
-        origin,
-        Placement("history"),
+        draw(any_text),
         tool_calls=tuple(draw(calls)) if model else (),
         tool_call_id=draw(ids) if role == "tool" else "",
         name=draw(st.sampled_from(["", "", "bob"])) if user else "",
         parts=tuple(draw(st.lists(parts, max_size=2))) if role in ("user", "tool") else (),
-        semantics=MessageSemantics(
-            reasoning=tuple(draw(st.lists(blocks, max_size=2))) if model else (),
-            refusal=draw(st.sampled_from(["", "", "no"])) if model else "",
-            failed=draw(st.sampled_from([None, True, False])) if role == "tool" else None,
-        ),
+        reasoning=tuple(draw(st.lists(reasoning, max_size=2))) if model else (),
+        refusal=draw(st.sampled_from(["", "", "no"])) if model else "",
+        failed=draw(st.sampled_from([None, True, False])) if role == "tool" else None,
     )
+    return Turn(role, message.blocks, origin, Placement("history"), name=message.name)
 
 
 SETTINGS: dict[str, st.SearchStrategy[object]] = {

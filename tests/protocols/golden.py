@@ -20,14 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.golden import update
+from tests.support.messages import make_message
 from tests.support.reply_streams import fold, parse
 from tests.support.requests import decoded, endpoint
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context.inputs import Inputs
 from tui_chat.errors import InputError, ProviderError
-from tui_chat.models.citations import References
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply, with_call_ids
 from tui_chat.models.token_probabilities import unpack_tokens
@@ -86,31 +87,31 @@ def received(case: dict[str, Any]) -> Any:
         kind, advice = type(error).__name__, error.advice
         return _without_empty(error=kind, says=str(error), advice=advice, **details)
     message = reply.message(protocol)
-    finish, semantics = reply.finish, message.semantics
+    finish, about = reply.finish, message.about
     usage = {name: value for name, value in usage_json(reply.usage).items() if value is not None}
     usage |= _without_empty(one_hour=reply.usage.cache_write_1h, tier=reply.usage.tier)
     return _without_empty(
         id=reply.id,
         model=reply.model,
         text=message.content,
-        refusal=semantics.refusal,
+        refusal=message.refusal,
         thought=reply.thought,
         calls=[[call.id, call.name, call.arguments] for call in message.tool_calls],
         parts=[_part(part) for part in message.parts],
         finish=finish and [each for each in (finish.reason, finish.raw, finish.detail) if each],
         usage=usage,
-        replaced=semantics.replaced,
+        replaced=about.replaced,
         tokens=[
             [
                 token.text,
                 token.logprob,
                 *([other.text, other.logprob] for other in token.alternatives),
             ]
-            for token in unpack_tokens(semantics.tokens)
+            for token in unpack_tokens(about.tokens)
         ],
         excess=reply.excess,
-        kept=semantics.kept_as is not None,
-        **_references(semantics.references, message.content),
+        kept=about.kept_as is not None,
+        **_references(message),
         sent={to: _sent_back(message, Protocol(to)) for to in case.get("to", [protocol])},
     )
 
@@ -138,12 +139,13 @@ def _event(event: Any) -> tuple[str, str]:
     return name, data if isinstance(data, str) else json.dumps(data)
 
 
-def _part(part: Part) -> list[str]:
+def _part(part: MediaBlock) -> list[str]:
     content = part.data or part.url or part.file_id
-    return [part.kind, part.mime, content if len(content) < 60 else f"{content[:60]}…", part.name]
+    return [part.media, part.mime, content if len(content) < 60 else f"{content[:60]}…", part.name]
 
 
-def _references(found: References, text: str) -> dict[str, Any]:
+def _references(message: Message) -> dict[str, Any]:
+    found, text = message.about.references, message.content
     return {
         "sources": [[each.label, each.url, each.file] for each in found.sources],
         "citations": [
@@ -152,7 +154,7 @@ def _references(found: References, text: str) -> dict[str, Any]:
                 text[each.start : each.end] if each.end else "nowhere",
                 *filter(None, (each.where, each.quote)),
             ]
-            for each in found.citations
+            for each in message.citations
         ],
         "queries": found.queries,
         "failures": found.failures,
@@ -162,9 +164,9 @@ def _references(found: References, text: str) -> dict[str, Any]:
 def next_request(message: Message, to: Protocol) -> Composed:
     """Return the request after a reply whose calls are all answered."""
     reply = with_call_ids(message, ())
-    history = [Message("user", "Question.", "q"), reply]
+    history = [Message.of("user", "Question.", "q"), reply]
     history += [
-        Message("tool", "Result.", f"r{number}", tool_call_id=call.id, name=call.name)
+        make_message("tool", "Result.", f"r{number}", tool_call_id=call.id, name=call.name)
         for number, call in enumerate(reply.tool_calls)
     ]
     target = Endpoint("e", to, "https://e", models=("m",))

@@ -7,22 +7,23 @@ from typing import Any
 
 import pytest
 
+from tests.support.messages import make_message, thought
 from tests.support.regions import regions
 from tests.support.tables import each_row
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.text import OriginKind
 from tui_chat.protocols.registry import protocol_of
 
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
-TALK = tuple(Message("assistant" if n % 2 else "user", f"h{n}", f"{n}") for n in range(4))
+TALK = tuple(Message.of("assistant" if n % 2 else "user", f"h{n}", f"{n}") for n in range(4))
 
 
 def line(content: str, mark: Any = "5m", role: Any = "user", **where: Any) -> PresetMessage:
@@ -80,7 +81,7 @@ def test_the_history_mark_is_on_the_newest_stable_message() -> None:
     still = line("N", mark=None, insertion_point=1)
     assert marks(composed(history(), still)) == {"h3": MARK}
     assert marks(composed(history(), talk=())) == {}
-    assert marks(composed(history(), talk=(*TALK, Message("user", " ", "b")))) == {"h3": MARK}
+    assert marks(composed(history(), talk=(*TALK, Message.of("user", " ", "b")))) == {"h3": MARK}
 
 
 def test_the_mark_moves_on_and_the_turns_stay_the_same() -> None:
@@ -90,7 +91,7 @@ def test_the_mark_moves_on_and_the_turns_stay_the_same() -> None:
         *(True,) * 4,
         False,
     ]
-    longer = composed(*lines, talk=(*TALK, Message("user", "h4", "4")))
+    longer = composed(*lines, talk=(*TALK, Message.of("user", "h4", "4")))
     assert marks(longer) == {"h4": MARK}
 
 
@@ -102,19 +103,19 @@ def test_a_mark_names_the_line_that_placed_it() -> None:
 
 
 def test_calls_and_results_take_marks_and_thinking_takes_none() -> None:
-    thought = ReasoningBlock(Protocol.ANTHROPIC, "hm", "sig")
-    call = Message(
+    thinking = thought(Protocol.ANTHROPIC, "hm", "sig")
+    call = make_message(
         "assistant",
         "",
         "c",
-        tool_calls=(ToolCall("call", "f", "{}"),),
-        semantics=MessageSemantics(reasoning=(thought,)),
+        tool_calls=(CallBlock("call", "f", "{}"),),
+        reasoning=(thinking,),
     )
-    result = Message("tool", "done", "r", tool_call_id="call")
+    result = make_message("tool", "done", "r", tool_call_id="call")
     assert marks(composed(history(), talk=(TALK[0], call, result))) == {"call": MARK}
     pinned = line("N", mark=None, insertion_point=-2)
     assert list(marks(composed(history(), pinned, talk=(TALK[0], call, result)))) == ["call"]
-    only = Message("assistant", "x", "c", semantics=MessageSemantics(reasoning=(thought,)))
+    only = make_message("assistant", "x", "c", reasoning=(thinking,))
     assert marks(composed(history(), talk=(TALK[0], only))) == {"x": MARK}
 
 

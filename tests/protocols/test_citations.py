@@ -12,6 +12,7 @@ from tests.support.corpus import CORPUS
 from tests.support.reply_streams import fold, parse
 from tests.support.requests import assistant, body_of, chat, decoded, encoded, user
 from tests.support.tables import each_row
+from tui_chat.models.blocks import TextBlock
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SOURCES,
@@ -19,7 +20,6 @@ from tui_chat.models.citations import (
     TITLE_LENGTH,
     Citation,
     References,
-    Source,
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
@@ -36,9 +36,7 @@ def whole(protocol: Protocol, body: Event) -> Message:
 
 
 def references(message: Message) -> References:
-    found = message.semantics.references
-    assert found.fits(message.content) or found == References()
-    return found
+    return message.about.references
 
 
 def cited(message: Message) -> list[tuple[str, str]]:
@@ -46,7 +44,7 @@ def cited(message: Message) -> list[tuple[str, str]]:
     found = references(message)
     return [
         (message.content[each.start : each.end], found.sources[each.source].label)
-        for each in found.citations
+        for each in message.citations
     ]
 
 
@@ -119,10 +117,11 @@ def test_only_safe_web_addresses_become_links(url: str) -> None:
     annotation = url_citation(url, 0, 2, "T\x1b[31m" * 200, content="q" * 9999)
     found = whole(CHAT, choice({"content": "So", "annotations": [annotation]}, "message"))
     (source,) = references(found).sources
+    (citation,) = found.citations
     assert source.url == ""
     assert len(source.title) == len(source.file) or len(source.title) == TITLE_LENGTH
     assert all(each.isprintable() for each in (source.title, source.file))
-    assert len(references(found).citations[0].quote) == QUOTE_LENGTH
+    assert len(citation.quote) == QUOTE_LENGTH
 
 
 def test_too_many_sources_and_citations_are_cut_and_the_reply_goes_on() -> None:
@@ -131,9 +130,10 @@ def test_too_many_sources_and_citations_are_cut_and_the_reply_goes_on() -> None:
     places = [url_citation("https://a.example/0", 0, end) for end in ends]
     for given in (many, places):
         message = {"content": "x" * 2000, "annotations": given}
-        found = references(whole(CHAT, choice(message, "message")))
+        reply = whole(CHAT, choice(message, "message"))
+        found = references(reply)
         assert len(found.sources) <= MOST_SOURCES
-        assert len(found.citations) <= MOST_CITATIONS
+        assert len(reply.citations) <= MOST_CITATIONS
         assert found.cut
     listed = [f"https://a.example/{i}" for i in range(MOST_SOURCES + 5)]
     found = references(whole(CHAT, choice({"content": "x"}, "message", citations=listed)))
@@ -199,8 +199,8 @@ def recorded(name: str) -> Message:
 def test_recorded_replies(name: str, sources: int, citations: int, last: str) -> None:
     message = recorded(name)
     found = references(message)
-    assert (len(found.sources), len(found.citations)) == (sources, citations)
-    assert all(each.end for each in found.citations)
+    assert (len(found.sources), len(message.citations)) == (sources, citations)
+    assert all(each.end for each in message.citations)
     assert any(text.endswith(last) for text, _ in cited(message))
 
 
@@ -212,9 +212,8 @@ def test_a_cited_reply_is_sent_as_its_text_alone(target: Protocol) -> None:
     envelope = decoded(chat(user(), assistant("Paris"), user()))
     plain = encoded(envelope, target)
     asked, answer, last = envelope.turns
-    rests = References((Source("A", "https://a.example/"),), (Citation(0, 0, 5),), length=5)
-    semantics = replace(answer.semantics, references=rests)
-    cited_reply = replace(answer, semantics=semantics)
+    text = TextBlock("Paris", citations=(Citation(0, 0, 5),))
+    cited_reply = replace(answer, blocks=(text,))
     out = encoded(replace(envelope, turns=(asked, cited_reply, last)), target)
     assert body_of(out) == body_of(plain)
     [note] = [note for note in out.notes if note not in plain.notes]

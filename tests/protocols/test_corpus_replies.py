@@ -113,15 +113,6 @@ def test_reads_as_recorded(recording: Recording) -> None:
         assert reply.usage == _usage(recording)
 
 
-@each_row("recording", _cases(errors=False))
-def test_every_recording_makes_a_message_whose_layout_fits(recording: Recording) -> None:
-    message = recording.read().message(Protocol(recording.protocol))
-    layout = message.semantics.layout
-    assert layout is None or layout.fits(
-        message.content, message.semantics.reasoning, message.tool_calls
-    )
-
-
 @each_row("recording", _cases(errors=True))
 def test_errors_keep_the_providers_message(recording: Recording) -> None:
     with pytest.raises(Refused) as raised:

@@ -46,7 +46,7 @@ LIST = {Protocol.OPENAI_RESPONSES: "input", Protocol.GEMINI: "contents"}
 def inputs_for(protocol: Protocol, **changes: Any) -> Inputs:
     model = MODELS[protocol]
     endpoint = Endpoint("e", protocol, "https://e.invalid/v1", models=(model,))
-    history = (Message("user", "one", "m1"), Message("assistant", "two", "m2"))
+    history = (Message.of("user", "one", "m1"), Message.of("assistant", "two", "m2"))
     preset = Preset(
         "p", (PresetMessage("main", content="Be brief."), PresetMessage("h", type="chat_history"))
     )
@@ -314,7 +314,7 @@ def test_the_model_may_change_the_place_and_the_edit_still_holds():
     after = edit(before, path_of(before, "two"), "2", kept=True)
     assert after.inputs is not None
     history = after.inputs.history
-    for messages in (history[1:], (Message("user", "zero", "m0"), *history, *history[:1])):
+    for messages in (history[1:], (Message.of("user", "zero", "m0"), *history, *history[:1])):
         other = compose(replace(after.inputs, history=messages))
         assert path_of(other, "2")
         [note] = [note for note in other.notes if note.code == EDITED]

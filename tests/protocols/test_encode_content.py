@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.messages import thought
 from tests.support.regions import regions
 from tests.support.requests import (
     CHAT,
@@ -24,15 +25,10 @@ from tests.support.requests import (
     user,
 )
 from tests.support.tables import each_row
+from tui_chat.models.blocks import CallBlock, MediaBlock, TextBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Obj
-from tui_chat.models.message import Part, ToolCall
 from tui_chat.models.payload import render
-from tui_chat.models.semantics import (
-    NO_MESSAGE_SEMANTICS,
-    MessageSemantics,
-    ReasoningBlock,
-)
 from tui_chat.models.text import OriginKind
 
 BLANK: list[tuple[str, list[dict[str, Any]], list[tuple[str, str]], list[str]]] = [
@@ -53,13 +49,14 @@ BLANK: list[tuple[str, list[dict[str, Any]], list[tuple[str, str]], list[str]]] 
 ]
 
 
-@pytest.mark.parametrize(("beside", "sent"), [((), False), ((ToolCall("a", "f", "{}"),), True)])
+@pytest.mark.parametrize(("beside", "sent"), [((), False), ((CallBlock("a", "f", "{}"),), True)])
 def test_plain_reasoning_is_sent_back_only_with_tool_calls(
-    beside: tuple[ToolCall, ...], sent: bool
+    beside: tuple[CallBlock, ...], sent: bool
 ) -> None:
-    thought = ReasoningBlock(CHAT, "hm", kind="reasoning_content")
+    reasoning = thought(CHAT, "hm", kind="reasoning_content")
     [turn] = decoded(chat(assistant("x"))).turns
-    reply = replace(turn, tool_calls=beside, semantics=MessageSemantics((thought,)))
+    blocks = (reasoning, TextBlock("x"), *beside)
+    reply = replace(turn, blocks=blocks, extras=None)
     envelope = replace(decoded(chat(user())), turns=(reply,), source=None, rest=None)
     assert ("reasoning_content" in body_of(encoded(envelope, CHAT))["messages"][0]) is sent
 
@@ -94,13 +91,13 @@ A, BLANK = ({"type": "text", "text": text} for text in ("a ", " \n"))
 @each_row("target", list(Protocol))
 @each_row("role", ["user", "tool"])
 def test_the_name_of_a_text_file_is_sent_or_noted(target: Protocol, role: str) -> None:
-    document = Part("file", "text/plain", text="some text", name="notes.txt")
+    document = MediaBlock("file", "text/plain", text="some text", name="notes.txt")
     as_bytes = replace(document, text="", data="c29tZSB0ZXh0")
     start = decoded(chat(user(), calls(call("c1")), result("c1"), user()))
     index = 2 if role == "tool" else 3
     for part in (document, as_bytes):
         turns = list(start.turns)
-        turns[index] = replace(turns[index], parts=(part,), semantics=NO_MESSAGE_SEMANTICS)
+        turns[index] = replace(turns[index], blocks=(*turns[index].blocks, part), extras=None)
         envelope = replace(start, turns=tuple(turns), source=None)
         out = encoded(envelope, target)
         sentences = [note.sentence for note in out.notes if note.code == "name-left-out"]
@@ -108,12 +105,12 @@ def test_the_name_of_a_text_file_is_sent_or_noted(target: Protocol, role: str) -
 
 
 def test_a_picture_without_its_content_is_not_called_refused() -> None:
-    ours = Part("image", "image/png", file_id="file-1", name="cat.png")
-    theirs = replace(ours, protocol=RESPONSES)
+    ours = MediaBlock("image", "image/png", file_id="file-1", name="cat.png")
+    theirs = replace(ours, owner=RESPONSES)
     start = decoded(chat(user()))
     for target in Protocol:
         for part, reason in ((ours, "not stored here"), (theirs, "keeps it")):
-            turn = replace(start.turns[0], parts=(part,), semantics=NO_MESSAGE_SEMANTICS)
+            turn = replace(start.turns[0], blocks=(TextBlock("hi"), part), extras=None)
             out = encoded(replace(start, turns=(turn,)), target)
             notes = [note.sentence for note in out.notes if note.code == "piece-left-out"]
             if not notes:
@@ -126,6 +123,6 @@ def test_a_picture_without_its_content_is_not_called_refused() -> None:
 
 def test_a_name_that_openai_refuses_is_left_out_for_that_reason() -> None:
     start = decoded(chat(user()))
-    turn = replace(start.turns[0], name="Ann Lee", semantics=NO_MESSAGE_SEMANTICS)
+    turn = replace(start.turns[0], name="Ann Lee", extras=None)
     [note] = [n for n in encoded(replace(start, turns=(turn,)), CHAT).notes if "Ann" in n.sentence]
     assert note.sentence.startswith("OpenAI Chat accepts names of up to 64 characters")

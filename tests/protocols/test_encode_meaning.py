@@ -17,7 +17,7 @@ def speech(envelope: ChatEnvelope, between: str = "") -> str:
     refusal.
     """
     return "".join(
-        between.join(filter(None, (turn.text.plain, turn.semantics.refusal)))
+        between.join(filter(None, (turn.text.plain, turn.refusal)))
         for turn in envelope.turns
         if turn.role in ("user", "assistant")
     )

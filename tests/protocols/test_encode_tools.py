@@ -27,8 +27,9 @@ from tests.support.requests import (
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import compose
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.protocols.common.tools import restore_names
 
 Story = list[tuple[str, ...]]
@@ -110,9 +111,8 @@ def test_forbidden_names_are_aliased_apart_and_restored(target: Protocol) -> Non
     aliases = dict(out.aliases)
     assert aliases == {"a b": "a_b_2", "a/b": "a_b_3"}
     assert [note.code for note in out.notes].count("tool-renamed") == 2
-    reply = Message(
-        "assistant", tool_calls=(ToolCall("2", "a_b_2", "{}"), ToolCall("3", "a_b", ""))
-    )
+    asked = (CallBlock("2", "a_b_2", "{}"), CallBlock("3", "a_b", ""))
+    reply = Message("assistant", asked)
     assert [c.name for c in restore_names(reply, out.aliases).tool_calls] == ["a b", "a_b"]
     body, _ = converted(request, target)
     assert ("call", "1", "a_b_3") in story(body, target)

@@ -313,7 +313,7 @@ def test_a_refusal_of_responses_only_when_done():
     for stream in (deltas, whole, deltas + whole):
         reply = streamed("responses", *stream, COMPLETED)
         message = reply.message(Protocol.OPENAI_RESPONSES)
-        assert message.semantics.refusal == "I will not."
+        assert message.refusal == "I will not."
 
 
 def test_responses_that_a_gateway_ends_with_done_are_whole_and_others_are_cut():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.support.messages import make_message
 from tests.support.requests import (
     CHAT,
     RESPONSES,
@@ -47,7 +48,7 @@ def sent(*history: Message) -> tuple[list[dict[str, Any]], list[str]]:
     return json.loads(composed.payload.body)["input"], codes
 
 
-ANSWER = Message("tool", "done", tool_call_id="c1")
+ANSWER = make_message("tool", "done", tool_call_id="c1")
 RIGHT = {
     "reasoning": "rs_1",
     "message": "msg_2",
@@ -57,7 +58,7 @@ RIGHT = {
 
 
 def test_right_ids_go_back_as_they_came() -> None:
-    items, codes = sent(Message("user", "q"), reply(**RIGHT), ANSWER)
+    items, codes = sent(Message.of("user", "q"), reply(**RIGHT), ANSWER)
     assert [item.get("id") for item in items] == [None, "rs_1", "ws_4", "msg_2", "fc_3", None, None]
     assert codes == []
 
@@ -78,7 +79,7 @@ def test_an_id_in_no_form_of_its_type_takes_the_ids_of_its_turn_with_it(
     kind: str, wrong: str
 ) -> None:
     ids = {name: RIGHT[name] for name in ("reasoning", "message", "function_call")}
-    items, codes = sent(Message("user", "q"), reply(**{**ids, kind: wrong}), ANSWER)
+    items, codes = sent(Message.of("user", "q"), reply(**{**ids, kind: wrong}), ANSWER)
     assert all("id" not in item for item in items)
     assert codes == ["item-id-left-out"]
     reasoning, message, function = items[1:4]
@@ -89,7 +90,7 @@ def test_an_id_in_no_form_of_its_type_takes_the_ids_of_its_turn_with_it(
 
 
 def test_a_search_with_an_invalid_id_is_left_out_with_a_note() -> None:
-    items, codes = sent(Message("user", "q"), reply(message="msg_1", web_search_call="42"))
+    items, codes = sent(Message.of("user", "q"), reply(message="msg_1", web_search_call="42"))
     assert "web_search_call" not in {item.get("type") for item in items}
     assert codes == ["piece-left-out"]
 
@@ -116,9 +117,9 @@ def test_a_gateways_long_ids_go_back_whole_to_it_and_short_to_openai(
 ) -> None:
     to = endpoint(CHAT, model, **facts)
     history = (
-        Message("user", "q"),
+        Message.of("user", "q"),
         decoded_message(calls(call(LONG))),
-        Message("tool", "done", tool_call_id=LONG),
+        make_message("tool", "done", tool_call_id=LONG),
     )
     composed = compose(Inputs(to, Preset("p"), history, "x", settings=SessionSettings(model=model)))
     called, answered = ids_in(json.loads(composed.payload.body), CHAT)
@@ -128,7 +129,7 @@ def test_a_gateways_long_ids_go_back_whole_to_it_and_short_to_openai(
 
 def decoded_message(message: dict[str, Any]) -> Message:
     turn = decoded(chat(message)).turns[0]
-    return Message("assistant", "", tool_calls=turn.tool_calls)
+    return make_message("assistant", "", tool_calls=turn.tool_calls)
 
 
 def test_reasoning_of_several_parts_without_an_id_goes_back_as_one_item() -> None:
@@ -140,7 +141,7 @@ def test_reasoning_of_several_parts_without_an_id_goes_back_as_one_item() -> Non
     }
     said = {"role": "assistant", "content": "Looked."}
     turn = decoded({"model": "m", "input": [item, said]}, RESPONSES).turns[0]
-    message = Message("assistant", turn.text.plain, semantics=turn.semantics)
-    items, codes = sent(Message("user", "q"), message)
+    message = Message("assistant", turn.blocks)
+    items, codes = sent(Message.of("user", "q"), message)
     assert items[1:3] == [item, said]
     assert codes == []

@@ -8,12 +8,13 @@ from typing import Any
 
 import httpx
 
+from tests.support.messages import make_message
 from tests.support.vendors import LOOPBACKS, VendorTransport
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
 from tui_chat.protocols.registry import protocol_of
@@ -48,11 +49,11 @@ async def test_the_second_request_has_only_new_messages() -> None:
         first = asking("Remember 7.")
         assert body_of(first)["store"] is True
         reply = await answer(client, first)
-        second = asking("Which number?", Message("user", "Remember 7."), reply)
+        second = asking("Which number?", Message.of("user", "Remember 7."), reply)
         body = body_of(second)
         assert body["input"] == [{"role": "user", "content": "Which number?"}]
-        assert reply.semantics.kept_as is not None
-        assert body["previous_response_id"] == reply.semantics.kept_as.id
+        assert reply.about.kept_as is not None
+        assert body["previous_response_id"] == reply.about.kept_as.id
         assert [note.code for note in second.notes] == ["kept-by-provider"]
         seen = (await answer(client, second)).content
         assert "Remember 7." in seen  # the mirror shows the whole conversation
@@ -67,10 +68,10 @@ def with_tool(composed: Composed) -> Composed:
 
 async def test_results_of_kept_calls_are_sent_without_them() -> None:
     async with httpx.AsyncClient(transport=VendorTransport()) as client:
-        question = Message("user", "Use a tool.")
+        question = Message.of("user", "Use a tool.")
         reply = await answer(client, with_tool(asking(question.content, model="toolsmith")))
         assert reply.tool_calls
-        results = [Message("tool", "done", tool_call_id=call.id) for call in reply.tool_calls]
+        results = [make_message("tool", "done", tool_call_id=call.id) for call in reply.tool_calls]
         following = with_tool(asking("", question, reply, *results, model="toolsmith"))
         assert {item["type"] for item in body_of(following)["input"]} == {"function_call_output"}
         assert (await answer(client, following)).content
@@ -78,11 +79,11 @@ async def test_results_of_kept_calls_are_sent_without_them() -> None:
 
 async def test_a_reply_that_was_changed_or_not_kept_is_sent_again() -> None:
     async with httpx.AsyncClient(transport=VendorTransport()) as client:
-        question = Message("user", "a")
+        question = Message.of("user", "a")
         kept = await answer(client, asking("a"))
-        changed = replace(kept, content=kept.content + "!")
+        changed = with_content(kept, kept.content + "!")
         own = await answer(client, asking("a", endpoint=RESPONSES))
-        assert own.semantics.kept_as is None
+        assert own.about.kept_as is None
         for reply in (changed, own):
             body = body_of(asking("b", question, reply))
             assert "previous_response_id" not in body

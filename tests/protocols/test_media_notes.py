@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.support.messages import make_message
 from tests.support.requests import (
     CHAT,
     GEMINI,
@@ -17,20 +18,23 @@ from tests.support.requests import (
 from tests.support.tables import each_row
 from tui_chat.compose import compose, encode
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 
 PIXEL = "iVBORw0KGgo="
-IMAGE = Part("image", "image/png", data=PIXEL)
-SOUND = Part("audio", "audio/wav", data="AAAA")
-PDF = Part("file", "application/pdf", data="AAAA", name="a.pdf")
-TEXT_FILE = Part("file", "text/plain", text="words", name="a.txt")
-IMAGE_FILE = Part("file", "image/png", data=PIXEL, name="a.png")
+IMAGE = MediaBlock("image", "image/png", data=PIXEL)
+SOUND = MediaBlock("audio", "audio/wav", data="AAAA")
+PDF = MediaBlock("file", "application/pdf", data="AAAA", name="a.pdf")
+TEXT_FILE = MediaBlock("file", "text/plain", text="words", name="a.txt")
+IMAGE_FILE = MediaBlock("file", "image/png", data=PIXEL, name="a.png")
 
 
-def media_notes(to: Endpoint, *parts: Part, model: str = "m", history: Any = ()) -> list[Note]:
+def media_notes(
+    to: Endpoint, *parts: MediaBlock, model: str = "m", history: Any = ()
+) -> list[Note]:
     settings = SessionSettings(model=model)
     inputs = Inputs(to, Preset("p"), history, "see", parts, settings=settings)
     return [note for note in compose(inputs).notes if note.code == "medium-not-accepted"]
@@ -75,21 +79,21 @@ def test_the_request_stays_as_it_is(protocol: Protocol) -> None:
     ],
 )
 def test_what_gets_a_note(
-    media: tuple[str, ...] | None, parts: tuple[Part, ...], count: int
+    media: tuple[str, ...] | None, parts: tuple[MediaBlock, ...], count: int
 ) -> None:
     assert len(media_notes(endpoint(GEMINI, input_media=media), *parts)) == count
 
 
 def test_a_part_that_the_protocol_leaves_out_gets_no_second_note() -> None:
     to = endpoint(OLLAMA, input_media=("text",))
-    assert not media_notes(to, Part("image", "image/png", url="https://e.org/a.png"))
+    assert not media_notes(to, MediaBlock("image", "image/png", url="https://e.org/a.png"))
     assert media_notes(to, IMAGE)
 
 
 def test_images_of_earlier_turns_count() -> None:
     history = (
-        Message("user", "look", parts=(IMAGE,), id="1"),
-        Message("assistant", "nice", id="2"),
+        make_message("user", "look", parts=(IMAGE,), id="1"),
+        Message.of("assistant", "nice", id="2"),
     )
     (note,) = media_notes(endpoint(RESPONSES, input_media=("text",)), history=history)
     assert note.origin is not None

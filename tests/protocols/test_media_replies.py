@@ -17,9 +17,10 @@ from tui_chat.compose import compose
 from tui_chat.context.inputs import EPOCH, Inputs
 from tui_chat.errors import TooLarge
 from tui_chat.models import reply_growth
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.media import is_damaged
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
@@ -27,7 +28,7 @@ from tui_chat.protocols.registry import protocol_of
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
 SOUND = b"RIFF\x24\0\0\0WAVEfmt " + bytes(100)
-IMAGE = Part("image", "image/png", data=PNG)
+IMAGE = MediaBlock("image", "image/png", data=PNG)
 
 
 def streamed(protocol: Protocol, *events: Any) -> Reply:
@@ -50,7 +51,7 @@ def sent(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the next request's body and the codes of its notes."""
     endpoint = Endpoint("e", to, "http://e", models=(model,))
-    history = Message("user", "Draw.", "u"), replace(message, id="r")
+    history = Message.of("user", "Draw.", "u"), replace(message, id="r")
     composed = compose(Inputs(endpoint, Preset("p"), history, "Again.", now=now))
     body = json.loads(composed.payload.body)
     accept(to, body)
@@ -119,7 +120,7 @@ def spoken(expires: int = 2_000_000_000) -> Reply:
 def test_a_spoken_reply_is_its_transcript_and_a_sound() -> None:
     reply = spoken()
     assert reply.text == "Hello"
-    assert reply.parts == (Part("audio", "audio/wav", data=base64.b64encode(SOUND).decode()),)
+    assert reply.parts == (MediaBlock("audio", "audio/wav", data=base64.b64encode(SOUND).decode()),)
     audio = {
         "id": "audio_1",
         "expires_at": 2_000_000_000,
@@ -140,7 +141,7 @@ def test_a_spoken_reply_is_sent_by_its_id_until_that_expires() -> None:
     body, notes = sent(message, CHAT, now=late)
     assert (body["messages"][1], notes) == (by_text, ["piece-left-out"])
     assert sent(message, CHAT, model="gpt-4o-mini")[0]["messages"][1] == by_text
-    edited = replace(message, content="Hello there")
+    edited = with_content(message, "Hello there")
     assert sent(edited, CHAT)[0]["messages"][1]["content"] == "Hello there"
 
 
@@ -166,7 +167,7 @@ def test_what_is_not_base64_is_shown_as_damaged_and_never_sent(data: str) -> Non
         (CHAT, chat({"images": [picture(f"data:image/png;base64,{data}")]})),
     ]
     for protocol, reply in found:
-        assert [each.kind for each in reply.parts] == ["image"]
+        assert [each.media for each in reply.parts] == ["image"]
         assert is_damaged(reply.parts[0])
         body, notes = sent(reply.message(protocol), protocol)
         assert notes == ["piece-left-out"]

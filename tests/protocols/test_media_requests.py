@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.messages import make_message
 from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES, converted
 from tests.support.sdk_types import accept
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context.inputs import Inputs
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 
 
@@ -25,31 +27,37 @@ def base64_of(data: bytes) -> str:
 PNG = base64_of(b"\x89PNG\r\n\x1a\n" + bytes(20))
 PDF = base64_of(b"%PDF-1.4")
 EVERY = tuple(Protocol)
-CASES: dict[str, tuple[Part, tuple[Protocol, ...]]] = {
-    "png": (Part("image", "image/png", data=PNG), EVERY),
-    "no type": (Part("image", data=PNG), EVERY),
-    "heic": (Part("image", "image/heic", data="AAAA"), (CHAT, RESPONSES, GEMINI, OLLAMA)),
-    "link": (Part("image", url="https://e/x.png"), (CHAT, RESPONSES, ANTHROPIC, GEMINI)),
-    "pdf": (Part("file", "application/pdf", data=PDF, name="a.pdf"), EVERY[:4]),
-    "pdf, no name": (Part("file", "application/pdf", data=PDF), EVERY[:4]),
+CASES: dict[str, tuple[MediaBlock, tuple[Protocol, ...]]] = {
+    "png": (MediaBlock("image", "image/png", data=PNG), EVERY),
+    "no type": (MediaBlock("image", data=PNG), EVERY),
+    "heic": (MediaBlock("image", "image/heic", data="AAAA"), (CHAT, RESPONSES, GEMINI, OLLAMA)),
+    "link": (MediaBlock("image", url="https://e/x.png"), (CHAT, RESPONSES, ANTHROPIC, GEMINI)),
+    "pdf": (MediaBlock("file", "application/pdf", data=PDF, name="a.pdf"), EVERY[:4]),
+    "pdf, no name": (MediaBlock("file", "application/pdf", data=PDF), EVERY[:4]),
     "pdf link": (
-        Part("file", "application/pdf", url="https://e/x.pdf", name="x.pdf"),
+        MediaBlock("file", "application/pdf", url="https://e/x.pdf", name="x.pdf"),
         (RESPONSES, ANTHROPIC, GEMINI),
     ),
-    "text": (Part("file", "text/plain", text="some words", name="n.txt"), EVERY),
-    "csv": (Part("file", "text/csv", data=base64_of(b"a,b;c"), name="a.csv"), EVERY),
-    "json": (Part("file", "application/json", data=base64_of(b"[1234]"), name="a.json"), EVERY),
-    "wav": (Part("audio", "audio/wav", data=base64_of(b"RIFFxxxxWAVE")), (CHAT, GEMINI)),
-    "mp3": (Part("audio", "audio/mpeg", data="SUQz"), (CHAT, GEMINI)),
-    "flac": (Part("audio", "audio/flac", data=base64_of(b"fLaC")), (GEMINI,)),
-    "video": (Part("video", "video/mp4", data=base64_of(b"video bytes")), (GEMINI,)),
-    "damaged": (Part("image", "image/png"), ()),
+    "text": (MediaBlock("file", "text/plain", text="some words", name="n.txt"), EVERY),
+    "csv": (MediaBlock("file", "text/csv", data=base64_of(b"a,b;c"), name="a.csv"), EVERY),
+    "json": (
+        MediaBlock("file", "application/json", data=base64_of(b"[1234]"), name="a.json"),
+        EVERY,
+    ),
+    "wav": (MediaBlock("audio", "audio/wav", data=base64_of(b"RIFFxxxxWAVE")), (CHAT, GEMINI)),
+    "mp3": (MediaBlock("audio", "audio/mpeg", data="SUQz"), (CHAT, GEMINI)),
+    "flac": (MediaBlock("audio", "audio/flac", data=base64_of(b"fLaC")), (GEMINI,)),
+    "video": (MediaBlock("video", "video/mp4", data=base64_of(b"video bytes")), (GEMINI,)),
+    "damaged": (MediaBlock("image", "image/png"), ()),
 }
 
 
-def encoded(part: Part, protocol: Protocol) -> tuple[dict[str, Any], list[str]]:
+def encoded(part: MediaBlock, protocol: Protocol) -> tuple[dict[str, Any], list[str]]:
     endpoint = Endpoint("e", protocol, "http://e", models=("m",))
-    history = (Message("user", "Look", "u", parts=(part,)), Message("assistant", "Yes.", "a"))
+    history = (
+        make_message("user", "Look", "u", parts=(part,)),
+        Message.of("assistant", "Yes.", "a"),
+    )
     composed = compose(Inputs(endpoint, Preset("p"), history, "Again."))
     body = json.loads(composed.payload.body)
     accept(protocol, body)

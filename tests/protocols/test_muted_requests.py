@@ -13,16 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.corpus import ORACLE, oracle
+from tests.support.messages import make_message, thought
 from tests.support.requests import ANTHROPIC, CHAT, GEMINI, OLLAMA, PNG, RESPONSES, decoded
 from tests.support.sdk_types import accept
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.muted_history import without_muted
+from tui_chat.models.blocks import Block, CallBlock, Extras, MediaBlock, ReasoningBlock, TextBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ToolDefinition, Turn
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.semantics import Layout, LayoutPiece, MessageSemantics, ReasoningBlock
 
 MODELS = {
     CHAT: "gpt-5",
@@ -31,8 +32,8 @@ MODELS = {
     GEMINI: "gemini-3-pro",
     OLLAMA: "qwen3:8b",
 }
-PICTURE = Part("image", "image/png", PNG, name="a.png")
-PDF = Part("file", "application/pdf", "JVBERi0=", name="a.pdf")
+PICTURE = MediaBlock("image", "image/png", PNG, name="a.png")
+PDF = MediaBlock("file", "application/pdf", "JVBERi0=", name="a.pdf")
 TOOL = ToolDefinition("look", "Looks.", {"type": "object", "properties": {}})
 PRESET = Preset(
     "p", (PresetMessage("s", "system", "S"), PresetMessage("h", "user", "", type="chat_history"))
@@ -44,22 +45,19 @@ def reasoning_of(protocol: Protocol, number: int, kind: str) -> ReasoningBlock:
     match protocol:
         case Protocol.OPENAI_RESPONSES:
             encrypted = f"gAAAA{number}"
-            return ReasoningBlock(protocol, "Hm.", "", encrypted, f"rs_{number}", "summary")
+            return thought(protocol, "Hm.", "", encrypted, f"rs_{number}", "summary")
         case Protocol.OPENAI_CHAT:
-            return ReasoningBlock(protocol, "Hm.", kind=kind)
+            return thought(protocol, "Hm.", kind=kind)
         case Protocol.OLLAMA:
-            return ReasoningBlock(protocol, "Hm.")
+            return thought(protocol, "Hm.")
         case _:
-            return ReasoningBlock(protocol, f"Hm {number}.", SIGNATURE)
+            return thought(protocol, f"Hm {number}.", SIGNATURE)
 
 
 @st.composite
 def replies(draw: st.DrawFn, protocol: Protocol, number: int) -> list[Message]:
     """A reply as its protocol writes it, with the results of its calls."""
-    pieces: list[LayoutPiece] = []
-    blocks: list[ReasoningBlock] = []
-    calls: list[ToolCall] = []
-    content = ""
+    blocks: list[Block] = []
     kind = draw(st.sampled_from(["reasoning_content", "reasoning.text x"]))
     kinds = draw(st.lists(st.sampled_from(["reasoning", "text", "call"]), min_size=1, max_size=6))
     kinds += draw(st.sampled_from([["text"], ["call"], ["call", "call"]]))
@@ -67,52 +65,42 @@ def replies(draw: st.DrawFn, protocol: Protocol, number: int) -> list[Message]:
         identity = f"{number}{index}"
         if each == "reasoning":
             blocks.append(reasoning_of(protocol, int(identity), kind))
-            pieces.append(LayoutPiece("reasoning"))
         elif each == "text":
             text = draw(st.sampled_from(["Said.", "Said at length, with an end.", "\n"]))
-            content += text
-            item = f"msg_{identity}" if protocol is RESPONSES else ""
-            pieces.append(LayoutPiece("text", len(text), id=item))
+            item = {"item": {"id": f"msg_{identity}"}}
+            extras = Extras(protocol, "message", item) if protocol is RESPONSES else None
+            blocks.append(TextBlock(text, extras=extras))
         else:
-            first = not any(piece.kind == "call" for piece in pieces)
-            signature = SIGNATURE if protocol is GEMINI and first else ""
-            item = f"fc_{identity}" if protocol is RESPONSES else ""
-            pieces.append(LayoutPiece("call", signature=signature, id=item))
-            calls.append(ToolCall(f"call_{identity}", "look", "{}"))
-    layout = draw(st.sampled_from([Layout(protocol, tuple(pieces))] * 3 + [None]))
-    if layout is None and protocol is GEMINI and calls:
-        layout = Layout(protocol, tuple(pieces))  # a call of Gemini is never without a signature
-    reply = Message(
-        "assistant",
-        content,
-        f"a{number}",
-        tuple(calls),
-        semantics=MessageSemantics(tuple(blocks), layout=layout),
-        muted=draw(mutes(0)),
-    )
+            first = not any(isinstance(block, CallBlock) for block in blocks)
+            keys = {"thoughtSignature": SIGNATURE} if protocol is GEMINI and first else {}
+            keys |= {"id": f"fc_{identity}"} if protocol is RESPONSES else {}
+            blocks.append(
+                CallBlock(f"call_{identity}", "look", "{}", "", Extras(protocol, "", keys))
+            )
+    reasoning = tuple(i for i, block in enumerate(blocks) if isinstance(block, ReasoningBlock))
+    muted = draw(st.sampled_from([NOT_MUTED, NOT_MUTED, Muted(True), Muted(blocks=reasoning)]))
+    reply = Message("assistant", tuple(blocks), f"a{number}", muted=muted)
+    calls = reply.tool_calls
     parts = draw(st.sampled_from([(), (), (PICTURE,)]))
     return [
         reply,
         *(
-            Message(
+            make_message(
                 *("tool", "R", f"r{call.id}"),
                 tool_call_id=call.id,
                 name="look",
                 parts=parts,
-                muted=draw(mutes(len(parts))),
+                muted=draw(mutes(2, len(parts))),
             )
             for call in calls
         ),
     ]
 
 
-def mutes(parts: int) -> st.SearchStrategy[Muted]:
-    some = st.builds(
-        Muted,
-        st.booleans(),
-        st.booleans(),
-        st.lists(st.integers(0, max(parts - 1, 0)), max_size=parts, unique=True).map(tuple),
-    )
+def mutes(first: int, count: int) -> st.SearchStrategy[Muted]:
+    """What may be muted of a message whose `count` files begin at the block `first`."""
+    files = st.lists(st.integers(first, first + max(count - 1, 0)), max_size=count, unique=True)
+    some = st.builds(Muted, st.booleans(), files.map(sorted).map(tuple))
     return st.one_of(st.just(NOT_MUTED), some)
 
 
@@ -125,9 +113,9 @@ def conversations(draw: st.DrawFn) -> Inputs:
     history: list[Message] = []
     for number in range(draw(st.integers(1, 4))):
         parts = draw(st.sampled_from([(), (PICTURE,), (PDF, PICTURE)]))
-        muted = draw(mutes(len(parts)))
         text = draw(st.sampled_from(["Asked.", "Asked.", ""])) if parts else "Asked."
-        history.append(Message("user", text, f"u{number}", parts=parts, muted=muted))
+        muted = draw(mutes(bool(text), len(parts)))
+        history.append(make_message("user", text, f"u{number}", parts=parts, muted=muted))
         for step in range(draw(st.integers(0, 2))):
             history += draw(replies(protocol, 10 * (number + 1) + step))
     endpoint = Endpoint("e", protocol, "https://e", models=(MODELS[protocol],))
@@ -178,15 +166,8 @@ def test_a_muted_conversation_is_accepted(inputs: Inputs):
     assert faults(composed) == []
     again = decoded(json.loads(composed.payload.body), protocol)
     assert not {note.code for note in again.notes} & PAIRING
-    assert all(_fits(turn) for turn in composed.envelope.turns if turn.semantics.layout)
     history = without_muted(inputs.history, bool(inputs.draft), False).history
     assert not any(message.muted for message in history[:-1])
-
-
-def _fits(turn: Turn) -> bool:
-    layout, reasoning = turn.semantics.layout, turn.semantics.reasoning
-    assert layout is not None
-    return layout.fits(turn.text.plain, reasoning, turn.tool_calls, turn.parts)
 
 
 @pytest.mark.slow

@@ -59,7 +59,7 @@ def thinking_reply() -> Message:
 
 
 def test_thinking_is_sent_back_to_ollama_only() -> None:
-    history = (Message("user", "How many?", "u"), thinking_reply())
+    history = (Message.of("user", "How many?", "u"), thinking_reply())
     messages = json.loads(composed(*history).payload.body)["messages"]
     assert messages[1] == {"role": "assistant", "content": "Six.", "thinking": "Half a dozen."}
     to = Endpoint("e", RESPONSES, "https://e", models=("m",))

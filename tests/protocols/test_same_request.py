@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.support.messages import make_message
 from tests.support.random_inputs import ENDPOINTS, FILE, PICTURE, edited, inputs_of, words_of
 from tests.support.workspace import LOOPBACKS, make_workspace, put, settled
 from tui_chat.compose import Composed, compose, encode
@@ -89,8 +90,8 @@ def content_of(composed: Composed) -> list[object]:
     envelope = composed.envelope
     turns = [
         (
-            *(turn.role, turn.text.plain, turn.tool_calls, turn.tool_call_id, turn.name),
-            *(turn.semantics, turn.parts, turn.cache_mark and turn.cache_mark.lifetime),
+            *(turn.role, turn.blocks, turn.name, turn.extras, turn.kept_as),
+            turn.cache_mark and turn.cache_mark.lifetime,
         )
         for turn in envelope.turns
     ]
@@ -132,7 +133,7 @@ def test_send_regenerate_replay_and_export_give_the_same_request(cases: range):
             compose(typed)
             typed = replace(typed, history=edited(chance, typed.history))
         typed = replace(typed, edits=edits_of(chance, typed))
-        sent = Message("user", typed.draft, "sent", parts=typed.draft_parts, timestamp=9.0)
+        sent = make_message("user", typed.draft, "sent", parts=typed.draft_parts, timestamp=9.0)
         stored = replace(typed, history=(*typed.history, sent), draft="", draft_parts=())
 
         first, again = compose(typed), compose(stored)
@@ -241,7 +242,7 @@ def test_the_role_of_an_older_program_has_settings_beside_its_name(kind: str):
         recipe = recipe_of(inputs)
         revisions = {name: text for name, (_, text) in revisions_of(inputs).items()}
         revisions[recipe.role] = json.dumps(older)
-        sent = Message("user", "x", "sent")
+        sent = Message.of("user", "x", "sent")
         assert rebuilt_inputs(recipe, revisions, (), sent).role == role
     else:
         composed = compose(inputs)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.protocols.test_item_ids import ANSWER, RIGHT, reply
 from tests.support.contexts import HISTORY, said
+from tests.support.messages import make_message, thought
 from tests.support.requests import (
     ANTHROPIC,
     CHAT,
@@ -21,10 +22,11 @@ from tests.support.requests import (
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.about import About, KeptReply
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import KeptReply, MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import WebSearch
 
 EVERYWHERE = frozenset(Protocol)
@@ -47,24 +49,22 @@ def codes(state: State, target: Protocol) -> set[str]:
     return {note.code for note in compose(inputs).notes}
 
 
-ASKED, SAID = Message("user", "q"), Message("assistant", "a")
+ASKED, SAID = Message.of("user", "q"), Message.of("assistant", "a")
 
 
-def thinking(*beside: ToolCall) -> Message:
-    thought = ReasoningBlock(CHAT, "hm", kind="reasoning_content")
-    return Message(
-        "assistant", "x", tool_calls=beside, semantics=MessageSemantics(reasoning=(thought,))
-    )
+def thinking(*beside: CallBlock) -> Message:
+    reasoning = thought(CHAT, "hm", kind="reasoning_content")
+    return make_message("assistant", "x", tool_calls=beside, reasoning=(reasoning,))
 
 
 def kept(stored: str) -> Message:
     """A reply that the provider keeps with this text."""
-    return replace(SAID, semantics=MessageSemantics(kept_as=KeptReply.of("resp_1", stored)))
+    return replace(SAID, about=About(kept_as=KeptReply.of("resp_1", stored)))
 
 
-def result_with(*parts: Part) -> tuple[Message, ...]:
-    asking = Message("assistant", tool_calls=(ToolCall("a", "f", "{}"),))
-    return asking, Message("tool", "x", tool_call_id="a", parts=parts)
+def result_with(*parts: MediaBlock) -> tuple[Message, ...]:
+    asking = make_message("assistant", tool_calls=(CallBlock("a", "f", "{}"),))
+    return asking, make_message("tool", "x", tool_call_id="a", parts=parts)
 
 
 ROWS: list[tuple[str, State, State, Iterable[Protocol]]] = [
@@ -94,27 +94,35 @@ ROWS: list[tuple[str, State, State, Iterable[Protocol]]] = [
     ),
     (
         "link-passed-on",
-        session(Message("user", "see", parts=(Part("image", url="https://e.invalid/a.png"),))),
-        session(Message("user", "see", parts=(Part("image", "image/png", data="AAAA"),))),
+        session(
+            make_message("user", "see", parts=(MediaBlock("image", url="https://e.invalid/a.png"),))
+        ),
+        session(
+            make_message("user", "see", parts=(MediaBlock("image", "image/png", data="AAAA"),))
+        ),
         {GEMINI},
     ),
     (
         "name-left-out",
-        session(Message("user", "q", name="Ann Lee")),
-        session(Message("user", "q", name="Ann")),
+        session(make_message("user", "q", name="Ann Lee")),
+        session(make_message("user", "q", name="Ann")),
         {CHAT},
     ),
     ("nothing-to-send", session(), session(ASKED), EVERYWHERE),
     (
         "part-moved",
-        session(ASKED, *result_with(Part("image", "image/png", data="AAAA"))),
+        session(ASKED, *result_with(MediaBlock("image", "image/png", data="AAAA"))),
         session(ASKED, *result_with()),
         {CHAT},
     ),
     (
         "piece-left-out",
-        session(Message("user", "see", parts=(Part("image", file_id="f", protocol=ANTHROPIC),))),
-        session(Message("user", "see", parts=(Part("image", "image/png", data="AAAA"),))),
+        session(
+            make_message("user", "see", parts=(MediaBlock("image", file_id="f", owner=ANTHROPIC),))
+        ),
+        session(
+            make_message("user", "see", parts=(MediaBlock("image", "image/png", data="AAAA"),))
+        ),
         EVERYWHERE - {ANTHROPIC},
     ),
     (
@@ -144,7 +152,7 @@ ROWS: list[tuple[str, State, State, Iterable[Protocol]]] = [
     (
         "reasoning-left-out",
         session(ASKED, thinking(), ASKED),
-        session(ASKED, thinking(ToolCall("a", "f", "{}")), Message("tool", tool_call_id="a")),
+        session(ASKED, thinking(CallBlock("a", "f", "{}")), make_message("tool", tool_call_id="a")),
         {CHAT},
     ),
     (

@@ -142,10 +142,6 @@ def test_junk_of_the_right_shape_raises_nothing_but_provider_errors(
         return
     message = reply.message(protocol)
     message.content.encode()
-    layout = message.semantics.layout
-    assert layout is None or layout.fits(
-        message.content, message.semantics.reasoning, message.tool_calls
-    )
 
 
 @protocols

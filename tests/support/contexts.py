@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from tests.support.messages import make_message
 from tui_chat.context import Inputs, build
+from tui_chat.models.about import About, Summary
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import MessageSemantics, Summary
 from tui_chat.models.settings import Settings
 from tui_chat.tokens import Counter
 
 ENDPOINT = Endpoint("here", Protocol.OPENAI_CHAT, "https://here.invalid/v1", models=("m",))
 LETTERS = Counter("letters", True, len)
 """A token is a character."""
-U1, A1 = Message("user", "U1", "1"), Message("assistant", "A1", "2")
-U2, A2 = Message("user", "U2", "3"), Message("assistant", "A2", "4")
+U1, A1 = Message.of("user", "U1", "1"), Message.of("assistant", "A1", "2")
+U2, A2 = Message.of("user", "U2", "3"), Message.of("assistant", "A2", "4")
 ROLE = Role(
     "r", "Coder", "ROLE", model="role-model", settings=Settings(temperature=0.5, max_tokens=99)
 )
@@ -60,8 +61,8 @@ def rules(envelope: ChatEnvelope, word: str) -> str:
 
 def summary(text: str, kept: int, messages: int = 2, *, enabled: bool = True) -> Message:
     """A summary that stands for all messages but the last `kept` before it."""
-    semantics = MessageSemantics(summary=Summary(kept, messages, enabled))
-    return Message("system", text, text, semantics=semantics)
+    semantics = About(summary=Summary(kept, messages, enabled))
+    return make_message("system", text, text, about=semantics)
 
 
 def entry(content: str, *keys: str, **more: object) -> LorebookEntry:
@@ -71,7 +72,7 @@ def entry(content: str, *keys: str, **more: object) -> LorebookEntry:
 def told(*entries: LorebookEntry, draft: str = "", **book: object) -> ChatEnvelope:
     """What is sent with a book of these entries to a conversation about dragons and tea."""
     history = tuple(
-        Message(role, content, str(number))
+        Message.of(role, content, str(number))
         for number, (role, content) in enumerate(
             [("user", "Old Rome"), ("assistant", "I like tea"), ("user", "A red Dragon, twice")]
         )

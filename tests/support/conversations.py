@@ -59,8 +59,8 @@ async def store_sessions(folder: Path, *sessions: Session) -> None:
                 updated=NOON - each.updated * DAY,
             )
             name = session.session_id
-            asked = Entry(Message("user", f"About {session.title}?", f"{name}-q"))
-            reply = Entry(Message("assistant", "So it is.", f"{name}-a"), f"{name}-q", model="m")
+            asked = Entry(Message.of("user", f"About {session.title}?", f"{name}-q"))
+            reply = Entry(Message.of("assistant", "So it is.", f"{name}-a"), f"{name}-q", model="m")
             await store.transcripts.add(SessionTranscript(session, (asked, reply)))
 
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tests.support.golden import differences, update
 from tests.support.reading import read_pieces
 from tui_chat.interop.formats import FoundConversation, ImportSource
+from tui_chat.models.blocks import Block
 from tui_chat.models.boundary import plain
+from tui_chat.models.message import Message
 from tui_chat.models.transcript import SessionTranscript
 
 
@@ -58,7 +61,7 @@ def _told(transcript: SessionTranscript) -> dict[str, Any]:
             "status": "" if entry.status == "complete" else entry.status,
             "by": entry.model,
             "seconds": entry.seconds,
-            **_said(plain(entry.message)),
+            **_said(entry.message),
         }
         for entry in transcript.entries
     ]
@@ -79,10 +82,38 @@ def _told(transcript: SessionTranscript) -> dict[str, Any]:
     }
 
 
-def _said(message: dict[str, Any]) -> dict[str, Any]:
+_USUAL = ("result", "reasoning", "text", "media", "call")
+"""The order of blocks that is not said, with one text at most."""
+
+
+def _said(message: Message) -> dict[str, Any]:
     """A message without its id, and without the line of which it was made."""
-    semantics = {k: v for k, v in message.get("semantics", {}).items() if k != "source"}
-    return {key: value for key, value in message.items() if key != "id"} | {"semantics": semantics}
+    facts = plain(message)
+    about = {k: v for k, v in facts.get("about", {}).items() if k != "source"}
+    order = [block.kind for block in message.blocks]
+    is_usual = order == sorted(order, key=_USUAL.index) and order.count("text") < 2
+    return {
+        "role": message.role,
+        "content": message.content,
+        "refusal": message.refusal,
+        "tool_calls": _blocks(message.tool_calls),
+        "tool_call_id": message.tool_call_id,
+        "name": message.name or message.tool_name,
+        "parts": _blocks(message.parts),
+        **{key: facts.get(key) for key in ("timestamp", "pinned", "muted", "extras")},
+        "reasoning": _blocks(message.reasoning),
+        "failed": message.failed,
+        "citations": [plain(citation) for citation in message.citations],
+        "about": about,
+        "order": None if is_usual else order,
+    }
+
+
+def _blocks(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    return [
+        {key: value for key, value in plain(block, Block).items() if key != "kind"}
+        for block in blocks
+    ]
 
 
 def _without_empty(facts: dict[str, Any]) -> dict[str, Any]:

@@ -14,13 +14,12 @@ from tui_chat.models.envelope import (
     Level,
     Note,
     Parameters,
-    Placement,
     RequestSettings,
-    Turn,
 )
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
 from tui_chat.models.payload import render
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
+from tui_chat.models.turn import Placement, Turn, text_turn
 from tui_chat.paths import bundled
 from tui_chat.protocols.base import Encoded
 from tui_chat.ui.inspector.pane import Inspector
@@ -146,13 +145,19 @@ def turns_with(draft: str) -> tuple[Turn, ...]:
     """The turns of the conversation."""
     stored = (history(index, text) for index, (_, text) in enumerate(HISTORY))
     return (
-        Turn("system", SYSTEM_TEXT, ROLE, Placement("system", rule="The role speaks first.")),
-        Turn("system", STYLE_TEXT, STYLE, Placement("system", rule="System messages go first.")),
+        text_turn("system", SYSTEM_TEXT, ROLE, Placement("system", rule="The role speaks first.")),
+        text_turn(
+            "system", STYLE_TEXT, STYLE, Placement("system", rule="System messages go first.")
+        ),
         *(
-            Turn(role, text, text.spans[0].origin, Placement("history", rule="Stored history."))  # type: ignore[arg-type]  # the table holds plain strings
+            text_turn(
+                role, text, text.spans[0].origin, Placement("history", rule="Stored history.")
+            )  # type: ignore[arg-type]  # the table holds plain strings
             for (role, _), text in zip(HISTORY, stored, strict=True)
         ),
-        Turn("user", Text.of(draft, DRAFT), DRAFT, Placement("draft", rule="The draft goes last.")),
+        text_turn(
+            "user", Text.of(draft, DRAFT), DRAFT, Placement("draft", rule="The draft goes last.")
+        ),
     )
 
 

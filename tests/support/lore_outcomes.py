@@ -28,7 +28,7 @@ def outcome(policies: Mapping[str, Any] = NO_POLICIES, **fields: Any) -> tuple[b
     inputs = Inputs(
         ENDPOINT,
         Preset("p", policies=policies),
-        (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
+        (Message.of("user", "A wolf.", "1"), Message.of("assistant", "Yes.", "2")),
         "A fox!",
         role=Role("r", "Ada"),
         lorebooks=(Lorebook("b", (one, rival)),),
@@ -50,7 +50,7 @@ def inputs_with(*entries: LorebookEntry, draft: str = "", **fields: Any) -> Inpu
     return Inputs(
         ENDPOINT,
         Preset("p", policies=fields.pop("policies", NO_POLICIES)),
-        (Message("user", "A wolf.", "1"), Message("assistant", "Yes.", "2")),
+        (Message.of("user", "A wolf.", "1"), Message.of("assistant", "Yes.", "2")),
         draft,
         role=Role("r", "Ada"),
         profile=Profile("Mirek", ""),

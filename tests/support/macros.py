@@ -19,7 +19,7 @@ ADA = Profile("Ada", "{{user}} is calm", "none")
 BOT = Role("r", "Bot")
 
 
-TALK = (Message("user", "hi {{char}}", "1"), Message("assistant", "hello", "2"))
+TALK = (Message.of("user", "hi {{char}}", "1"), Message.of("assistant", "hello", "2"))
 
 
 VARIABLES = {"Tone": "dry", "both": "session"}

@@ -33,8 +33,8 @@ async def filled(folder: Path) -> None:
             title=title, model="mirror", endpoint="loopback", tags=tags
         )
         said = f"Tell me about {title}: the quick brown fox, and 全文搜索 too."
-        asked = await store.messages.add(session.session_id, Message("user", said), None)
-        reply = Message("assistant", "Sure.\n\nThe **fox** is quick, and there is more to say.")
+        asked = await store.messages.add(session.session_id, Message.of("user", said), None)
+        reply = Message.of("assistant", "Sure.\n\nThe **fox** is quick, and there is more to say.")
         await store.messages.add(session.session_id, reply, asked.message.id)
         if kind:
             await store.sessions.update(session.session_id, **{kind: True})  # type: ignore[typeddict-item]

@@ -6,12 +6,14 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from tests.support.messages import make_message
 from tests.support.strategies import EVERY_SETTING
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted, with_content
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Profile, Role
 from tui_chat.tokens import NO_CORRECTION
@@ -26,8 +28,8 @@ MACROS = (
     "{{setvar::v::{{lastUserMessage}}}}", "{{getvar::v}}", "{{persona}}", "{{newline}}", "{{trim}}",
     "{{unknown}}", "{{",
 )  # fmt: skip
-PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
-FILE = Part("file", mime="text/plain", text="of the marsh", name="a.txt")
+PICTURE = MediaBlock("image", mime="image/png", data="iVBORw0KGgo=")
+FILE = MediaBlock("file", mime="text/plain", text="of the marsh", name="a.txt")
 ENDPOINTS = {
     protocol: Endpoint("here", protocol, "https://here.invalid/v1", models=("m",))
     for protocol in Protocol
@@ -96,7 +98,7 @@ def lorebook_of(chance: random.Random) -> Lorebook:
     return Lorebook("lore", tuple(entries), scan_depth=chance.randint(1, 3), token_budget=200)
 
 
-def parts_of(chance: random.Random) -> tuple[Part, ...]:
+def parts_of(chance: random.Random) -> tuple[MediaBlock, ...]:
     return chance.choice([(), (), (), (PICTURE,), (FILE, PICTURE)])
 
 
@@ -110,16 +112,18 @@ def branch_of(chance: random.Random) -> tuple[Message, ...]:
         name = chance.choice(["", "", "", "Ada"])
         match chance.choice(["user", "user", "assistant", "assistant", "tools", "system"]):
             case "user":
-                branch.append(Message("user", content, name=name, parts=parts_of(chance)))
+                branch.append(make_message("user", content, name=name, parts=parts_of(chance)))
             case "assistant":
-                branch.append(Message("assistant", content, name=name))
+                branch.append(Message.of("assistant", content, name=name))
             case "system":
-                branch.append(Message("system", content or "S"))
+                branch.append(Message.of("system", content or "S"))
             case _:
-                calls = tuple(ToolCall(f"c{number}.{n}", "look", "{}") for n in range(2))
-                branch.append(Message("assistant", content, tool_calls=calls))
+                calls = tuple(CallBlock(f"c{number}.{n}", "look", "{}") for n in range(2))
+                branch.append(make_message("assistant", content, tool_calls=calls))
                 answered = calls[: chance.randint(0, 2)]
-                branch += (Message("tool", "R", tool_call_id=c.id, name="look") for c in answered)
+                branch += (
+                    make_message("tool", "R", tool_call_id=c.id, name="look") for c in answered
+                )
     return tuple(
         replace(
             message,
@@ -133,7 +137,7 @@ def branch_of(chance: random.Random) -> tuple[Message, ...]:
 
 
 def muted_of(chance: random.Random) -> Muted:
-    return chance.choice([NOT_MUTED] * 9 + [Muted(whole=True), Muted(reasoning=True, parts=(1,))])
+    return chance.choice([NOT_MUTED] * 9 + [Muted(whole=True), Muted(blocks=(0, 2))])
 
 
 def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -145,7 +149,7 @@ def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message,
         case "cut":
             return branch[:at]
         case "edit":
-            other = replace(branch[at], content=f"edited {words_of(chance)}", id=f"e{at}")
+            other = replace(with_content(branch[at], f"edited {words_of(chance)}"), id=f"e{at}")
             return (*branch[:at], other, *branch[at + 1 :])
         case "pin":
             other = replace(branch[at], pinned=not branch[at].pinned)
@@ -154,7 +158,7 @@ def edited(chance: random.Random, branch: tuple[Message, ...]) -> tuple[Message,
             other = replace(branch[at], muted=muted_of(chance))
             return (*branch[:at], other, *branch[at + 1 :])
         case _:
-            return (*branch, Message("assistant", words_of(chance), "grown"))
+            return (*branch, Message.of("assistant", words_of(chance), "grown"))
 
 
 SETTLED = Role("r", "Coder", "You code.", settings=replace(EVERY_SETTING, stop=None))

@@ -31,8 +31,8 @@ async def store_recorded(folder: Path) -> str:
     async with await Store.open(
         folder / "chat.db", now=time.time, new_id=lambda: next(ids)
     ) as store:
-        system = Message("system", "You are terse.", "s", timestamp=1.0)
-        user = Message("user", "What is the weather?", "u", timestamp=1.0)
+        system = Message.of("system", "You are terse.", "s", timestamp=1.0)
+        user = Message.of("user", "What is the weather?", "u", timestamp=1.0)
         session = Session(
             "recorded", "What is the weather?", client="Claude Code", head_id="u", tags=("tap",)
         )
@@ -56,6 +56,6 @@ async def store_recorded(folder: Path) -> str:
                 body=BODY,
             ),
         )
-        reply = Message("assistant", "Rain.", begun.reply.message.id)
+        reply = Message.of("assistant", "Rain.", begun.reply.message.id)
         await store.replies.end(reply.id, message=reply, status="complete")
         return session.session_id

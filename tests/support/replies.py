@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 
+from tests.support.messages import make_message, thought
 from tui_chat.interop import own_json
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, Part, ToolCall
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 
-THOUGHT = MessageSemantics(reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "I look."),))
+THOUGHT = (thought(Protocol.ANTHROPIC, "I look."),)
 
 
 def told(*entries: Entry, title: str = "A walk", role: Role | None = None) -> SessionTranscript:
@@ -24,71 +24,72 @@ def told(*entries: Entry, title: str = "A walk", role: Role | None = None) -> Se
 
 
 def reply(text: str, **facts: object) -> SessionTranscript:
-    message = replace(Message("assistant", text, "m1"), **facts)
+    message = make_message("assistant", text, "m1", **facts)  # type: ignore[arg-type]
     return told(Entry(message, model="gpt-4o"))
 
 
 EXAMPLE = told(
-    Entry(Message("user", "Weather?", "m1", timestamp=1_700_000_000.0)),
-    Entry(Message("assistant", "Rain.", "m2a"), "m1", model="gpt-4"),
+    Entry(Message.of("user", "Weather?", "m1", timestamp=1_700_000_000.0)),
+    Entry(Message.of("assistant", "Rain.", "m2a"), "m1", model="gpt-4"),
     Entry(
-        Message(
+        make_message(
             *("assistant", "**One** moment.", "m2"),
-            tool_calls=(ToolCall("c", "weather", '{"at":"home"}'),),
-            semantics=THOUGHT,
+            tool_calls=(CallBlock("c", "weather", '{"at":"home"}'),),
+            reasoning=THOUGHT,
         ),
         "m1",
         model="gpt-4o",
     ),
-    Entry(Message("tool", "sun ``` `", "m3", tool_call_id="c", name="weather"), "m2"),
-    Entry(Message("assistant", "", "m4"), "m3", status="failed", error="The server is gone."),
+    Entry(make_message("tool", "sun ``` `", "m3", tool_call_id="c", name="weather"), "m2"),
+    Entry(Message.of("assistant", "", "m4"), "m3", status="failed", error="The server is gone."),
     role=Role("r", "Ada"),
 )
 
 
 MUTED = [
-    (Muted(whole=True, reasoning=True), "muted, not sent"),
-    (Muted(reasoning=True), "muted: reasoning"),
-    (Muted(reasoning=True, parts=(1, 7)), "muted: reasoning, image: b.png"),
+    (Muted(whole=True, blocks=(0,)), "muted, not sent"),
+    (Muted(blocks=(0,)), "muted: reasoning"),
+    (Muted(blocks=(0, 3, 7)), "muted: reasoning, image: b.png"),
 ]
 """What is muted of a message, and the words for it."""
 
 
 def muted_reply(muted: Muted) -> SessionTranscript:
-    parts = (Part("image", name="a.png"), Part("image", "image/png", url="https://x", name="b.png"))
-    return reply("Well.", muted=muted, parts=parts)
+    parts = (
+        MediaBlock("image", name="a.png"),
+        MediaBlock("image", "image/png", url="https://x", name="b.png"),
+    )
+    return reply("Well.", muted=muted, parts=parts, reasoning=THOUGHT)
 
 
 TEXT = "It is **330 m.** So."
 REFERENCES = References(
     (Source("Tower [1]", "https://tower.example/a_(b)"), Source("", "", "<b>notes</b>.txt")),
-    (Citation(0, 0, 16, "330 metres", "page 2"), Citation(1, 0, 20)),
     ("how <tall>",),
     ("A web search failed: x.",),
-    len(TEXT),
     True,
 )
-CITED = MessageSemantics(references=REFERENCES)
+CITATIONS = (Citation(0, 0, 16, "330 metres", "page 2"), Citation(1, 0, 20))
+CITED = {"references": REFERENCES, "citations": CITATIONS}
 
 
 def cited(message: Message) -> list[tuple[str, str, str]]:
     """The cited stretches of text, with the title and address of the source of each."""
-    found = message.semantics.references
-    assert found.fits(message.content)
+    sources = message.about.references.sources
     return [
         (message.content[each.start : each.end], source.title, source.url)
-        for each in found.citations
-        if (source := found.sources[each.source])
+        for each in message.citations
+        if (source := sources[each.source])
     ]
 
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(2_000)).decode()
 PARTS = (
-    Part("image", "image/png", data=PNG),
-    Part("audio", "audio/L16;codec=pcm;rate=24000", data="AAAA"),
-    Part("image", "image/jpeg"),
-    Part("file", "image/svg+xml", data=base64.b64encode(b"<svg onload=alert(1)>").decode()),
-    Part("image", url="https://files.example/a.png"),
+    MediaBlock("image", "image/png", data=PNG),
+    MediaBlock("audio", "audio/L16;codec=pcm;rate=24000", data="AAAA"),
+    MediaBlock("image", "image/jpeg"),
+    MediaBlock("file", "image/svg+xml", data=base64.b64encode(b"<svg onload=alert(1)>").decode()),
+    MediaBlock("image", url="https://files.example/a.png"),
 )
 
 

@@ -17,7 +17,7 @@ HISTORY = PresetMessage("history", "user", type="chat_history")
 
 def is_begun(kind: GenerationKind) -> bool:
     """True if a request of a kind ends with the beginning that a setting gives to replies."""
-    history = (Message("user", "Hi.", "1"), Message("assistant", "Hello.", "2"))
+    history = (Message.of("user", "Hi.", "1"), Message.of("assistant", "Hello.", "2"))
     endpoint = Endpoint("e", Protocol.OPENAI_CHAT, "https://e.invalid", models=("gpt-5.4",))
     settings = SessionSettings(model="gpt-5.4", reply_start="Sure,")
     inputs = Inputs(endpoint, Preset("p", (HISTORY,)), history, "Why?", settings=settings)

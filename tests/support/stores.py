@@ -8,37 +8,39 @@ import shutil
 import subprocess
 import typing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
 import pytest
 
+from tests.support.messages import make_message, thought
+from tui_chat.models.blocks import CallBlock, Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, Part, ToolCall
+from tui_chat.models.message import Message, Muted, with_content
 from tui_chat.models.request import RequestRecord, StoredExchange
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Ending, Store
 
-RICH = Message(
+RICH = make_message(
     "assistant",
     "Text with \0, 中文, 😀 and \u2028.",
-    tool_call_id="c0",
-    tool_calls=(ToolCall("c1", "find", '{"q": "中'), ToolCall("c2", "find", "{}")),
+    tool_calls=(CallBlock("c1", "find", '{"q": "中'), CallBlock("c2", "find", "{}")),
     name="Helper",
     timestamp=12.5,
     pinned=True,
-    muted=Muted(reasoning=True, parts=(1,)),
-    parts=(Part("image", "image/png", data="aGk="), Part("file", url="https://x", name="中")),
-    semantics=MessageSemantics(
-        reasoning=(
-            ReasoningBlock(Protocol.ANTHROPIC, "Hm.\0", signature="s=="),
-            ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted="e", id="rs_1"),
-        ),
-        refusal="No.",
+    muted=Muted(blocks=(0, 1, 4)),
+    parts=(
+        MediaBlock("image", "image/png", data="aGk="),
+        MediaBlock("file", url="https://x", name="中"),
     ),
+    reasoning=(
+        thought(Protocol.ANTHROPIC, "Hm.\0", signature="s=="),
+        thought(Protocol.OPENAI_RESPONSES, encrypted="e", id="rs_1"),
+    ),
+    refusal="No.",
+    replaced=("Old \0 text", ""),
+    extras=Extras(Protocol.GEMINI, keys={"n": [1, 1.5, None, "中"]}),
 )
 """A message with every field that the store must keep."""
 
@@ -153,7 +155,7 @@ async def begin(
     return await store.replies.begin(
         session_id,
         parent_id=below,
-        user=None if text is None else Message("user", text),
+        user=None if text is None else Message.of("user", text),
         model="m-1",
         endpoint="home",
         request=request or record(),
@@ -173,7 +175,7 @@ async def answer(
 ) -> Entry:
     """Begin a reply and end it."""
     exchange = await begin(store, session_id, text, below=below, request=request)
-    message = replace(exchange.reply.message, content=content)
+    message = with_content(exchange.reply.message, content)
     return (await store.replies.end(message.id, message=message, status=status, **ending)).entry
 
 
@@ -182,7 +184,7 @@ async def plant(store: Store, lines: str) -> Session:
     session = await store.sessions.create(title="tree")
     for line in lines.split():
         parent, _, child = line.rpartition(">")
-        message = Message("user", child, id=child)
+        message = Message.of("user", child, id=child)
         await store.messages.add(session.session_id, message, parent or None)
     return session
 

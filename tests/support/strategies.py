@@ -150,9 +150,9 @@ def histories(draw: st.DrawFn, max_size: int = 12) -> tuple[Message, ...]:
     """A conversation of user and assistant messages with ids, some of them pinned."""
     length = draw(st.integers(0, max_size))
     return tuple(
-        Message(
+        Message.of(
             role="assistant" if index % 2 else "user",
-            content=f"{draw(words)}#{index}",
+            text=f"{draw(words)}#{index}",
             id=f"m{index}",
             pinned=draw(st.booleans()) if draw(st.integers(0, 5)) == 0 else False,
         )

@@ -9,19 +9,23 @@ from hashlib import sha256
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_settings, any_text
+from tui_chat.models.about import NOTHING_ABOUT, About, KeptReply
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Change,
+    Extras,
+    MediaBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
 from tui_chat.models.citations import Citation, References, found_source
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import MESSAGE_ROLES, NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.message import MESSAGE_ROLES, NOT_MUTED, Message, Muted
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import (
-    KeptReply,
-    Layout,
-    LayoutPiece,
-    MessageSemantics,
-    ReasoningBlock,
-    WireForm,
-)
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.token_probabilities import (
     LOWEST,
@@ -37,11 +41,36 @@ words = st.one_of(short, any_text)
 protocols = st.sampled_from(list(Protocol))
 moments = st.floats(0, 4e9)
 counts = st.none() | st.integers(0, 2**40)
-objects = st.sampled_from(["", "{}", '{"type":"x","é":[1]}'])
-
-parts = st.builds(
-    lambda kind, mime, source, value, protocol, name, detail: replace(
-        Part(kind, mime, protocol=protocol, name=name, detail=detail), **{source: value}
+values = st.sampled_from([None, 1, 1.5, True, "", "é", [1, "x"], {"a": {"b": None}}])
+keys = st.dictionaries(short, values, max_size=2)
+changes = st.lists(
+    st.builds(
+        Change,
+        st.lists(short, min_size=1, max_size=2).map(tuple),
+        st.lists(values, min_size=1, max_size=1).map(tuple),
+        st.lists(values, max_size=1).map(tuple),
+    ),
+    max_size=1,
+).map(tuple)
+extras = st.none() | st.builds(
+    Extras, protocols, st.sampled_from(["", "joined", "message"]), keys, changes
+)
+caches = st.sampled_from(["", "default", "1h"])
+places = st.lists(
+    st.builds(
+        lambda source, start, size, quote: Citation(source, start, start + size, quote),
+        st.integers(0, 2),
+        st.integers(0, 9),
+        st.integers(0, 9),
+        words,
+    ),
+    max_size=2,
+).map(tuple)
+results = st.builds(ResultBlock, short, short, st.none() | st.booleans(), caches, extras)
+media = st.builds(
+    lambda kind, mime, source, value, owner, name, detail, more: replace(
+        MediaBlock(kind, mime, owner=owner, name=name, detail=detail, extras=more),
+        **{source: value},
     ),
     st.sampled_from(["image", "audio", "video", "file"]),
     st.sampled_from(["", "image/png"]),
@@ -50,43 +79,26 @@ parts = st.builds(
     st.none() | protocols,
     short,
     st.sampled_from(["", "high"]),
+    extras,
 )
-pieces = st.builds(
-    LayoutPiece,
-    st.sampled_from(["reasoning", "text", "call", "other", "part", "refusal", "result"]),
-    length=st.integers(0, 99),
-    signature=short,
-    id=short,
-    phase=st.sampled_from(["", "commentary"]),
-    name=short,
-    data=objects,
-    cache=objects,
-    extras=objects,
-    spelled=st.lists(short, max_size=2).map(tuple),
+blocks = st.one_of(
+    st.builds(TextBlock, words, st.booleans(), caches, extras=extras),
+    st.builds(TextBlock, words.filter(bool)),
+    st.builds(ReasoningBlock, words, extras),
+    st.builds(CallBlock, short, short, words, caches, extras),
+    media,
+    st.builds(OpaqueBlock, protocols, short, values),
 )
 references = st.builds(
-    lambda sources, places, queries, failures, length, cut: References(
-        tuple(found_source(*each) for each in sources),
-        tuple(
-            Citation(number % len(sources), start, start + size, quote, where)
-            for number, start, size, quote, where in places
-            if sources
-        ),
-        queries,
-        failures,
-        length,
-        cut,
+    lambda sources, queries, failures, cut: References(
+        tuple(found_source(*each) for each in sources), queries, failures, cut
     ),
     st.lists(
         st.tuples(words, st.sampled_from(["", "https://a.example/x?y=1", "ftp://b"]), short),
         max_size=3,
     ),
-    st.lists(
-        st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), words, short), max_size=3
-    ),
     st.lists(words, max_size=2).map(tuple),
     st.lists(words, max_size=2).map(tuple),
-    st.integers(0, 99),
     st.booleans(),
 )
 token_texts, logprobs = words.filter(bool), st.floats(LOWEST, 0)
@@ -99,44 +111,39 @@ tokens = st.lists(
     ),
     max_size=3,
 ).map(pack_tokens)
-semantics = st.builds(
-    MessageSemantics,
-    reasoning=st.lists(
-        st.builds(ReasoningBlock, protocols, words, short, short, short, short), max_size=2
-    ).map(tuple),
-    refusal=short,
-    layout=st.none()
-    | st.builds(Layout, protocols, st.lists(pieces, min_size=1, max_size=3).map(tuple)),
-    failed=st.none() | st.booleans(),
-    wire=st.none()
-    | st.builds(
-        WireForm,
-        protocols,
-        st.sampled_from(["", "string", "parts", "null", "absent"]),
-        st.booleans(),
-        short,
-        short,
-        objects,
-    ),
+abouts = st.builds(
+    About,
+    references=references,
     kept_as=st.none() | st.builds(KeptReply, short, short),
     replaced=st.lists(words, max_size=2).map(tuple),
-    references=references,
     tokens=tokens,
 )
-messages = st.builds(
-    Message,
-    st.sampled_from(MESSAGE_ROLES),
-    words,
-    tool_calls=st.lists(st.builds(ToolCall, short, short, words), max_size=2).map(tuple),
-    tool_call_id=short,
-    name=short,
-    timestamp=st.none() | moments,
-    pinned=st.booleans(),
-    muted=st.just(NOT_MUTED)
-    | st.builds(Muted, st.booleans(), st.booleans(), st.sampled_from([(), (1,)])),
-    semantics=st.just(MessageSemantics()) | semantics,
-    parts=st.lists(parts, max_size=2).map(tuple),
-)
+
+
+@st.composite
+def drawn_messages(draw: st.DrawFn) -> Message:
+    role = draw(st.sampled_from(MESSAGE_ROLES))
+    listed: list[Block] = draw(st.lists(blocks, max_size=4))
+    if role == "tool":
+        listed.insert(0, draw(results))
+    about = draw(st.just(NOTHING_ABOUT) | abouts)
+    if len(about.references.sources) > 2:
+        listed.append(TextBlock(draw(words), citations=draw(places)))
+    indices = st.integers(0, max(len(listed) - 1, 0))
+    mutes = st.builds(Muted, st.booleans(), st.sets(indices).map(sorted).map(tuple))
+    return Message(
+        role,
+        tuple(listed),
+        name=draw(short),
+        timestamp=draw(st.none() | moments),
+        pinned=draw(st.booleans()),
+        muted=draw(mutes) if listed else NOT_MUTED,
+        about=about,
+        extras=draw(extras),
+    )
+
+
+messages = drawn_messages()
 entries = st.builds(
     Entry,
     messages,

@@ -12,7 +12,7 @@ from tui_chat.turn_file import dump_turn
 
 
 def a_turn(folder: Path) -> tuple[Path, bytes]:
-    draft = Message("user", "hi", id="1")
+    draft = Message.of("user", "hi", id="1")
     composed = compose(Inputs(LOOPBACKS[0], preset_of("One."), history=(draft,), draft="go"))
     path = folder / "turn.json"
     path.write_text(dump_turn(composed, composed.payload.body, None))

@@ -25,9 +25,9 @@ from tests.support.vendors import LOOPBACKS as LOOPBACKS
 from tui_chat.cli.app import open_library
 from tui_chat.config import Config, load_config
 from tui_chat.library.editing.edits import EditHistory, change_message
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.message import Part
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.tool import CommandTool
 from tui_chat.providers.client import HttpClient
@@ -157,7 +157,9 @@ async def answered(workspace: Workspace, heard: Heard, asked: Awaitable[bool]) -
     await settled(workspace, heard)
 
 
-async def say(workspace: Workspace, heard: Heard, *drafts: str, parts: Sequence[Part] = ()) -> str:
+async def say(
+    workspace: Workspace, heard: Heard, *drafts: str, parts: Sequence[MediaBlock] = ()
+) -> str:
     """Send drafts, each once the reply to the one before has ended; return the last reply's id."""
     for draft in drafts:
         assert await workspace.replies.submit(draft, tuple(parts))

@@ -22,7 +22,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.edited_body import merged
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.json_text import json_fault
 from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, plain, tree_of
 from tui_chat.models.message import Message
@@ -31,6 +31,7 @@ from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.encoding import URL_MODEL
 from tui_chat.protocols.common.openai_tools import announced_tools, without_announcements
 from tui_chat.protocols.common.tools import tool_tree
@@ -251,16 +252,7 @@ def _split_system(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn
 
 
 def _message(turn: Turn, name: str) -> Message:
-    return Message(
-        turn.role,
-        turn.text.plain,
-        name,
-        tool_calls=turn.tool_calls,
-        tool_call_id=turn.tool_call_id,
-        name=turn.name,
-        semantics=turn.semantics,
-        parts=turn.parts,
-    )
+    return Message(turn.role, turn.blocks, name, turn.name, extras=turn.extras)
 
 
 def _system_message(number: int, turn: Turn) -> PresetMessage:
@@ -272,8 +264,7 @@ def _system_message(number: int, turn: Turn) -> PresetMessage:
 
 def _marked(turn: Turn) -> CacheLifetime | None:
     """Return the cache mark at the end of a turn, if there is one."""
-    layout = turn.semantics.layout
-    mark = layout.pieces[-1].cache if layout is not None and layout.pieces else ""
-    if not mark:
+    cache = getattr(turn.blocks[-1], "cache", "") if turn.blocks else ""
+    if not cache:
         return None
-    return "1h" if json.loads(mark).get("ttl") == "1h" else "5m"
+    return "1h" if cache == "1h" else "5m"

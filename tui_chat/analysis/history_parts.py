@@ -18,7 +18,9 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 
-from tui_chat.models.envelope import Turn
+from tui_chat.models.blocks import TextBlock
+from tui_chat.models.message import is_words
+from tui_chat.models.turn import Turn
 from tui_chat.tokens import media_tokens
 
 
@@ -88,8 +90,8 @@ def parts_of(turn: Turn) -> tuple[Piece, ...]:
 
 def _of_reply(turn: Turn, size: int) -> tuple[Piece, ...]:
     reasoning = 0
-    if turn.semantics.wire is not None:  # else the counter leaves it out
-        for block in turn.semantics.reasoning:
+    if turn.extras is not None:  # else the counter leaves it out
+        for block in turn.reasoning:
             reasoning += len(block.text) + len(block.encrypted) * CHARACTERS_OF_TOKEN // 6
     spoken = (HistoryPart.CONVERSATION, "", size)
     return (spoken, (HistoryPart.REASONING, "", reasoning)) if reasoning else (spoken,)
@@ -109,15 +111,8 @@ _BASES = {"system": HistoryPart.SYSTEM, "tool": HistoryPart.RESULT}
 
 
 def _blocks(turn: Turn) -> Iterator[str]:
-    """Yield the blocks in which a text came."""
-    text, layout = turn.text.plain, turn.semantics.layout
-    lengths = [piece.length for piece in layout.pieces if piece.length] if layout else []
-    if sum(lengths) != len(text):
-        lengths = [len(text)]
-    start = 0
-    for length in lengths:
-        yield text[start : start + length]
-        start += length
+    """Return the texts in which a message came."""
+    return (block.text for block in turn.blocks if type(block) is TextBlock and is_words(block))
 
 
 def _parts(block: str, base: HistoryPart) -> Iterator[Piece]:

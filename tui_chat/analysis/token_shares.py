@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 from tui_chat.analysis.history_parts import HistoryPart, parts_of, shared
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import OriginKind
 from tui_chat.models.tool import server_of
+from tui_chat.models.turn import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _named_items(envelope: ChatEnvelope) -> dict[_Kind, list[ShareItem]]:
     for turn, tokens in zip(envelope.turns, _tokens_of(envelope), strict=True):
         for call in turn.tool_calls:
             tool_of_call[call.id] = call.name
-        tool = turn.name or tool_of_call.get(turn.tool_call_id, "")
+        tool = turn.tool_name or tool_of_call.get(turn.tool_call_id, "")
         for key, share in _divided(turn, tokens, tool if turn.role == "tool" else ""):
             sum_before, turns_before = counts.get(key, (0, 0))
             counts[key] = sum_before + share, turns_before + 1

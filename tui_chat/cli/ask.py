@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
-    from tui_chat.models.message import Part
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.session import Entry
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
@@ -181,7 +181,9 @@ def ask(common: CommonOptions, options: AskOptions) -> None:
 
 
 @synchronous
-async def _ask(config: Config, question: AskOptions, text: str, parts: tuple[Part, ...]) -> None:
+async def _ask(
+    config: Config, question: AskOptions, text: str, parts: tuple[MediaBlock, ...]
+) -> None:
     async with command_workspace(config, create=not question.temporary) as (workspace, failures):
         asked = _Asked(workspace, failures, question)
         await asked.open_session()
@@ -216,7 +218,7 @@ class _Asked:
         workspace.subscribe(self._printer.follow)
         self._is_new = workspace.state.session is None
 
-    async def run(self, text: str, parts: tuple[Part, ...]) -> None:
+    async def run(self, text: str, parts: tuple[MediaBlock, ...]) -> None:
         """Send the message, run called tools, print the reply. Raises the error that ended it."""
         workspace, printer, question = self._workspace, self._printer, self._question
         side = side_kind(question.kind)
@@ -276,7 +278,7 @@ class _Asked:
         if models:
             choose_model(self._workspace, endpoint.name, models[0])
 
-    async def _send(self, text: str, parts: tuple[Part, ...]) -> None:
+    async def _send(self, text: str, parts: tuple[MediaBlock, ...]) -> None:
         """Send the message; or continue the last reply, or generate it again."""
         workspace, kind = self._workspace, self._question.kind
         requests, replies, entries = workspace.requests, workspace.replies, workspace.state.entries
@@ -291,7 +293,7 @@ class _Asked:
                 is_sent = await replies.continue_reply(entries[-1].message.id)
                 write_line(continuation_in_words(composed), err=True)
             else:
-                messages = [e.message for e in entries if e.message.semantics.summary is None]
+                messages = [e.message for e in entries if e.message.about.summary is None]
                 how = "swipe" if kind == "swipe" else "regenerate"
                 is_sent = await replies.regenerate(messages[-1].id, how)
         if not is_sent:
@@ -374,7 +376,7 @@ class _Asked:
 
     # Several models: each replies to the same message, as versions in the session.
 
-    async def _ask_each(self, text: str, parts: tuple[Part, ...]) -> None:
+    async def _ask_each(self, text: str, parts: tuple[MediaBlock, ...]) -> None:
         """Send a message to each model, and print the replies. Raises the error that ended the
         first one that failed.
         """

@@ -18,8 +18,9 @@ from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_
 from tui_chat.errors import InputError, Refused, ReplyCut, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.media import describe, file_of
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.reply_end import end_sentence, ended_early
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
@@ -222,7 +223,7 @@ def reply_target(*, raw: bool) -> Target:
 class SavedFile:
     """A picture, sound or file of a reply."""
 
-    part: Part
+    part: MediaBlock
     path: Path | None
     """Its file; None if it was not saved."""
     why: str = ""
@@ -231,7 +232,7 @@ class SavedFile:
     @property
     def sentence(self) -> str:
         """Say where it is, or why it is nowhere."""
-        what = f"{self.part.kind} ({one_line(describe(self.part), 120) or 'of unknown type'})"
+        what = f"{self.part.media} ({one_line(describe(self.part), 120) or 'of unknown type'})"
         if self.path is not None:
             return f"Saved the {what} to {self.path}."
         if self.part.url:
@@ -261,7 +262,7 @@ def write_sources(message: Message, files: Sequence[SavedFile]) -> None:
     """Print the sources of a reply, numbered as its citations are, what was searched for in vain,
     and where its files are.
     """
-    references = message.semantics.references
+    references = message.about.references
     for number, source in enumerate(references.sources, 1):
         place = source.url or (source.file if source.title else "")
         line = f"[{number}] {source.label}{f' · {place}' if place else ''}"

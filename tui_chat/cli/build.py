@@ -63,7 +63,7 @@ from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import stored_attachment
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Part
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.workspace.workspace import Workspace
 
 _ADDED_FORMS = tuple(form.name for _, form in parts("request form"))
@@ -150,7 +150,7 @@ def build(common: CommonOptions, options: BuildOptions) -> None:
         sys.exit(2)
 
 
-def _read(question: BuildOptions) -> tuple[str, tuple[Part, ...]]:
+def _read(question: BuildOptions) -> tuple[str, tuple[MediaBlock, ...]]:
     """Return the message and its attachments. Raises InputError."""
     draft, history = question.draft, str(question.history)
     named = {"--role": question.role, "--preset": question.preset, "--draft": draft}
@@ -177,7 +177,7 @@ def _read(question: BuildOptions) -> tuple[str, tuple[Part, ...]]:
 
 @synchronous
 async def _compose(
-    config: Config, question: BuildOptions, text: str, parts: tuple[Part, ...]
+    config: Config, question: BuildOptions, text: str, parts: tuple[MediaBlock, ...]
 ) -> Composed:
     """Return the request that `ask` would send, with the changes that the options make."""
     async with command_workspace(config, create=False) as (workspace, failures):
@@ -232,7 +232,7 @@ def _with_options(inputs: Inputs, question: BuildOptions) -> Inputs:
         changes["history"] = read_history(text, input_name(path))
     if system := clean(question.system):
         history = changes.get("history", inputs.history)
-        changes["history"] = (*history, Message("system", system))
+        changes["history"] = (*history, Message.of("system", system))
     for name in ("context_limit", "reply_reserve"):
         if (tokens := getattr(question, name)) is not None:
             changes[name] = tokens

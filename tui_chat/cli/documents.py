@@ -19,8 +19,9 @@ from tui_chat.analysis.settings_report import set_parameters
 from tui_chat.analysis.token_shares import ShareItem, token_shares
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import plain
-from tui_chat.models.citations import NO_REFERENCES, References
+from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.reply_end import end_sentence, reply_reason
 from tui_chat.models.setting_types import setting_json, settings_json
 from tui_chat.models.text import OriginKind
@@ -79,8 +80,18 @@ def _nested(hint: Any, value: Any) -> Any:
     return document(kind, value)
 
 
-def _references(references: References) -> dict[str, Any] | None:
-    return plain(references) if references != NO_REFERENCES else None
+def _references(references: References, citations: Sequence[Citation]) -> dict[str, Any] | None:
+    if references == NO_REFERENCES:
+        return None
+    cited = {"citations": [plain(citation) for citation in citations]} if citations else {}
+    return plain(references) | cited
+
+
+def _parts(parts: Sequence[MediaBlock]) -> list[dict[str, Any]]:
+    """Return pictures, sounds and files with the keys that this document has had from the start."""
+    names = {"media": "kind", "owner": "protocol"}
+    listed: list[dict[str, Any]] = plain(parts)
+    return [{names.get(key, key): value for key, value in part.items()} for part in listed]
 
 
 def _tokens(packed: str) -> list[Any] | None:
@@ -139,7 +150,7 @@ class NoteDocument:
 class FileDocument:
     """A picture, sound or file of a reply; `path` is where it was saved."""
 
-    kind: str = of("part.kind")
+    kind: str = of("part.media")
     mime: str | None = of(lambda file: file.part.mime or None)
     path: str | None = of(lambda file: None if file.path is None else str(file.path))
     url: str | None = of(lambda file: file.part.url or None)
@@ -156,15 +167,13 @@ class ReplyDocument:
     endpoint: str
     model: str
     content: str = of("message.content")
-    refusal: str | None = of(lambda entry: entry.message.semantics.refusal or None)
-    reasoning: str = of(
-        lambda entry: "\n\n".join(b.text for b in entry.message.semantics.reasoning if b.text)
-    )
+    refusal: str | None = of(lambda entry: entry.message.refusal or None)
+    reasoning: str = of(lambda entry: entry.message.thought)
     tool_calls: tuple[CallDocument, ...] = of("message.tool_calls")
     references: dict[str, Any] | None = of(
-        lambda entry: _references(entry.message.semantics.references)
+        lambda entry: _references(entry.message.about.references, entry.message.citations)
     )
-    tokens: list[Any] | None = of(lambda entry: _tokens(entry.message.semantics.tokens))
+    tokens: list[Any] | None = of(lambda entry: _tokens(entry.message.about.tokens))
     files: tuple[FileDocument, ...]
     status: str
     finish_reason: str | None = of(
@@ -223,12 +232,12 @@ class RecordedReplyDocument:
     refusal: Annotated[str, IF_SET] = of(lambda reply: str(reply.refusal))
     reasoning: str = of("thought")
     tool_calls: tuple[CallDocument, ...] = of("calls")
-    parts: Annotated[list[Any], IF_SET] = of(lambda reply: plain(reply.parts))
+    parts: Annotated[list[Any], IF_SET] = of(lambda reply: _parts(reply.parts))
     finish_reason: str | None = of(lambda reply: reply.finish and reply.finish.reason)
     provider_finish_reason: str | None = of(lambda reply: reply.finish and reply.finish.raw)
     replaced: Annotated[tuple[str, ...], IF_SET]
     references: Annotated[dict[str, Any] | None, IF_SET] = of(
-        lambda reply: _references(reply.references.counted_in(reply.content))
+        lambda reply: _references(reply.references, reply.citations)
     )
     tokens: Annotated[list[Any] | None, IF_SET] = of(lambda reply: _tokens(str(reply.tokens)))
     usage: UsageDocument
@@ -466,7 +475,7 @@ class MessageDocument:
     tool_call_id: Annotated[str | None, IF_SET] = of("message.tool_call_id")
     tool_calls: Annotated[tuple[CallDocument, ...], IF_SET] = of("message.tool_calls")
     tokens: Annotated[list[Any] | None, IF_SET] = of(
-        lambda entry: _tokens(entry.message.semantics.tokens)
+        lambda entry: _tokens(entry.message.about.tokens)
     )
 
 

@@ -25,8 +25,8 @@ from tui_chat.models.text import clean
 from tui_chat.workspace.attachments import read_attachment
 
 if TYPE_CHECKING:
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.generation import GenerationKind
-    from tui_chat.models.message import Part
 
 _Q = TypeVar("_Q", bound="Question")
 
@@ -196,7 +196,7 @@ def _decoded(text: bytes) -> str:
         ) from error
 
 
-def read_part(path: Path) -> Part:
+def read_part(path: Path) -> MediaBlock:
     """Return a file as an attachment. Raises InputError."""
     attachment = read_attachment(path)
     if attachment.is_card:

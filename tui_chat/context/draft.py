@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tui_chat.context.history_costs import answered_turn
 from tui_chat.context.inputs import Inputs
-from tui_chat.models.envelope import Level, Note, Placement, Turn
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text, clean
+from tui_chat.models.turn import Placement, Turn, text_turn
 
 _BLANK = re.compile(r"\{\{\?\w[\w -]{0,39}\}\}")
 MAX_BLANKS = 8
@@ -25,7 +27,8 @@ def draft_turn(inputs: Inputs, notes: list[Note]) -> Turn | None:
     origin = Origin(OriginKind.DRAFT, "draft")
     notes += _blank_notes(inputs.draft, origin)
     text = _with_prompts(Text.of(clean(inputs.draft), origin), inputs.draft_prompts)
-    return Turn("user", text, origin, _TYPED, parts=inputs.draft_parts)
+    turn = text_turn("user", text, origin, _TYPED)
+    return replace(turn, blocks=turn.blocks + inputs.draft_parts) if inputs.draft_parts else turn
 
 
 def _with_prompts(text: Text, prompts: tuple[tuple[str, str], ...]) -> Text:

@@ -30,11 +30,12 @@ from tui_chat.context.history_costs import HistoryCosts, units_of
 from tui_chat.context.resolved_message import ResolvedMessage, mark_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import CacheMark, Dropped, Level, Note, Placement, Turn
+from tui_chat.models.about import Summary
+from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.preset import depth_words
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Summary
+from tui_chat.models.turn import CacheMark, Placement, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +52,7 @@ class SummarizedHistory:
 
 def summary_of(message: Message) -> Summary | None:
     """Return what a message is the summary of; None if it is none."""
-    semantics = message.semantics
-    return None if semantics is NO_MESSAGE_SEMANTICS else semantics.summary
+    return message.about.summary
 
 
 @recent_memo()
@@ -66,7 +66,7 @@ def summarize(history: tuple[Message, ...]) -> SummarizedHistory:
         return SummarizedHistory(tuple(m for m in history if summary_of(m) is None))
     newest = enabled[-1]
     summary = history[newest]
-    stands_for = summary.semantics.summary
+    stands_for = summary.about.summary
     assert stands_for is not None
     end = max(newest - max(stands_for.kept, 0), 0)
     before, after = history[:end], history[end:]
@@ -207,7 +207,7 @@ def mark_history(
 
 
 def _is_sent(turn: Turn) -> bool:
-    said = turn.text.plain.strip() or turn.tool_calls or turn.parts or turn.semantics.refusal
+    said = turn.text.plain.strip() or turn.tool_calls or turn.parts or turn.refusal
     return bool(said) or turn.role == "tool"
 
 

@@ -18,10 +18,10 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import IN_HISTORY, Placement, Turn
+from tui_chat.models.blocks import Block, OpaqueBlock, TextBlock
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
-from tui_chat.models.text import Text
+from tui_chat.models.turn import IN_HISTORY, Placement, Turn
 from tui_chat.tokens import Counter
 
 _SUMMARY = Placement("history", rule="It is a summary of earlier messages.")
@@ -32,17 +32,15 @@ MakeTurn: TypeAlias = Callable[[Message], Turn]
 
 def history_turn(message: Message) -> Turn:
     """Return the turn of a message of the history: a new object each time."""
-    origin = MessageOrigin(message)
+    about = message.about
     return Turn(
         message.role,
-        Text.of(message.content, origin),
-        origin,
-        IN_HISTORY if message.semantics.summary is None else _SUMMARY,
-        message.tool_calls,
-        message.tool_call_id,
+        message.blocks,
+        MessageOrigin(message),
+        IN_HISTORY if about.summary is None else _SUMMARY,
         message.name,
-        message.semantics,
-        message.parts,
+        message.extras,
+        kept_as=about.kept_as,
     )
 
 
@@ -157,14 +155,13 @@ def units_of(history: Sequence[Message]) -> tuple[int, ...]:
 
 def is_blank(message: Message) -> bool:
     """True if a message is empty. A tool result may be empty, and is not counted as such."""
-    return not (
-        message.content
-        or message.role == "tool"
-        or message.tool_calls
-        or message.parts
-        or message.semantics.reasoning
-        or message.semantics.refusal
-    )
+    return message.role != "tool" and not any(map(_says_something, message.blocks))
+
+
+def _says_something(block: Block) -> bool:
+    if isinstance(block, TextBlock):
+        return bool(block.text)
+    return not isinstance(block, OpaqueBlock)
 
 
 def _always_kept(history: Sequence[Message], units: Sequence[int]) -> Iterator[int]:

@@ -7,7 +7,6 @@ and the budget see no difference between a regeneration and the first send.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from datetime import UTC, datetime
@@ -17,16 +16,17 @@ from typing import Any
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.rules import BuilderRules, rules_of
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.about import NOTHING_ABOUT, About
+from tui_chat.models.blocks import Block, CallBlock, MediaBlock, TextBlock, keys_of
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import Memo, recent_memo
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
     Settings,
@@ -70,7 +70,7 @@ class Inputs:
     draft: str = ""
     """What the user is typing; empty for none (a regeneration, or nothing typed yet). The context
     builder finds the answered message's text here; see `answered`."""
-    draft_parts: tuple[Part, ...] = ()
+    draft_parts: tuple[MediaBlock, ...] = ()
     """Images, audio and files that go with the draft."""
     draft_prompts: tuple[tuple[str, str], ...] = ()
     """Texts of servers' prompts that the draft may contain, each with its origin in words."""
@@ -198,12 +198,14 @@ def sendable_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
     return tuple(
         entry.message
         for entry in entries
-        if entry.message.role != "assistant"
-        or entry.message.content.strip()
-        or entry.message.tool_calls
-        or entry.message.parts
-        or entry.message.semantics.refusal
+        if entry.message.role != "assistant" or any(map(_is_sent, entry.message.blocks))
     )
+
+
+def _is_sent(block: Block) -> bool:
+    if isinstance(block, TextBlock):
+        return bool(block.text if block.is_refusal else block.text.strip())
+    return isinstance(block, CallBlock | MediaBlock)
 
 
 def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -213,15 +215,9 @@ def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
     at its end is removed, since Anthropic refuses it.
     """
     last = history[-1]
-    timers = last.semantics.lore_timers
-    kept = NO_MESSAGE_SEMANTICS if timers is None else MessageSemantics(lore_timers=timers)
-    text = replace(
-        last,
-        content=last.content.rstrip(),
-        tool_calls=(),
-        parts=(),
-        semantics=kept,
-    )
+    timers = last.about.lore_timers
+    kept = NOTHING_ABOUT if timers is None else About(lore_timers=timers)
+    text = replace(last, blocks=text_blocks(last.content.rstrip()), about=kept, extras=None)
     return (*history[:-1], text)
 
 
@@ -239,12 +235,11 @@ def _expiries(history: tuple[Message, ...]) -> tuple[tuple[int, float], ...]:
     """Return the messages, by index, that have a sound with an id, and when it expires."""
     found: list[tuple[int, float]] = []
     for index, message in enumerate(history):
-        layout = message.semantics.layout if message.parts else None
-        for piece in layout.pieces if layout else ():
-            if piece.kind == "part" and piece.id and "expires_at" in piece.extras:
-                expires = json.loads(piece.extras).get("expires_at")
-                if isinstance(expires, int | float):
-                    found.append((index, expires))
+        for part in message.parts:
+            keys = keys_of(part)
+            expires = keys.get("expires_at")
+            if keys.get("id") and isinstance(expires, int | float):
+                found.append((index, expires))
     return tuple(found)
 
 
@@ -260,14 +255,11 @@ def _without_sound_ids(
 
 @Memo
 def _without_part_ids(message: Message) -> Message:
-    layout = message.semantics.layout
-    assert layout is not None
-    pieces = tuple(
-        replace(piece, id="", extras="") if piece.kind == "part" else piece
-        for piece in layout.pieces
+    blocks = tuple(
+        replace(block, extras=None) if isinstance(block, MediaBlock) else block
+        for block in message.blocks
     )
-    semantics = replace(message.semantics, layout=replace(layout, pieces=pieces))
-    return replace(message, semantics=semantics)
+    return replace(message, blocks=blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,11 @@ from tui_chat.context.history import dropped_turn, summary_of
 from tui_chat.context.history_costs import history_turn
 from tui_chat.context.reduced_message import Reduction, reduce_message
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Dropped, Level, Note, Turn
+from tui_chat.models.blocks import CallBlock, ReasoningBlock
+from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import NOT_MUTED, Message, MessageOrigin
+from tui_chat.models.turn import Turn
 from tui_chat.tokens import Counter
 
 
@@ -67,7 +69,7 @@ def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool
     sent: dict[int, Reduction] = {}
     for index, message in enumerate(history):
         calls = frozenset(removed_calls.get(index, ()))
-        is_changed = calls or message.muted.reasoning or message.muted.parts
+        is_changed = calls or message.muted.blocks
         if index not in gone and is_changed and summary_of(message) is None:
             reduction = reduce_message(message, calls, index >= open_from)
             if reduction.message is None:
@@ -80,28 +82,20 @@ def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool
     messages = {i: sent[i].message or history[i] if i in sent else history[i] for i in kept}
     _begin_wire_messages(history, messages, gone)
     first = min(chain(gone, sent), default=len(history))
-    reduced = [i for i in sent if _is_less(messages[i], history[i])]
+    reduced = [i for i in sent if len(messages[i].blocks) < len(history[i].blocks)]
     return MutedHistory(
         tuple(_resent(messages[i]) if i > first else messages[i] for i in kept),
         tuple(history[index] for index in sorted(gone)),
         tuple((history[index], messages[index]) for index in reduced),
         sum(len(history[i].parts) - len(messages[i].parts) for i in reduced),
-        sum(
-            history[i].muted.reasoning and bool(history[i].semantics.reasoning)
-            for i in reduced
-            if not sent[i].is_demanded
-        ),
+        sum(_has_muted_reasoning(history[i]) for i in reduced if not sent[i].is_demanded),
         tuple(history[i] for i in sent if sent[i].is_demanded),
         last,
     )
 
 
-def _is_less(sent: Message, stored: Message) -> bool:
-    return (
-        len(sent.parts) < len(stored.parts)
-        or len(sent.tool_calls) < len(stored.tool_calls)
-        or len(sent.semantics.reasoning) < len(stored.semantics.reasoning)
-    )
+def _has_muted_reasoning(message: Message) -> bool:
+    return any(isinstance(block, ReasoningBlock) for block in message.muted_blocks)
 
 
 def _pair(history: tuple[Message, ...], gone: set[int]) -> dict[int, set[int]]:
@@ -116,29 +110,36 @@ def _pair(history: tuple[Message, ...], gone: set[int]) -> dict[int, set[int]]:
 
 
 def answered_calls(history: Sequence[Message]) -> Iterator[tuple[int, int, int]]:
-    """Yield the index of a message, of a call in it, and of the message with its result.
+    """Yield the index of a message, of a call among its blocks, and of the message with its result.
 
     They are matched as when they are sent: by id, of which the newest call counts, else by name,
     else in their order.
     """
     by_id: dict[str, list[tuple[int, int]]] = {}
     without_id: list[tuple[int, int]] = []
+
+    def call_at(place: tuple[int, int]) -> CallBlock:
+        block = history[place[0]].blocks[place[1]]
+        assert isinstance(block, CallBlock)
+        return block
+
     for index, message in enumerate(history):
-        if message.tool_calls:
-            by_id |= {call.id: [] for call in message.tool_calls if call.id}
-            for number, call in enumerate(message.tool_calls):
-                (by_id[call.id] if call.id else without_id).append((index, number))
+        if message.role == "assistant":
+            calls = [i for i, block in enumerate(message.blocks) if isinstance(block, CallBlock)]
+            by_id |= {call_at((index, i)).id: [] for i in calls if call_at((index, i)).id}
+            for i in calls:
+                identity = call_at((index, i)).id
+                (by_id[identity] if identity else without_id).append((index, i))
         elif message.role == "tool" and message.tool_call_id:
-            if calls := by_id.get(message.tool_call_id):
-                yield *calls.pop(0), index
+            if waiting := by_id.get(message.tool_call_id):
+                yield *waiting.pop(0), index
         elif message.role == "tool":
-            calls = without_id or [call for calls in by_id.values() for call in calls]
-            names = (history[at].tool_calls[number].name for at, number in calls)
-            is_named = [name == message.name for name in names]
-            if calls and (any(is_named) or not message.name):
-                at, number = calls[is_named.index(True) if any(is_named) else 0]
-                (without_id or by_id[history[at].tool_calls[number].id]).remove((at, number))
-                yield at, number, index
+            open_calls = without_id or [call for calls in by_id.values() for call in calls]
+            is_named = [call_at(place).name == message.tool_name for place in open_calls]
+            if open_calls and (any(is_named) or not message.tool_name):
+                place = open_calls[is_named.index(True) if any(is_named) else 0]
+                (without_id or by_id[call_at(place).id]).remove(place)
+                yield *place, index
 
 
 def _open_from(history: tuple[Message, ...], has_draft: bool) -> int:
@@ -157,31 +158,29 @@ def _begin_wire_messages(
     """Let a captured turn that shared a message with one that goes begin the message itself."""
     begins = False
     for index, message in enumerate(history):
-        wire = message.semantics.wire
+        is_joined = message.extras is not None and message.extras.form == "joined"
         if index in gone:
-            begins = begins or wire is None or not wire.joined
+            begins = begins or not is_joined
             continue
-        if begins and wire is not None and wire.joined:
+        if begins and is_joined:
             messages[index] = _begun(messages[index])
         begins = False
 
 
 @Memo
 def _begun(message: Message) -> Message:
-    wire = message.semantics.wire
-    assert wire is not None
-    semantics = replace(message.semantics, wire=replace(wire, joined=False))
-    return replace(message, semantics=semantics)
+    assert message.extras is not None
+    return replace(message, extras=replace(message.extras, form=""))
 
 
 def _resent(message: Message) -> Message:
     """Return a message that is sent again though the provider keeps it."""
-    return message if message.semantics.kept_as is None else _without_kept(message)
+    return message if message.about.kept_as is None else _without_kept(message)
 
 
 @Memo
 def _without_kept(message: Message) -> Message:
-    return replace(message, semantics=replace(message.semantics, kept_as=None))
+    return replace(message, about=replace(message.about, kept_as=None))
 
 
 def muted_costs(muted: MutedHistory, counter: Counter) -> tuple[tuple[Dropped, ...], int]:

@@ -1,4 +1,4 @@
-"""A message without its muted reasoning and parts, and without calls whose results are muted.
+"""A message without its muted blocks, and without calls whose results are muted.
 
 What is left must be accepted by the protocol that the message came from.
 
@@ -13,14 +13,28 @@ What is left must be accepted by the protocol that the message came from.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Extras,
+    Json,
+    JsonObject,
+    MediaBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    TextBlock,
+    keys_of,
+)
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import NOT_MUTED, Message
-from tui_chat.models.semantics import Layout, LayoutPiece, ReasoningBlock
+
+_SIGNATURES = ("thoughtSignature", "extra_content")
+"""The keys of Gemini's signature, in its own protocol and in OpenAI Chat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,151 +49,154 @@ class Reduction:
 
 @Memo
 def reduce_message(message: Message, removed: frozenset[int], is_open: bool) -> Reduction:
-    """Return a message without its muted reasoning and parts, and without some of its calls."""
-    calls = tuple(call for i, call in enumerate(message.tool_calls) if i not in removed)
-    muted_parts = frozenset(message.muted.parts)
-    parts = tuple(part for i, part in enumerate(message.parts) if i not in muted_parts)
-    semantics = message.semantics
-    is_empty = not (message.content.strip() or calls or parts or semantics.refusal)
-    if is_empty and message.role != "tool":
+    """Return a message without its muted blocks and without the calls at the indices `removed`.
+    `is_open`: the request goes on with the calls of this message.
+    """
+    muted, blocks = frozenset(message.muted.blocks), message.blocks
+    gone = removed | {i for i in muted if i < len(blocks) and isinstance(blocks[i], MediaBlock)}
+    if message.role != "tool" and not any(
+        _says_something(block) for index, block in enumerate(blocks) if index not in gone
+    ):
         return Reduction(None)
-    pieces = _PieceReduction(message, removed, muted_parts, bool(calls), is_open)
-    pieces.run()
-    reasoning = tuple(b for i, b in enumerate(semantics.reasoning) if i in pieces.reasoning)
-    semantics = replace(semantics, reasoning=reasoning, layout=pieces.layout)
-    sent = replace(message, tool_calls=calls, parts=parts, semantics=semantics, muted=NOT_MUTED)
-    return Reduction(sent, pieces.is_demanded)
+    has_calls = any(isinstance(b, CallBlock) for i, b in enumerate(blocks) if i not in gone)
+    removed_ids = {block.id for i in removed if isinstance(block := blocks[i], CallBlock)}
+    kept: list[Block] = []
+    is_demanded = False
+    for group in _groups(blocks):
+        reduced = _Group([blocks[i] for i in group], [i in gone for i in group])
+        is_muted = any(i in muted and isinstance(blocks[i], ReasoningBlock) for i in group)
+        keeps = reduced.may_keep_reasoning
+        if keeps and is_muted:
+            keeps = reduced.is_demanded(has_calls, is_open)
+            is_demanded = is_demanded or keeps
+        kept += reduced.kept(removed_ids, keeps=keeps)
+    sent = replace(message, blocks=tuple(kept), muted=NOT_MUTED)
+    return Reduction(sent, is_demanded)
+
+
+def _says_something(block: Block) -> bool:
+    if isinstance(block, TextBlock):
+        return bool(block.text if block.is_refusal else block.text.strip())
+    return isinstance(block, CallBlock | MediaBlock)
+
+
+def _groups(blocks: Sequence[Block]) -> Iterator[list[int]]:
+    """Yield the indices of reasoning and of what it led to."""
+    group: list[int] = []
+    for index, block in enumerate(blocks):
+        begins = isinstance(block, ReasoningBlock) and group
+        if begins and not isinstance(blocks[index - 1], ReasoningBlock):
+            yield group
+            group = []
+        group.append(index)
+    yield group
 
 
 @dataclass(slots=True)
-class _PieceReduction:
-    """The pieces of a message's layout, and those that stay."""
+class _Group:
+    """Reasoning, and what it led to."""
 
-    message: Message
-    removed_calls: Collection[int]
-    removed_parts: Collection[int]
-    has_calls: bool
-    """True if calls stay."""
-    is_open: bool
-    """True if the request goes on with the calls of this message."""
-    reasoning: set[int] = field(default_factory=set[int])
-    """The indices of the reasoning that stays."""
-    layout: Layout | None = None
-    """The layout of what stays."""
-    is_demanded: bool = False
+    blocks: list[Block]
+    gone: list[bool]
+    """True for each block that is not sent."""
 
-    def run(self) -> None:
-        """Find what stays."""
-        message, layout = self.message, self.message.semantics.layout
-        blocks, calls = message.semantics.reasoning, message.tool_calls
-        fits = layout is not None and layout.fits(message.content, blocks, calls, message.parts)
-        pieces = layout.pieces if fits and layout is not None else _default_pieces(message)
-        kept = [piece for group in self._groups(pieces) for piece in self._reduced(group)]
-        if layout is None:
-            return
-        if not fits:
-            # Of a layout that an edit made stale, only the marks on calls count.
-            marks = [piece for piece in layout.pieces if piece.kind == "call"]
-            fitting = len(marks) == len(calls)
-            kept = [p for i, p in enumerate(marks) if fitting and i not in self.removed_calls]
-        self.layout = replace(layout, pieces=tuple(kept))
+    @property
+    def _reasoning(self) -> list[ReasoningBlock]:
+        return [block for block in self.blocks if isinstance(block, ReasoningBlock)]
 
-    def _groups(self, pieces: Collection[LayoutPiece]) -> Iterator[list[_Place]]:
-        """Yield the pieces in groups: reasoning, and what it led to."""
-        numbers = {"reasoning": 0, "call": 0, "part": 0}
-        start = 0
-        group: list[_Place] = []
-        for piece in pieces:
-            begins = piece.kind == "reasoning" and group and group[-1].piece.kind != "reasoning"
-            if begins:
-                yield group
-                group = []
-            number = numbers.get(piece.kind, 0)
-            numbers[piece.kind] = number + 1
-            text = self.message.content[start : start + piece.length]
-            start += piece.length
-            is_removed = (piece.kind == "call" and number in self.removed_calls) or (
-                piece.kind == "part" and number in self.removed_parts
-            )
-            is_blank = piece.kind == "text" and not (text.strip() or piece.signature)
-            group.append(_Place(piece, number, is_removed, is_blank))
-        yield group
+    @property
+    def _protocol(self) -> Protocol | None:
+        """The protocol of the reasoning; None if it has none."""
+        first = self._reasoning[0].extras if self._reasoning else None
+        return first.protocol if first is not None else None
 
-    def _reduced(self, group: list[_Place]) -> Iterator[LayoutPiece]:
-        """Yield the pieces of a group that stay."""
-        reasoning = [place for place in group if place.piece.kind == "reasoning"]
-        rest = [place for place in group if place.piece.kind != "reasoning"]
-        blocks = [self.message.semantics.reasoning[place.number] for place in reasoning]
-        keeps = bool(blocks) and self._keeps_reasoning(blocks, rest)
-        if keeps:
-            removed_ids = {self.message.tool_calls[number].id for number in self.removed_calls}
-            for place, block in zip(reasoning, blocks, strict=True):
-                if not block.id or block.id not in removed_ids:  # OpenRouter names the call
-                    self.reasoning.add(place.number)
-                    yield place.piece
-        loses_ids = bool(blocks) and not keeps and blocks[0].protocol is Protocol.OPENAI_RESPONSES
-        signature = ""
-        for place in rest:
-            piece = place.piece
-            if place.is_removed:
-                signature = signature or (piece.signature if piece.kind == "call" else "")
-                continue
-            if signature and piece.kind == "call":
-                piece = replace(piece, signature=piece.signature or signature)
-                signature = ""
-            if loses_ids and piece.kind in ("text", "call") and piece.id:
-                piece = replace(piece, id="")
-            yield piece
-
-    def _keeps_reasoning(self, blocks: list[ReasoningBlock], rest: list[_Place]) -> bool:
-        followers = [place for place in rest if not place.is_blank]
-        stay = [place for place in followers if not place.is_removed]
-        if followers and not stay:
+    @property
+    def may_keep_reasoning(self) -> bool:
+        """True if there is reasoning, and what it led to is still there."""
+        followers = [
+            is_gone
+            for block, is_gone in zip(self.blocks, self.gone, strict=True)
+            if not (isinstance(block, ReasoningBlock) or _is_blank(block))
+        ]
+        if not self._reasoning or (followers and all(followers)):
             return False
-        protocol = blocks[0].protocol
-        if protocol is Protocol.OPENAI_RESPONSES and followers and followers[0].is_removed:
-            return False
-        if not self.message.muted.reasoning:
-            return True
-        if self._is_demanded(blocks, stay):
-            self.is_demanded = True
-            return True
-        return False
+        is_responses = self._protocol is Protocol.OPENAI_RESPONSES
+        return not (is_responses and followers and followers[0])
 
-    def _is_demanded(self, blocks: list[ReasoningBlock], stay: list[_Place]) -> bool:
+    def is_demanded(self, has_calls: bool, is_open: bool) -> bool:
         """Return True if a provider refuses what stays without the reasoning before it."""
-        match blocks[0].protocol:
+        reasoning = self._reasoning
+        extras = reasoning[0].extras
+        match self._protocol:
             case Protocol.OPENAI_RESPONSES:  # items of the provider's own have no form without id
-                return any(place.piece.kind in ("other", "part") for place in stay)
+                stay = (b for b, is_gone in zip(self.blocks, self.gone, strict=True) if not is_gone)
+                return any(isinstance(block, OpaqueBlock | MediaBlock) for block in stay)
             case Protocol.OPENAI_CHAT:  # DeepSeek, with every call of the conversation
-                is_plain = not blocks[0].kind.startswith("reasoning.")
-                return self.has_calls and (is_plain or self.is_open)
+                is_plain = extras is None or not extras.form.startswith("reasoning.")
+                return has_calls and (is_plain or is_open)
             case Protocol.ANTHROPIC:
-                return self.has_calls and self.is_open
+                return has_calls and is_open
             case Protocol.GEMINI:
-                is_signed = any(block.signature for block in blocks)
-                return self.has_calls and self.is_open and is_signed
+                is_signed = any(b.extras and b.extras.keys.get(_SIGNATURES[0]) for b in reasoning)
+                return has_calls and is_open and is_signed
             case _:
                 return False
 
+    def kept(self, removed_ids: set[str], *, keeps: bool) -> Iterator[Block]:
+        """Yield the blocks that stay. `removed_ids`: those of calls that go."""
+        is_responses = self._protocol is Protocol.OPENAI_RESPONSES
+        loses_ids = bool(self._reasoning) and not keeps and is_responses
+        signature: JsonObject = {}
+        for block, is_gone in zip(self.blocks, self.gone, strict=True):
+            if isinstance(block, ReasoningBlock):
+                key = block.extras.keys.get("id") if block.extras is not None else None
+                if keeps and not (key and key in removed_ids):  # OpenRouter names the call
+                    yield block
+            elif is_gone:
+                if isinstance(block, CallBlock):
+                    signature = signature or _signature_of(block)
+            elif isinstance(block, CallBlock) and signature:
+                yield _with_signature(block, signature)
+                signature = {}
+            else:
+                yield _without_id(block) if loses_ids else block
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A piece of a layout."""
 
-    piece: LayoutPiece
-    number: int
-    """Its index among the pieces of its kind."""
-    is_removed: bool
-    is_blank: bool
-    """True for a text of nothing but white space, which may not be sent."""
+def _is_blank(block: Block) -> bool:
+    """Return True for a text of white space alone, which may not be sent."""
+    is_text = isinstance(block, TextBlock) and not block.is_refusal and not block.text.strip()
+    return is_text and not _signature_of(block)
 
 
-def _default_pieces(message: Message) -> list[LayoutPiece]:
-    """Return the pieces of a message without a layout."""
-    return [
-        *(LayoutPiece("reasoning") for _ in message.semantics.reasoning),
-        *((LayoutPiece("text", len(message.content)),) if message.content else ()),
-        *(LayoutPiece("part") for _ in message.parts),
-        *(LayoutPiece("call") for _ in message.tool_calls),
-    ]
+def _signature_of(block: Block) -> JsonObject:
+    """Return the keys of Gemini's signature on a text or a call."""
+    keys = keys_of(block)
+    return {key: keys[key] for key in _SIGNATURES if key in keys}
+
+
+def _with_signature(call: CallBlock, signature: JsonObject) -> CallBlock:
+    """Return a call with the signature of one that goes, if it has none."""
+    if _signature_of(call):
+        return call
+    owner = Protocol.GEMINI if _SIGNATURES[0] in signature else Protocol.OPENAI_CHAT
+    extras = call.extras or Extras(owner)
+    return replace(call, extras=replace(extras, keys={**signature, **extras.keys}))
+
+
+def _without_id(block: Block) -> Block:
+    """Return a text or a call of Responses without the id of its item."""
+    extras = block.extras
+    if extras is None or not isinstance(block, TextBlock | CallBlock):
+        return block
+    if isinstance(block, CallBlock):
+        return replace(block, extras=replace(extras, keys=_without(extras.keys, "id")))
+    item = _without(extras.keys.get("item", {}), "id")
+    keys: JsonObject = {**extras.keys, "item": item} if item else _without(extras.keys, "item")
+    if extras.form != "message":
+        return replace(block, extras=replace(extras, keys=keys))
+    # As a message that was not stored.
+    return replace(block, extras=replace(extras, form="string", keys=keys) if keys else None)
+
+
+def _without(keys: Mapping[str, Json], key: str) -> JsonObject:
+    return {name: value for name, value in keys.items() if name != key}

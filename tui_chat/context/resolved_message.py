@@ -14,12 +14,12 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import CacheMark, Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import CacheLifetime, PresetMessage
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.turn import CacheMark, Placement, Turn, text_turn
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -124,7 +124,7 @@ def turn_of(line: ResolvedMessage, text: Text, placement: Placement) -> Turn:
     if line.why:
         placement = replace(placement, rule=f"{line.why} {placement.rule}")
     mark = mark_of(line.message)
-    return Turn(line.message.role, text, line.origin, placement, cache_mark=mark)
+    return text_turn(line.message.role, text, line.origin, placement, mark)
 
 
 def turns_of(

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.syntax import Literal, has_macros, parse
-from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.turn import Turn
 
 
 def carries(turns: Sequence[Turn], text: str) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from tui_chat.context.resolved_message import ResolvedMessage, resolve_profile
 from tui_chat.context.scan import AnchorNeighbors, MessageGroups
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Placement
 from tui_chat.models.role import Profile
+from tui_chat.models.turn import Placement
 
 Placed = tuple[ResolvedMessage, Placement]
 """A message and its placement."""

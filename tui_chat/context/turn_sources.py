@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tui_chat.models.envelope import Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import OriginKind
+from tui_chat.models.turn import Turn
 
 
 def split_turn(turn: Turn) -> tuple[Turn, ...]:

@@ -13,8 +13,9 @@ from datetime import UTC, tzinfo
 
 from tui_chat.interop import readable_parts
 from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.citations import References
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
@@ -55,14 +56,14 @@ def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := readable_parts.thoughts(message):
         yield _folded("Reasoning", _contained(sanitize(thought)))
-    for text in filter(None, message.semantics.replaced):
+    for text in filter(None, message.about.replaced):
         yield _folded(readable_parts.REPLACED, _code(sanitize(text)))
     if message.content:
         text = sanitize(readable_parts.text_with_marks(message))
         yield f"\n{_code(text) if message.role == 'tool' else _contained(text)}\n"
-    if message.semantics.refusal:
-        yield f"\n{_contained(sanitize(message.semantics.refusal))}\n"
-    yield from _sources(message.semantics.references)
+    if message.refusal:
+        yield f"\n{_contained(sanitize(message.refusal))}\n"
+    yield from _sources(message.about.references)
     yield from map(_part, message.parts)
     yield from _calls(message)
     if entry.error:
@@ -89,7 +90,7 @@ def _calls(message: Message) -> Iterator[str]:
         yield _folded(f"Tool call: {name}", _code(sanitize(readable_parts.arguments(call)), "json"))
 
 
-def _part(part: Part) -> str:
+def _part(part: MediaBlock) -> str:
     words = readable_parts.part_words(part).translate(_HEADING)
     if part.text:
         return _folded(words, _code(sanitize(part.text)))

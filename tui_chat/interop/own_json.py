@@ -1,16 +1,19 @@
 """Our own JSON: complete sessions, which can be imported without loss.
 
-    {"format": "tui-chat", "version": 1, "program": "tui-chat 0.1.0",
+    {"format": "tui-chat", "version": 2, "program": "tui-chat 0.1.0",
      "sessions": [{"session": {...}, "role": {...}, "variables": {...}, "messages": [{...}, ...],
                    "revisions": [...], "requests": [...], "draft": "..."}]}
 
-1. The keys of a session, a role and a message are the fields of `Session`, `Role`, `Message` and
-   `Entry`, without those at their default. So a new field is exported at once, and has its default
-   in older files. docs/formats.md describes them.
-2. `version` is incremented when an older program could misread a file; a newer one is refused.
-3. A message comes after its parent, and siblings are in their order.
-4. A file may come from anyone: types, ids, order, times, and texts that are JSON are checked.
-5. Control and invisible characters are escaped, since people look at exports.
+1. The keys of a session, a role and an entry are the fields of `Session`, `Role` and `Entry`,
+   without those at their default. So a new field is exported at once, and has its default in older
+   files. docs/formats.md describes them.
+2. A message is in the form of OpenAI, as anyone reads it. It has its `blocks` too if that form does
+   not give them back; then they count.
+3. `version` is incremented when an older program could misread a file; a newer one is refused. In
+   version 1 a message was one of the flat model.
+4. A message comes after its parent, and siblings are in their order.
+5. A file may come from anyone: types, ids, order, times, and texts that are JSON are checked.
+6. Control and invisible characters are escaped, since people look at exports.
 """
 
 from __future__ import annotations
@@ -18,26 +21,33 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
+from tui_chat.errors import InputError
 from tui_chat.interop.formats import UnreadableConversation
+from tui_chat.interop.message_json import message_json, read_message
+from tui_chat.models.about import NOTHING_ABOUT
+from tui_chat.models.blocks import Block, ResultBlock
 from tui_chat.models.boundary import InvalidValue, plain, read, read_own
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SEARCHES,
     MOST_SOURCES,
+    Citation,
     References,
     web_address,
 )
-from tui_chat.models.json_text import JsonObject, as_object, clean_json
+from tui_chat.models.flat.messages import block_mutes, from_flat
+from tui_chat.models.flat.values import FlatMessage
+from tui_chat.models.json_text import JsonObject, as_array, as_object, clean_json
+from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.setting_types import (
     SettingError,
@@ -55,7 +65,7 @@ from tui_chat.models.token_probabilities import (
 from tui_chat.models.transcript import SessionTranscript
 
 T = TypeVar("T")
-FORMAT, VERSION = "tui-chat", 1
+FORMAT, VERSION = "tui-chat", 2
 
 _ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
 _LATEST = 253_402_300_800.0  # the year 10000
@@ -88,13 +98,10 @@ def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]
     yield ("\n" if first else ",\n") + _text(facts)[:-1] + ', "messages": ['
     between = "\n"
     for entry in transcript.entries:
-        fields = plain(entry)
-        message = fields.pop("message")
-        for name in _DERIVED:
-            fields.pop(name, None)
-        if packed := entry.message.semantics.tokens:
-            message["semantics"]["tokens"] = plain(unpack_tokens(packed))
-        yield between + _text({**message, **fields})
+        facts = plain(replace(entry, message=_NO_MESSAGE))
+        for name in ("message", *_DERIVED):
+            facts.pop(name, None)
+        yield between + _text({**_message_json(entry.message), **facts})
         between = ",\n"
     yield "\n]"
     for name, many in (
@@ -108,6 +115,34 @@ def session_text(transcript: SessionTranscript, *, first: bool) -> Iterator[str]
         if between == ",\n":
             yield "\n]"
     yield f', "draft": {_text(transcript.draft)}}}' if transcript.draft else "}"
+
+
+_NO_MESSAGE = Message("user")
+
+
+def _message_json(message: Message) -> dict[str, Any]:
+    """Return a message as anyone reads it, with what only we read of it beside."""
+    fields = message_json(message)
+    again = read_message(fields, "", 0)
+    if (again.name, again.blocks) != (message.name, message.blocks):
+        fields = message_json(message, has_media=False)
+        fields["blocks"] = plain(message.blocks, tuple[Block, ...])
+        if message.name == "":
+            fields.pop("name", None)
+    if message.tool_calls:  # without the word `function`, as in version 1
+        calls = message.tool_calls
+        fields["tool_calls"] = [
+            {"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
+        ]
+    if message.muted:
+        fields["muted"] = plain(message.muted)
+    if message.about != NOTHING_ABOUT:
+        fields["about"] = plain(message.about)
+        if packed := message.about.tokens:
+            fields["about"]["tokens"] = plain(unpack_tokens(packed))
+    if message.extras is not None:
+        fields["extras"] = plain(message.extras)
+    return fields
 
 
 def _plain_request(sent: StoredRequest) -> dict[str, Any]:
@@ -138,8 +173,8 @@ def is_own(data: JsonObject) -> bool:
     return data.get("format") == FORMAT
 
 
-def check_version(data: JsonObject) -> None:
-    """Raise UnreadableConversation for a file of a newer version."""
+def check_version(data: JsonObject) -> int:
+    """Return the version of a file. Raises UnreadableConversation for a newer one."""
     version = data.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
         raise UnreadableConversation(".version", "must be a whole number from 1")
@@ -152,10 +187,11 @@ def check_version(data: JsonObject) -> None:
             f"version {VERSION}",
             advice="Update tui-chat.",
         )
+    return version
 
 
-def read_session(data: JsonObject) -> SessionTranscript:
-    """Return a session. Raises UnreadableConversation."""
+def read_session(data: JsonObject, version: int = VERSION) -> SessionTranscript:
+    """Return a session of a file of this version. Raises UnreadableConversation."""
     data = clean_json(data)
     session = _read(Session, with_nested_settings(data.get("session")), ".session")
     _check_session(session)
@@ -168,7 +204,15 @@ def read_session(data: JsonObject) -> SessionTranscript:
     for name, value in variables.items():
         _require(isinstance(value, str), f".variables.{name[:60]}", "must be a text")
     known: set[str] = set()
-    entries = tuple(_entry(item, known, place) for place, item in _objects(data, "messages"))
+    read_one = _flat_message if version == 1 else _message
+    entries = tuple(
+        _entry(item, read_one(item, place), known, place)
+        for place, item in _objects(data, "messages")
+    )
+    requests = _objects(data, "requests")
+    if version == 1:
+        blocks = {entry.message.id: entry.message.blocks for entry in entries}
+        requests = ((place, _with_block_mutes(item, blocks)) for place, item in requests)
     draft = data.get("draft", "")
     _require(isinstance(draft, str), ".draft", "must be a text")
     is_known = session.head_id is None or session.head_id in known
@@ -178,18 +222,21 @@ def read_session(data: JsonObject) -> SessionTranscript:
         entries,
         role,
         tuple(cast("dict[str, str]", variables).items()),
-        tuple(_request(item, known, place) for place, item in _objects(data, "requests")),
+        tuple(_request(item, known, place) for place, item in requests),
         tuple(_revision(item, place) for place, item in _objects(data, "revisions")),
         cast("str", draft),
     )
 
 
-def read_references(data: object, place: str) -> References:
-    """Return what a reply rests on. Raises UnreadableConversation."""
+def read_references(data: object, place: str) -> tuple[References, tuple[Citation, ...]]:
+    """Return what a reply rests on, and its citations. Raises UnreadableConversation."""
     _require(isinstance(data, dict), place, "must be an object")
-    references = _read(References, clean_json(cast("JsonObject", data)), place)
+    fields = clean_json(cast("JsonObject", data))
+    references = _read(References, fields, place)
+    citations = _read(tuple[Citation, ...], fields.get("citations", []), f"{place}.citations")
     _check_references(references, place)
-    return references
+    _check_citations(citations, references, f"{place}.citations")
+    return references, citations
 
 
 def _require(is_met: bool, place: str, fault: str) -> None:
@@ -198,7 +245,7 @@ def _require(is_met: bool, place: str, fault: str) -> None:
         raise UnreadableConversation(place, fault)
 
 
-def _read(kind: type[T], data: object, place: str, *, is_own: bool = True) -> T:
+def _read(kind: type[T] | Any, data: object, place: str, *, is_own: bool = True) -> T:
     """Return the value; checks its limits unless it `is_own`. Raises UnreadableConversation."""
     try:
         return read_own(kind, data) if is_own else read(kind, data)
@@ -268,11 +315,10 @@ def _parsed(text: str) -> object:
         return _NO_JSON
 
 
-def _entry(data: JsonObject, known: set[str], place: str) -> Entry:
+def _entry(data: JsonObject, message: Message, known: set[str], place: str) -> Entry:
     fields = {key: value for key, value in data.items() if key not in _DERIVED}
-    fields["message"] = _with_packed_tokens(fields, f"{place}.semantics.tokens")
-    entry = _read(Entry, fields, place)
-    message, parent = entry.message, entry.parent_id
+    entry = replace(_read(Entry, {**fields, "message": {"role": "user"}}, place), message=message)
+    parent = entry.parent_id
     _check_id(message.id, f"{place}.id")
     _require(message.id not in known, f"{place}.id", "is the id of an earlier message")
     is_after = parent is None or parent in known
@@ -284,21 +330,92 @@ def _entry(data: JsonObject, known: set[str], place: str) -> Entry:
         _require(is_time, f"{place}.{name}", "must be a number of seconds")
     is_price = entry.cost is None or (entry.cost.is_finite() and 0 <= entry.cost < 10**9)
     _require(is_price, f"{place}.cost", "must be a number of US dollars")
-    _check_semantics(message.semantics, f"{place}.semantics")
+    _check_message(message, place)
     if entry.status == "streaming":  # exported while it was arriving
         return replace(entry, status="interrupted")
     return entry
 
 
-def _with_packed_tokens(message: dict[str, Any], place: str) -> dict[str, Any]:
-    """Return a message whose tokens are packed, as our values have them."""
-    semantics = as_object(message.get("semantics"))
-    if "tokens" not in semantics:
-        return message
-    tokens = _read(tuple[TokenProbability, ...], semantics["tokens"], place, is_own=False)
+def _message(data: JsonObject, place: str) -> Message:
+    """Return a message of version 2."""
+    _require("id" in data, f"{place}.id", "is missing")
+    listed = data.get("blocks")
+    if listed is None:
+        try:
+            message = read_message(data, "", 0)
+        except InputError as error:
+            key, fault = str(error).split(" ", 1)
+            raise UnreadableConversation(place + key.removesuffix(":"), fault) from error
+        names = ("muted", "about", "extras")
+    else:
+        message, names = _NO_MESSAGE, tuple(field.name for field in fields(Message))
+    if "about" in data:
+        data = {**data, "about": _with_packed_tokens(data["about"], f"{place}.about.tokens")}
+    own = {"role": message.role} | {name: data[name] for name in names if name in data}
+    read_part = _read(Message, own, place)
+    if listed is not None:
+        return read_part
+    return replace(message, muted=read_part.muted, about=read_part.about, extras=read_part.extras)
+
+
+_FLAT_KEYS = frozenset({"content", "parts", "tool_calls", "tool_call_id", "semantics"})
+
+
+def message_with_blocks(data: object) -> object:
+    """Return the JSON of a stored message with blocks, if it is one of before they existed.
+    Raises InvalidValue.
+    """
+    flat = as_object(data)
+    if "blocks" in flat or not flat.keys() & _FLAT_KEYS:
+        return data
+    return plain(from_flat(read_own(FlatMessage, flat)))
+
+
+def inputs_with_blocks(data: JsonObject) -> JsonObject:
+    """Return the JSON of stored inputs of a request with messages and pictures as blocks. Raises
+    InvalidValue.
+    """
+    files = as_array(data.get("draft_parts"))
+    if history := as_array(data.get("history")):
+        data = {**data, "history": [message_with_blocks(each) for each in history]}
+    if any("kind" in as_object(file) for file in files):
+        sent = read_own(FlatMessage, {"role": "user", "parts": files})
+        data = {**data, "draft_parts": plain(from_flat(sent).parts)}
+    return data
+
+
+def _flat_message(data: JsonObject, place: str) -> Message:
+    """Return a message of version 1."""
+    if "semantics" in data:
+        tokens_place = f"{place}.semantics.tokens"
+        data = {**data, "semantics": _with_packed_tokens(data["semantics"], tokens_place)}
+    old = _read(FlatMessage, data, place)
+    try:
+        return from_flat(old)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise UnreadableConversation(f"{place}.semantics", "is damaged") from error
+
+
+def _with_block_mutes(request: JsonObject, blocks: Mapping[str, tuple[Block, ...]]) -> JsonObject:
+    """Return a request of version 1 whose recipe lists what was muted by blocks."""
+    recipe: JsonObject = as_object(request.get("recipe"))
+    try:
+        listed = cast("list[tuple[str, JsonObject]]", recipe["muted"])
+        muted = [[id, block_mutes(each, blocks.get(id, ()))] for id, each in listed]
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return request
+    return {**request, "recipe": {**recipe, "muted": muted}}
+
+
+def _with_packed_tokens(holder: object, place: str) -> object:
+    """Return an object whose tokens are packed, as our values have them."""
+    fields = as_object(holder)
+    if "tokens" not in fields:
+        return holder
+    tokens = _read(tuple[TokenProbability, ...], fields["tokens"], place, is_own=False)
     packed = pack_tokens(tokens)
     _require(len(packed) <= 2 * PACKED_SIZE, place, "has more than is kept of a reply")
-    return {**message, "semantics": {**semantics, "tokens": packed}}
+    return {**fields, "tokens": packed}
 
 
 def _check_session(session: Session) -> None:
@@ -328,29 +445,28 @@ def _check_time(seconds: float | None, place: str) -> None:
     _require(is_time, place, "must be seconds since 1970")
 
 
-def _check_semantics(semantics: MessageSemantics, place: str) -> None:
-    """Raise UnreadableConversation for semantics that protocols cannot encode."""
-    texts: list[tuple[str, str]] = []
-    for index, piece in enumerate(semantics.layout.pieces if semantics.layout else ()):
-        here = f"{place}.layout.pieces[{index}]"
-        _require(piece.length >= 0, f"{here}.length", "must not be negative")
-        texts += [(f"{here}.{name}", getattr(piece, name)) for name in ("data", "cache", "extras")]
-    _check_references(semantics.references, f"{place}.references")
-    if summary := semantics.summary:
+def _check_message(message: Message, place: str) -> None:
+    """Raise UnreadableConversation for a message that protocols cannot encode."""
+    count, references = len(message.blocks), message.about.references
+    for index, block in enumerate(message.blocks):
+        here = f"{place}.blocks[{index}]"
+        is_head = message.role == "tool" and index == 0
+        is_right = isinstance(block, ResultBlock) is is_head
+        _require(is_right, here, "must be a result only as the first of a tool's message")
+    _require(count > 0 or message.role != "tool", f"{place}.blocks", "must begin with a result")
+    is_inside = all(0 <= index < count for index in message.muted.blocks)
+    _require(is_inside, f"{place}.muted.blocks", "must be the indices of blocks")
+    _check_references(references, f"{place}.about.references")
+    _check_citations(message.citations, references, f"{place}.citations")
+    if summary := message.about.summary:
         is_count = min(summary.kept, summary.messages) >= 0
-        _require(is_count, f"{place}.summary", "must not have negative numbers")
-    if semantics.wire:
-        texts.append((f"{place}.wire.extras", semantics.wire.extras))
-    for here, text in texts:
-        is_object = not text or isinstance(_parsed(text), dict)
-        _require(is_object, here, "must be the text of a JSON object")
+        _require(is_count, f"{place}.about.summary", "must not have negative numbers")
 
 
 def _check_references(references: References, place: str) -> None:
     """Raise UnreadableConversation for more than is kept of a reply, or for unsafe addresses."""
     for name, values, most in (
         ("sources", references.sources, MOST_SOURCES),
-        ("citations", references.citations, MOST_CITATIONS),
         ("queries", references.queries, MOST_SEARCHES),
         ("failures", references.failures, MOST_SEARCHES),
     ):
@@ -358,8 +474,12 @@ def _check_references(references: References, place: str) -> None:
     for index, source in enumerate(references.sources):
         is_safe = not source.url or web_address(source.url) == source.url
         _require(is_safe, f"{place}.sources[{index}].url", "must be a web address")
-    for index, citation in enumerate(references.citations):
-        here = f"{place}.citations[{index}]"
+
+
+def _check_citations(citations: Sequence[Citation], references: References, place: str) -> None:
+    _require(len(citations) <= MOST_CITATIONS, place, f"must have at most {MOST_CITATIONS}")
+    for index, citation in enumerate(citations):
+        here = f"{place}[{index}]"
         is_source = 0 <= citation.source < len(references.sources)
         _require(is_source, f"{here}.source", "must be the index of a source")
         is_order = 0 <= citation.start <= citation.end < _MOST

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from datetime import datetime, tzinfo
 
+from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
 from tui_chat.models.citations import References, with_marks
 from tui_chat.models.media import describe
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
@@ -49,7 +50,7 @@ def about(transcript: SessionTranscript, shown: int, zone: tzinfo) -> list[tuple
 
 def sender(message: Message, transcript: SessionTranscript) -> str:
     """Return the name of the sender."""
-    settings, name = transcript.session.settings, message.name
+    settings, name = transcript.session.settings, message.name or message.tool_name
     if message.role == "assistant":
         by_role = transcript.role.name if transcript.role else ""
         name = name or settings.char_name or by_role or transcript.character
@@ -70,7 +71,7 @@ def captions(entry: Entry, place: int, siblings: int, zone: tzinfo) -> list[str]
         "pinned" if entry.message.pinned else "",
         muted_words(entry.message),
         _summary(entry.message),
-        one_line(brought.words) if (brought := entry.message.semantics.brought) else "",
+        one_line(brought.words) if (brought := entry.message.about.brought) else "",
         _ENDINGS.get(entry.status, ""),
     ]
     return [fact for fact in facts if fact]
@@ -81,13 +82,14 @@ def muted_words(message: Message) -> str:
     muted = message.muted
     if muted.whole:
         return "muted, not sent"
-    parts = (message.parts[index] for index in muted.parts if index < len(message.parts))
-    names = ["reasoning"] * muted.reasoning + [one_line(part_words(part), 80) for part in parts]
+    blocks = message.muted_blocks
+    names = ["reasoning"] * any(isinstance(block, ReasoningBlock) for block in blocks)
+    names += [one_line(part_words(b), 80) for b in blocks if isinstance(b, MediaBlock)]
     return f"muted: {', '.join(names)}" if names else ""
 
 
 def _summary(message: Message) -> str:
-    summary = message.semantics.summary
+    summary = message.about.summary
     if summary is None:
         return ""
     return f"summary of {summary.messages:,} messages" + ("" if summary.enabled else ", off")
@@ -105,10 +107,10 @@ def format_time(seconds: float | None, zone: tzinfo) -> str:
 
 def thoughts(message: Message) -> str:
     """Return the readable reasoning."""
-    return "\n\n".join(block.text for block in message.semantics.reasoning if block.text)
+    return message.thought
 
 
-def arguments(call: ToolCall) -> str:
+def arguments(call: CallBlock) -> str:
     """Return the arguments of a call as indented JSON, or unchanged if they are not JSON."""
     try:
         return json.dumps(json.loads(call.arguments), indent=2, ensure_ascii=False)
@@ -116,21 +118,21 @@ def arguments(call: ToolCall) -> str:
         return call.arguments
 
 
-def part_words(part: Part) -> str:
+def part_words(part: MediaBlock) -> str:
     """Describe an image or file: its kind, name or type, and size."""
     about = one_line(describe(part), 120)
-    return f"{part.kind}: {about}" if about else part.kind
+    return f"{part.media}: {about}" if about else part.media
 
 
 def text_with_marks(message: Message) -> str:
     """Return a reply's Markdown with the numbers of its sources, as links, where it cites them."""
-    sources = message.semantics.references.sources
+    sources = message.about.references.sources
 
     def mark(number: int) -> str:
         url = sources[number - 1].url.replace("(", "%28").replace(")", "%29")
         return rf"[\[{number}\]]({url})" if url else rf"\[{number}\]"
 
-    return with_marks(message.content, message.semantics.references, mark)
+    return with_marks(message.content, message.citations, mark)
 
 
 def searches(references: References) -> list[str]:

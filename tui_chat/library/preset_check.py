@@ -157,7 +157,7 @@ def _check_built(parsed: ParsedPreset, preset: Preset) -> None:
 def _sample(preset: Preset) -> Inputs:
     """Return a conversation with everything that a preset can refer to."""
     history = tuple(
-        Message("assistant" if index % 2 else "user", f"Message {index + 1}.", str(index + 1))
+        Message.of("assistant" if index % 2 else "user", f"Message {index + 1}.", str(index + 1))
         for index in range(SAMPLE_MESSAGES)
     )
     return Inputs(

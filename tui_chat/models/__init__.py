@@ -1,9 +1,11 @@
 """Frozen, slotted values. They import nothing of ours but `errors`.
 
 text           Origin, Span, Text: text whose characters have origins
-message        Message and its parts: the unified, OpenAI-like shape that is stored
-blocks         Block, Extras: the pieces of a message in order, which protocols encode
-block_turn     BlockTurn: a turn as blocks; `flat` makes it of a Turn
+blocks         Block, Extras: the pieces of a message in order, and what one protocol knows of each
+message        Message: a role and blocks, which read as the OpenAI-like form
+about          About: what no protocol sends of a message
+turn           Turn: a message of the built context, with an origin for every character
+flat           messages of before as blocks: for old databases and version 1 of our JSON
 session        Session, Entry (a message in its session's tree), SessionSummary
 role           Role: a named assistant, Character: its card; Profile: who the user is
 preset         Preset, PresetMessage: the messages around the history
@@ -11,8 +13,7 @@ lorebook       Lorebook, LorebookEntry: preset content that keywords activate
 endpoint       Endpoint, Protocol: where and how a request is sent
 model_facts    ModelFacts: limits and quirks of models, known by name
 prices         Prices: what providers charge; price_table: those that ship with the program
-envelope       Turn, ChatEnvelope, Note: what the model will see, protocol-free
-semantics      what only some protocols can express
+envelope       ChatEnvelope, Note: what the model will see, protocol-free
 json_tree      Tree: the request body, whose characters know their origin, and its bytes
 payload        Payload, render: the body's bytes, its lines for reading, its origins
 stream_events  StreamEvent: what a streamed reply consists of

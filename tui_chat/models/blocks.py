@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Any, ClassVar, Literal, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, cast
 from typing import Protocol as Interface
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import Accepts, ByKind
 from tui_chat.models.citations import Citation
 from tui_chat.models.endpoint import Protocol
 
 Json: TypeAlias = Any
 """A JSON value; in what a writer returns also one with origins, see `protocols.common.trees`."""
 JsonObject: TypeAlias = dict[str, Any]
+MediaKind = Literal["image", "audio", "video", "file"]
 Cache = Literal["", "default", "5m", "30m", "1h", "12h"]
 """A mark up to which the prompt is cached, by its lifetime; `default` for the provider's own, empty
 for no mark."""
@@ -62,7 +64,7 @@ class Extras:
 class TextBlock:
     """Text of a message."""
 
-    kind: ClassVar = "text"
+    kind: ClassVar[Literal["text"]] = "text"
     text: str
     is_refusal: bool = False
     """True for the words in which a model refuses, which OpenAI separates from other text."""
@@ -78,17 +80,24 @@ class ReasoningBlock:
     the only protocol that can use it, which may be another than the one that brought it.
     """
 
-    kind: ClassVar = "reasoning"
+    kind: ClassVar[Literal["reasoning"]] = "reasoning"
     text: str
     """Readable reasoning or its summary; empty for redacted or withheld reasoning."""
     extras: Extras | None = None
+
+    @property
+    def encrypted(self) -> str:
+        """The reasoning that only its provider can read; empty for none."""
+        names = ("data", "encrypted_content", "reasoning_opaque")
+        opaque = (keys_of(self).get(name) for name in names)
+        return next((text for text in opaque if isinstance(text, str) and text), "")
 
 
 @dataclass(frozen=True, slots=True)
 class CallBlock:
     """A tool call by a model."""
 
-    kind: ClassVar = "call"
+    kind: ClassVar[Literal["call"]] = "call"
     id: str
     name: str
     arguments: str
@@ -101,7 +110,7 @@ class CallBlock:
 class ResultBlock:
     """The head of a tool result; the blocks after it are its content."""
 
-    kind: ClassVar = "result"
+    kind: ClassVar[Literal["result"]] = "result"
     call_id: str
     name: str = ""
     """The tool's name, if known."""
@@ -117,8 +126,8 @@ class MediaBlock:
     If none does, it came damaged: no protocol sends it.
     """
 
-    kind: ClassVar = "media"
-    media: Literal["image", "audio", "video", "file"]
+    kind: ClassVar[Literal["media"]] = "media"
+    media: MediaKind
     mime: str = ""
     """For example `image/png`; empty if unknown."""
     data: str = ""
@@ -142,7 +151,7 @@ class MediaBlock:
 class OpaqueBlock:
     """A block that only its protocol understands."""
 
-    kind: ClassVar = "opaque"
+    kind: ClassVar[Literal["opaque"]] = "opaque"
     protocol: Protocol
     name: str
     """The protocol's word for it: `server_tool_use`, `web_search_call`, `executableCode`."""
@@ -151,7 +160,11 @@ class OpaqueBlock:
     extras: Extras | None = None
 
 
-Block: TypeAlias = TextBlock | ReasoningBlock | CallBlock | ResultBlock | MediaBlock | OpaqueBlock
+Block: TypeAlias = Annotated[
+    TextBlock | ReasoningBlock | CallBlock | ResultBlock | MediaBlock | OpaqueBlock,
+    ByKind(),
+    Accepts("a block with its `kind`"),
+]
 
 
 class HasExtras(Interface):
@@ -159,6 +172,14 @@ class HasExtras(Interface):
 
     @property
     def extras(self) -> Extras | None: ...
+
+
+def keys_of(holder: HasExtras) -> Mapping[str, Json]:
+    """Return the keys of the extras of a thing, whatever the protocol; empty without extras."""
+    return holder.extras.keys if holder.extras is not None else _NO_KEYS
+
+
+_NO_KEYS: Mapping[str, Json] = {}
 
 
 def own(holder: HasExtras, protocol: Protocol) -> Extras | None:

@@ -136,6 +136,34 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class ByKind:
+    """A union of dataclasses, each with its name in the class variable `kind`, which is a key of
+    the JSON.
+    """
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        def branch_of(value: Any) -> str:
+            if isinstance(value, Mapping):
+                return f"kind[{cast('Mapping[str, Any]', value).get('kind')}]"
+            return f"kind[{getattr(value, 'kind', None)}]"
+
+        def with_kind(value: Any, inner: Callable[[Any], Any]) -> Any:
+            return {"kind": value.kind, **inner(value)}
+
+        serialization = core_schema.wrap_serializer_function_ser_schema(with_kind)
+        choices: dict[Any, CoreSchema] = {
+            f"kind[{each.kind}]": handler.generate_schema(each) for each in get_args(source)
+        }
+        return core_schema.tagged_union_schema(
+            choices, discriminator=branch_of, serialization=serialization
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """A function that returns a value, or a better form of it. Raises ValueError with what is
     wrong, as the end of a sentence: `must be a reference`. Rows of ours are not checked.
@@ -374,15 +402,17 @@ def unpack(kind: Any, text: str) -> Any:
     return value
 
 
-def pack(value: object) -> str:
-    """Return the value as JSON text, without what is a default."""
-    return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
+def pack(value: object, kind: Any = None) -> str:
+    """Return the value as JSON text, without what is a default; see `plain`."""
+    return json.dumps(plain(value, kind), ensure_ascii=False, separators=(",", ":"))
 
 
-def plain(value: object) -> Any:
-    """Return the value as plain JSON, without what is a default."""
-    if is_dataclass(value) and not isinstance(value, type):
-        adapter = _adapter(cast("type[Any]", type(value)), True)
+def plain(value: object, kind: Any = None) -> Any:
+    """Return the value as plain JSON, without what is a default. `kind`: its type, where that of
+    the value does not say it.
+    """
+    if kind is not None or (is_dataclass(value) and not isinstance(value, type)):
+        adapter = _adapter(kind or type(value), True)
         return adapter.dump_python(
             value, mode="json", exclude_defaults=True, warnings=False, fallback=dict
         )
@@ -491,6 +521,9 @@ def _kind_at(kind: Any, path: Path) -> Any:
             kind = _field(part.hints, step)
         elif isinstance(base, type) and is_dataclass(base):
             kind = _field(_hints(base), step)
+        elif limit_of(kind, ByKind) is not None:
+            fields_of = (_field(_hints(each), step) for each in get_args(base))
+            kind = next((each for each in fields_of if each is not Any), Any)
         elif limit_of(kind, AsTable) is not None:
             kind = get_args(get_args(base)[0])[1]
         elif get_origin(base) in (tuple, list, frozenset):

@@ -1,10 +1,9 @@
 """The sources of a reply, and the places of its text that cite them.
 
-1. `Source` is a page or a file that the provider read; `Citation` says which characters of the
-   message's text rest on which source. Providers count in bytes, blocks or characters of a part;
-   protocols convert that, so that every place here counts characters of the whole text.
-2. A place is valid only for the text that it was counted in: `References.fits`. The list of
-   sources stays valid when the text is edited.
+1. `Source` is a page or a file that the provider read; `Citation` says which characters of a text
+   rest on which source. Providers count in bytes, blocks or characters of a part; protocols convert
+   that, so that every place counts characters of the text block that has it.
+2. The list of sources stays valid when the text is edited; see `edited_citations`.
 3. Everything here comes from a provider or a file: `found_source` and the other functions cut it
    and make it safe, and only web addresses become links.
 """
@@ -12,7 +11,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -62,83 +61,59 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A place of a message's text that rests on a source."""
+    """A place of a text that rests on a source."""
 
     source: int
     """Index in `References.sources`."""
     start: int = 0
     end: int = 0
-    """Characters of the message's text; `end` is exclusive, and 0 if the place is unknown."""
+    """Characters of the text; `end` is exclusive, and 0 if the place is unknown."""
     quote: str = ""
     """The quoted words of the source."""
     where: str = ""
     """The place in the source: `page 3`."""
 
+    def shifted(self, by: int) -> Citation:
+        """Return the citation in a text with `by` more characters in front."""
+        return replace(self, start=self.start + by, end=self.end + by) if self.end else self
+
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The sources, citations and searches of a reply."""
+    """The sources and searches of a reply."""
 
     sources: tuple[Source, ...] = ()
     """Numbered from 1 for the reader."""
-    citations: tuple[Citation, ...] = ()
     queries: tuple[str, ...] = ()
     """The provider's search queries."""
     failures: tuple[str, ...] = ()
     """The searches that failed, a sentence each."""
-    length: int = 0
-    """Characters of the text in which the places of the citations are counted."""
     cut: bool = False
     """True if there were more sources or citations than are kept."""
 
-    def fits(self, text: Sized) -> bool:
-        """True if the citations' places are those of this text; an edit makes them stale."""
-        return len(text) == self.length
-
-    def shifted(self, by: int) -> References:
-        """Return the references of a text with `by` characters in front."""
-        citations = tuple(
-            replace(citation, start=citation.start + by, end=citation.end + by)
-            if citation.end
-            else citation
-            for citation in self.citations
-        )
-        return replace(self, citations=citations, length=self.length + by)
-
-    def edited(self, before: str, after: str) -> References:
-        """Return the references of a text that was edited. Citations in front of the edit and
-        behind it keep their words; the places of others become unknown.
-        """
-        if not self.citations or not self.fits(before):
-            return self
-        head = common_prefix(before, after)
-        tail = common_prefix(before[head:][::-1], after[head:][::-1])
-        behind, shift = len(before) - tail, len(after) - len(before)
-        citations = tuple(
-            citation
-            if citation.end <= head
-            else replace(citation, start=citation.start + shift, end=citation.end + shift)
-            if citation.start >= behind
-            else replace(citation, start=0, end=0)
-            for citation in self.citations
-        )
-        return replace(self, citations=citations, length=len(after))
-
-    def counted_in(self, text: Sized) -> References:
-        """Return the references as those of a text; places beyond its end become unknown."""
-        if not self.sources and not self.queries and not self.failures:
-            return NO_REFERENCES
-        length = len(text)
-        citations = tuple(
-            citation
-            if citation.start <= citation.end <= length
-            else replace(citation, start=0, end=0)
-            for citation in self.citations
-        )
-        return replace(self, citations=citations, length=length)
-
 
 NO_REFERENCES = References()
+
+
+def edited_citations(
+    citations: tuple[Citation, ...], before: str, after: str
+) -> tuple[Citation, ...]:
+    """Return the citations of a text that was edited. Those in front of the edit and behind it keep
+    their words; the places of others become unknown.
+    """
+    if not citations:
+        return ()
+    head = common_prefix(before, after)
+    tail = common_prefix(before[head:][::-1], after[head:][::-1])
+    behind, shift = len(before) - tail, len(after) - len(before)
+    return tuple(
+        citation
+        if citation.end <= head
+        else citation.shifted(shift)
+        if citation.start >= behind
+        else replace(citation, start=0, end=0)
+        for citation in citations
+    )
 
 
 def web_address(url: str) -> str:
@@ -155,17 +130,17 @@ def found_source(title: str = "", url: str = "", file: str = "") -> Source:
     return Source(one_line(title, TITLE_LENGTH), address, name)
 
 
-def with_marks(text: str, references: References, mark: Callable[[int], str]) -> str:
+def with_marks(text: str, citations: Sequence[Citation], mark: Callable[[int], str]) -> str:
     """Return Markdown with `mark(number)` where citations end; `number` counts sources from 1.
 
-    Unchanged if the references do not fit the text; a place beyond its end is unknown. Marks are
+    A place beyond the end of the text is unknown. Marks are
     not put where they would be read as something else: behind code, links and formulas instead of
     within, before the bar of a table, before white space, and not at all in code blocks and rules.
     """
-    if not references.citations or not references.fits(text):
+    if not citations:
         return text
     numbers: dict[int, dict[int, None]] = {}
-    for citation in references.citations:
+    for citation in citations:
         offset = citation.end if citation.end <= len(text) else 0
         while offset and text[offset - 1].isspace():
             offset -= 1

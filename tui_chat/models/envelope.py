@@ -9,14 +9,13 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import Extras, Json
+from tui_chat.models.blocks import Extras, Json, MediaBlock
 from tui_chat.models.boundary import Accepts, Check, Forms, Hidden
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import MessageRole, Part, ToolCall
-from tui_chat.models.preset import CacheLifetime
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch
-from tui_chat.models.text import GLUE, Origin, Text
+from tui_chat.models.text import GLUE, Origin
+from tui_chat.models.turn import Turn
 
 
 class Level(StrEnum):
@@ -40,62 +39,8 @@ class Note:
     """The origin that it concerns."""
     place: str = ""
     """Its place in the payload as a JSON pointer; empty if it has none."""
-    unsent: Part | None = None
+    unsent: MediaBlock | None = None
     """The picture or file that is not sent, on a note that says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """The place of a turn, and the rule that put it there."""
-
-    kind: Literal["system", "skeleton", "before", "after", "depth", "history", "draft"]
-    anchor: str = ""
-    """The anchor's id, for `before`, `after` and the content of an anchor."""
-    depth: int | None = None
-    """The insertion point that was used, after clamping, for `depth`."""
-    rule: str = ""
-    """The rule, as a sentence."""
-    asked: int | None = None
-    """The insertion point in the preset: below 0 it counts from the newest message.
-    None for the end of the conversation, which no insertion point names."""
-    anchor_name: str = ""
-    """The anchor's name; its id if it has none."""
-
-
-IN_HISTORY = Placement("history", rule="It is part of the conversation.")
-"""The place of a message of the conversation."""
-
-
-@dataclass(frozen=True, slots=True)
-class CacheMark:
-    """A place up to which a provider is asked to cache the prompt."""
-
-    lifetime: CacheLifetime
-    origin: Origin
-    """The origin that placed it."""
-
-
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class Turn:
-    """One message of the built context. Compared by identity: what is derived from a turn is
-    remembered for as long as the turn lives.
-    """
-
-    role: MessageRole
-    text: Text
-    origin: Origin
-    """The origin of the turn as a whole; `text` has that of each character."""
-    placement: Placement
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str = ""
-    name: str = ""
-    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
-    parts: tuple[Part, ...] = ()
-    """Images, audio and files; see `Message.parts`."""
-    cache_mark: CacheMark | None = None
-    """At its end. Marks of a captured request are in `semantics.layout`."""
-    pieces: tuple[Turn, ...] = ()
-    """The messages that are sent as this one; empty if it is one message."""
 
 
 @dataclass(frozen=True, slots=True)

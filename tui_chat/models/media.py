@@ -14,9 +14,9 @@ from dataclasses import replace
 from mimetypes import guess_type
 from typing import Final
 
-from tui_chat.models.message import Part, PartKind
+from tui_chat.models.blocks import MediaBlock, MediaKind
 
-_TYPES: Final[dict[str, tuple[PartKind, str]]] = {
+_TYPES: Final[dict[str, tuple[MediaKind, str]]] = {
     "image/png": ("image", ".png"),
     "image/jpeg": ("image", ".jpg"),
     "image/gif": ("image", ".gif"),
@@ -78,7 +78,7 @@ def known_mime(mime: str) -> str:
     return mime if _MIME.fullmatch(mime) else ""
 
 
-def kind_of(mime: str) -> PartKind:
+def kind_of(mime: str) -> MediaKind:
     """Return the kind of part of a type; `file` if it is not on the list."""
     return _TYPES.get(_base(mime), ("file", ""))[0]
 
@@ -96,7 +96,7 @@ def detect_mime_of_base64(data: str) -> str:
         return ""
 
 
-def size_of(part: Part) -> int:
+def size_of(part: MediaBlock) -> int:
     """Return the bytes of a part; 0 if it has only a link or an id."""
     if part.text:
         return len(part.text.encode("utf-8", "replace"))
@@ -112,7 +112,7 @@ def format_size(size: int) -> str:
     return f"{size / 1_000_000:.1f} MB"
 
 
-def describe(part: Part) -> str:
+def describe(part: MediaBlock) -> str:
     """Return what a part is called, in a few words: `photo.png · 34 kB`. Not safe to draw."""
     size = size_of(part)
     facts = [part.name or part.mime or part.url]
@@ -124,9 +124,9 @@ HEADER_BYTES = 262_144
 """Bytes of an image in which its pixels are looked for; JPEG has previews in front of them."""
 
 
-def pixels_of(part: Part) -> tuple[int, int] | None:
+def pixels_of(part: MediaBlock) -> tuple[int, int] | None:
     """Return width and height of an image in pixels; None if its header does not say."""
-    if part.kind != "image" or not part.data:
+    if part.media != "image" or not part.data:
         return None
     try:
         data = b64decode(part.data[: HEADER_BYTES // 3 * 4])
@@ -178,12 +178,12 @@ def _jpeg_pixels(data: bytes) -> tuple[int, int]:
     return 0, 0
 
 
-def is_damaged(part: Part) -> bool:
+def is_damaged(part: MediaBlock) -> bool:
     """Return True for a part whose content could not be read when it came."""
     return not (part.data or part.url or part.file_id or part.text)
 
 
-def file_of(part: Part, number: int) -> tuple[str, bytes] | None:
+def file_of(part: MediaBlock, number: int) -> tuple[str, bytes] | None:
     """Return a name and the bytes of a part as a file; `number` names one without a name.
 
     None if it has no bytes here, or they are not base64.
@@ -197,7 +197,7 @@ def file_of(part: Part, number: int) -> tuple[str, bytes] | None:
     return (file_name(part, number), content) if content else None
 
 
-def with_header(part: Part) -> Part:
+def with_header(part: MediaBlock) -> MediaBlock:
     """Return PCM as a WAV file, without data if that is not base64; any other part as it is."""
     if _base(part.mime) not in _PCM or not part.data:
         return part
@@ -210,20 +210,20 @@ def with_header(part: Part) -> Part:
     return replace(part, mime="audio/wav", data=b64encode(content).decode())
 
 
-def file_name(part: Part, number: int) -> str:
+def file_name(part: MediaBlock, number: int) -> str:
     """Return a safe file name for a part; `number` names one without a name."""
     base = _base(part.mime)
     ending = _TYPES.get(base, ("", ".txt" if part.text else ".bin"))[1]
-    name = re.sub(r"[^\w.+-]+", "-", part.name).strip("-.")[-80:] or f"{part.kind}-{number}"
+    name = re.sub(r"[^\w.+-]+", "-", part.name).strip("-.")[-80:] or f"{part.media}-{number}"
     if guess_type(name)[0] != base:
         name += "" if name.endswith(ending) else ending
     return name
 
 
-def as_text(part: Part) -> Part:
+def as_text(part: MediaBlock) -> MediaBlock:
     """Return a document of text as text; any other part as it is."""
     is_text = part.mime.startswith("text/") or part.mime == "application/json"
-    if part.kind != "file" or not part.data or not is_text:
+    if part.media != "file" or not part.data or not is_text:
         return part
     try:
         return replace(part, text=b64decode(part.data, validate=True).decode(), data="")

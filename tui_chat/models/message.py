@@ -1,13 +1,29 @@
-"""One entry of a conversation, in the unified, OpenAI-like shape."""
+"""One entry of a conversation: a role, and blocks in order.
+
+In the OpenAI-like form, which our JSON has, the blocks read as `content`, `tool_calls` and
+`tool_call_id`; so they do here, as properties.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSemantics
+from tui_chat.models.about import NOTHING_ABOUT, About, Brought
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Extras,
+    MediaBlock,
+    ReasoningBlock,
+    ResultBlock,
+    TextBlock,
+)
+from tui_chat.models.citations import Citation, edited_citations
 from tui_chat.models.text import Origin, OriginKind
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
@@ -17,83 +33,240 @@ MESSAGE_ROLES: tuple[MessageRole, ...] = ("system", "user", "assistant", "tool")
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call by a model."""
-
-    id: str
-    name: str
-    arguments: str
-    """As the model wrote them: usually a JSON object, but it may be broken JSON."""
-
-
-PartKind = Literal["image", "audio", "video", "file"]
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of a message that is not text. One of `data`, `url`, `file_id` and `text` says what
-    it is. If none does, it came damaged: no protocol sends it.
-    """
-
-    kind: PartKind
-    mime: str = ""
-    """For example `image/png`; empty if unknown."""
-    data: str = ""
-    """The bytes in base64."""
-    url: str = ""
-    """Its URL."""
-    file_id: str = ""
-    """The provider's id of a file that was uploaded before."""
-    text: str = ""
-    """A document given as plain text."""
-    protocol: Protocol | None = None
-    """The protocol that `file_id` or `url` belongs to, if it means nothing to others."""
-    name: str = ""
-    """File name or title, if any."""
-    detail: str = ""
-    """Images: how closely OpenAI is to look: `auto`, `low`, `high`, `original`."""
-
-
-@dataclass(frozen=True, slots=True)
 class Muted:
     """What of a message is left out of requests. The opposite of pinning."""
 
     whole: bool = False
     """True if all of it is left out."""
-    reasoning: bool = False
-    parts: tuple[int, ...] = ()
-    """The indices in `Message.parts` of the pictures, sounds and files that are left out."""
+    blocks: tuple[int, ...] = ()
+    """The indices of the blocks that are left out: reasoning, pictures, sounds and files."""
 
     def __bool__(self) -> bool:
-        return self.whole or self.reasoning or bool(self.parts)
+        return self.whole or bool(self.blocks)
 
 
 NOT_MUTED = Muted()
 
 
+def is_words(block: Block) -> bool:
+    """Return True for a text that is not a refusal: it is a piece of `content`."""
+    return type(block) is TextBlock and not block.is_refusal
+
+
+def content_of(blocks: tuple[Block, ...]) -> str:
+    """Return the text of blocks."""
+    if len(blocks) == 1 and type(block := blocks[0]) is TextBlock and not block.is_refusal:
+        return block.text
+    return "".join(b.text for b in blocks if type(b) is TextBlock and not b.is_refusal)
+
+
+def text_place(blocks: Sequence[Block]) -> int:
+    """Return where the text of a message goes that has none: before files and calls."""
+    after = (i for i, block in enumerate(blocks) if isinstance(block, MediaBlock | CallBlock))
+    return next(after, len(blocks))
+
+
+def text_blocks(text: str) -> tuple[Block, ...]:
+    """Return the blocks of a message that is one text, or none if it is empty."""
+    return (TextBlock(text),) if text else ()
+
+
+def tool_result(
+    call_id: str,
+    text: str = "",
+    media: tuple[MediaBlock, ...] = (),
+    *,
+    name: str = "",
+    failed: bool | None = None,
+) -> tuple[Block, ...]:
+    """Return the blocks of a message with the result of a call."""
+    return (ResultBlock(call_id, name, failed), *text_blocks(text), *media)
+
+
+class HasBlocks:
+    """What the blocks of a message or a turn say in the OpenAI-like form."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        blocks: tuple[Block, ...]
+
+    @property
+    def tool_calls(self) -> tuple[CallBlock, ...]:
+        """The tool calls."""
+        return tuple(block for block in self.blocks if type(block) is CallBlock)
+
+    @property
+    def parts(self) -> tuple[MediaBlock, ...]:
+        """The pictures, sounds and files."""
+        return tuple(block for block in self.blocks if type(block) is MediaBlock)
+
+    @property
+    def reasoning(self) -> tuple[ReasoningBlock, ...]:
+        """The reasoning."""
+        return tuple(block for block in self.blocks if type(block) is ReasoningBlock)
+
+    @property
+    def refusal(self) -> str:
+        """The words in which the model refuses; empty for none."""
+        return "".join(b.text for b in self.blocks if type(b) is TextBlock and b.is_refusal)
+
+    @property
+    def result(self) -> ResultBlock | None:
+        """The head of the tool result that it is; None if it is none."""
+        first = self.blocks[0] if self.blocks else None
+        return first if type(first) is ResultBlock else None
+
+    @property
+    def tool_call_id(self) -> str:
+        """The id of the call that it answers; empty for none."""
+        result = self.result
+        return result.call_id if result is not None else ""
+
+    @property
+    def tool_name(self) -> str:
+        """The name of the tool whose result it is; empty if it is unknown or there is none."""
+        result = self.result
+        return result.name if result is not None else ""
+
+    @property
+    def failed(self) -> bool | None:
+        """True for the result of a tool that failed; None if unknown."""
+        result = self.result
+        return result.failed if result is not None else None
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
-class Message:
+class Message(HasBlocks):
     """A message, independent of the session that contains it."""
 
     role: MessageRole
-    content: str = ""
+    blocks: tuple[Block, ...] = ()
+    """In their order. Those of the role `tool` begin with their `ResultBlock`."""
     id: str = ""
     """Unique in the store; empty for messages that were never stored."""
-    tool_calls: tuple[ToolCall, ...] = ()
-    """Only on `assistant`."""
-    tool_call_id: str = ""
-    """Only on `tool`: the call this answers."""
     name: str = ""
-    """The name of the author or tool, if known."""
+    """The name of the author, if known. That of a tool is in the result block."""
     timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     pinned: bool = False
     """Always included: truncation never drops it."""
     muted: Muted = NOT_MUTED
     """What of it is left out of requests; see `context.muted_history`."""
-    semantics: MessageSemantics = NO_MESSAGE_SEMANTICS
-    parts: tuple[Part, ...] = ()
-    """Images, audio and files. They follow the text unless `semantics.layout` says otherwise."""
+    about: About = NOTHING_ABOUT
+    """What no protocol sends of it."""
+    extras: Extras | None = None
+    """Keys of the message itself, and its form; None if it was not captured."""
+
+    @classmethod
+    def of(cls, role: MessageRole, text: str, id: str = "", **fields: Any) -> Message:
+        """Return a message that is one text."""
+        return cls(role, text_blocks(text), id, **fields)
+
+    @property
+    def content(self) -> str:
+        """The text: all text blocks together, without refusals."""
+        return content_of(self.blocks)
+
+    @property
+    def muted_blocks(self) -> tuple[Block, ...]:
+        """The blocks that are muted by themselves."""
+        count = len(self.blocks)
+        return tuple(self.blocks[i] for i in self.muted.blocks if i < count)
+
+    @property
+    def is_reasoning_muted(self) -> bool:
+        """True if it has reasoning and all of that is muted."""
+        places = self._reasoning_places()
+        return bool(places) and places.issubset(self.muted.blocks)
+
+    def reasoning_switched(self) -> Muted:
+        """Return what is muted after its reasoning was muted, or unmuted if all of it was."""
+        places, muted = self._reasoning_places(), set(self.muted.blocks)
+        muted = muted - places if places <= muted else muted | places
+        return replace(self.muted, blocks=tuple(sorted(muted)))
+
+    def _reasoning_places(self) -> set[int]:
+        return {i for i, block in enumerate(self.blocks) if type(block) is ReasoningBlock}
+
+    @property
+    def thought(self) -> str:
+        """The readable reasoning, its blocks separated by a blank line."""
+        return "\n\n".join(block.text for block in self.reasoning if block.text)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The citations, counted in `content`."""
+        placed: list[Citation] = []
+        start = 0
+        for block in self.blocks:
+            if type(block) is TextBlock and not block.is_refusal:
+                placed += (citation.shifted(start) for citation in block.citations)
+                start += len(block.text)
+        return tuple(placed)
+
+
+def with_blocks(message: Message, blocks: Sequence[Block]) -> Message:
+    """Return a message with other blocks. Those of its own that were muted stay muted."""
+    muted = message.muted
+    if muted.blocks:
+        indices = {id(block): index for index, block in enumerate(blocks)}
+        kept = (indices[id(b)] for b in message.muted_blocks if id(b) in indices)
+        muted = replace(muted, blocks=tuple(kept))
+    return replace(message, blocks=tuple(blocks), muted=muted)
+
+
+def with_content(message: Message, text: str) -> Message:
+    """Return a message with another text in place of its own. If it has several texts, the first
+    one takes all. Citations keep their places where the words around them are the same.
+    """
+    before = message.content
+    if text == before:
+        return message
+    message = replace(message, blocks=tuple(map(_unspoken, message.blocks)))
+    blocks = list(message.blocks)
+    places = [index for index, block in enumerate(blocks) if is_words(block)]
+    if not places:
+        blocks.insert(text_place(blocks), TextBlock(text))
+        return with_blocks(message, blocks)
+    first = blocks[places[0]]
+    assert isinstance(first, TextBlock)
+    cited = edited_citations(message.citations, before, text)
+    # Ids and signatures belong to the old text.
+    extras = first.extras if message.extras is not None else None
+    blocks[places[0]] = TextBlock(text, cache=first.cache, citations=cited, extras=extras)
+    return with_blocks(message, [b for i, b in enumerate(blocks) if i not in places[1:]])
+
+
+def _unspoken(block: Block) -> Block:
+    """Return a sound without the id under which its provider keeps it: it speaks the old text."""
+    is_sound = isinstance(block, MediaBlock) and block.media == "audio"
+    return replace(block, extras=None) if is_sound and block.extras is not None else block
+
+
+def place_citations(blocks: list[Block], citations: Iterable[Citation]) -> None:
+    """Put citations, which are counted in the whole text, on the texts that they lie in. One that
+    has no place, or lies in several texts, is on the first, without a place.
+    """
+    texts: list[int] = []
+    starts: list[int] = []
+    length = 0
+    for index, block in enumerate(blocks):
+        if type(block) is TextBlock and not block.is_refusal:
+            texts.append(index)
+            starts.append(length)
+            length += len(block.text)
+    placed: dict[int, list[Citation]] = {}
+    for citation in citations if texts else ():
+        number = bisect_right(starts, citation.start) - 1
+        end = (*starts, length)[number + 1] if number >= 0 else 0
+        if 0 < citation.end <= end:
+            placed.setdefault(texts[number], []).append(citation.shifted(-starts[number]))
+        else:
+            placed.setdefault(texts[0], []).append(replace(citation, start=0, end=0))
+    for index, here in placed.items():
+        block = blocks[index]
+        assert isinstance(block, TextBlock)
+        blocks[index] = replace(block, citations=tuple(here))
 
 
 NAME_LENGTH = 32
@@ -128,8 +301,7 @@ class MessageOrigin(Origin):
     @property
     def brought(self) -> Brought | None:
         """The place that the message was brought from, if it was."""
-        semantics = self._message.semantics
-        return None if semantics is NO_MESSAGE_SEMANTICS else semantics.brought
+        return self._message.about.brought
 
 
 _set_message = getattr(MessageOrigin, "_message").__set__  # noqa: B009

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import NO_REFERENCES, References
+from tui_chat.models.about import NOTHING_ABOUT, About, KeptReply
+from tui_chat.models.blocks import Block, CallBlock, MediaBlock, ReasoningBlock, TextBlock
+from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
-from tui_chat.models.semantics import (
-    KeptReply,
-    Layout,
-    LayoutPiece,
-    MessageSemantics,
-    ReasoningBlock,
-)
+from tui_chat.models.flat.forms import NO_PIECE
+from tui_chat.models.flat.messages import FORMS
+from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall
+from tui_chat.models.message import Message, place_citations
 from tui_chat.models.stream_events import Finished
 from tui_chat.models.usage import NO_USAGE, Usage
 
@@ -93,21 +91,23 @@ class Reply:
     refusal: Rope = Rope()
     reasoning: tuple[ReasoningSoFar, ...] = ()
     calls: tuple[ToolCallSoFar, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MediaBlock, ...] = ()
     """Pictures, sounds and files, each whole."""
     pieces: tuple[PieceSoFar, ...] = ()
     """All of the above and the provider's opaque blocks, in order of arrival."""
     references: References = NO_REFERENCES
-    """The sources of the reply; the places are checked by `message`, when the text is whole."""
+    """The sources of the reply."""
+    citations: tuple[Citation, ...] = ()
+    """Counted in the whole text; the places are checked by `message`, when the text is whole."""
     begun: int = 0
     """Characters at the beginning of the text that this stream continues."""
     replaced: tuple[str, ...] = ()
-    """See `MessageSemantics.replaced`."""
+    """See `About.replaced`."""
     restarts: int = 0
     """The number of times that the provider began again; each time, all that grows is empty
     again."""
     tokens: Rope = Rope()
-    """See `MessageSemantics.tokens`."""
+    """See `About.tokens`."""
     usage: Usage = NO_USAGE
     finish: Finished | None = None
     size: int = 0
@@ -139,30 +139,17 @@ class Reply:
         self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
     ) -> Message:
         """Return the reply as a message; `protocol` can replay its reasoning."""
-        text, refusal = self.text, str(self.refusal)
+        text = self.text
         kept = self.kept and self.id and self.finish is not None
-        return Message(
-            role="assistant",
-            content=text,
-            id=id,
-            tool_calls=tuple(ToolCall(c.id, c.name, str(c.arguments)) for c in self.calls),
-            timestamp=timestamp,
-            parts=self.parts,
-            semantics=MessageSemantics(
-                reasoning=tuple(
-                    ReasoningBlock(
-                        protocol, str(r.text), str(r.signature), r.encrypted, r.id, r.kind
-                    )
-                    for r in self.reasoning
-                ),
-                refusal=refusal,
-                layout=_layout(self, protocol),
-                kept_as=KeptReply.of(self.id, text) if kept else None,
-                replaced=self.replaced,
-                references=self.references.counted_in(text),
-                tokens=str(self.tokens),
-            ),
+        about = About(
+            references=self.references,
+            kept_as=KeptReply.of(self.id, text) if kept else None,
+            replaced=self.replaced,
+            tokens=str(self.tokens),
         )
+        if about == NOTHING_ABOUT:
+            about = NOTHING_ABOUT
+        return Message("assistant", _blocks(self, protocol), id, timestamp=timestamp, about=about)
 
 
 def with_call_ids(message: Message, taken: Collection[str]) -> Message:
@@ -170,20 +157,22 @@ def with_call_ids(message: Message, taken: Collection[str]) -> Message:
     it. A call that came without one gets `call_1` and so on, the first that is not `taken`.
     """
     used: set[str] = set()
-    calls: list[ToolCall] = []
+    blocks: list[Block] = []
     number = 1
-    for call in message.tool_calls:
-        id, again = call.id, 2
-        while not id or id in used:
-            if call.id:
-                id, again = f"{call.id}_{again}", again + 1
-            elif (made := f"call_{number}") not in taken and made not in used:
-                id = made
-            else:
-                number += 1
-        used.add(id)
-        calls.append(replace(call, id=id))
-    return replace(message, tool_calls=tuple(calls)) if calls else message
+    for block in message.blocks:
+        if isinstance(block, CallBlock):
+            id, again = block.id, 2
+            while not id or id in used:
+                if block.id:
+                    id, again = f"{block.id}_{again}", again + 1
+                elif (made := f"call_{number}") not in taken and made not in used:
+                    id = made
+                else:
+                    number += 1
+            used.add(id)
+            block = replace(block, id=id)
+        blocks.append(block)
+    return replace(message, blocks=tuple(blocks)) if used else message
 
 
 MADE_ID = re.compile(r"call_[1-9]\d*")
@@ -193,30 +182,73 @@ MADE_ID = re.compile(r"call_[1-9]\d*")
 _ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "part": 2, "call": 3, "other": 4}
 
 
-def _layout(reply: Reply, protocol: Protocol) -> Layout | None:
-    """Return the reply's layout, or None if it is the default layout."""
+def _blocks(reply: Reply, protocol: Protocol) -> tuple[Block, ...]:
+    """Return the blocks of a reply, in order of arrival."""
+    pieces = list(_pieces(reply))
+    forms = FORMS[protocol]
+    is_plain = _is_plain(pieces)
+    blocks: list[Block] = []
+    text, start = reply.text, 0
+    reasoning, calls, parts = iter(reply.reasoning), iter(reply.calls), iter(reply.parts)
+    for piece in pieces:
+        match piece.kind:
+            case "text":
+                words = text[start : start + piece.length]
+                start += piece.length
+                extras = None if is_plain else forms.said(piece, None)
+                blocks.append(TextBlock(words, extras=extras))
+            case "reasoning":
+                thought = next(reasoning)
+                old = FlatReasoning(
+                    protocol,
+                    str(thought.text),
+                    str(thought.signature),
+                    thought.encrypted,
+                    thought.id,
+                    thought.kind,
+                )
+                piece = NO_PIECE if is_plain else piece
+                blocks.append(ReasoningBlock(old.text, forms.reasoning(old, piece, blocks)))
+            case "call":
+                call = next(calls)
+                flat = ToolCall(call.id, call.name, str(call.arguments))
+                extras = None if is_plain else forms.call(flat, piece, None)
+                blocks.append(CallBlock(flat.id, flat.name, flat.arguments, extras=extras))
+            case "part":
+                extras = None if is_plain else forms.media(piece, None)
+                blocks.append(replace(next(parts), extras=extras))
+            case _:
+                blocks.append(forms.opaque(piece, None))
+    if refusal := str(reply.refusal):
+        place = len(blocks)
+        while place and isinstance(blocks[place - 1], CallBlock):
+            place -= 1
+        blocks.insert(place, TextBlock(refusal, is_refusal=True))
+    place_citations(blocks, reply.citations)
+    return tuple(blocks)
+
+
+def _pieces(reply: Reply) -> Iterator[LayoutPiece]:
+    """Yield the pieces of a reply, complete."""
     starts = [part.start for part in reply.pieces if part.piece.kind == "text"]
     lengths = iter(
         end - start for start, end in zip(starts, [*starts[1:], len(reply.content)], strict=True)
     )
     calls = iter(reply.calls)
-    pieces: list[LayoutPiece] = []
     for piece in (part.piece for part in reply.pieces):
         if piece.kind == "text":
             piece = replace(piece, length=next(lengths))
         elif piece.kind == "call":
             call = next(calls)
-            piece = replace(
-                piece,
-                signature=call.signature,
-                id=call.item_id,
-                name=call.form,
-                extras=call.extras,
-            )
-        pieces.append(piece)
+            marks = {"signature": call.signature, "id": call.item_id}
+            piece = replace(piece, **marks, name=call.form, extras=call.extras)
+        yield piece
+
+
+def _is_plain(pieces: Sequence[LayoutPiece]) -> bool:
+    """Return True for pieces in the usual order, of which nothing is marked."""
     ranks = [_ORDER[piece.kind] for piece in pieces]
-    plain = ranks == sorted(ranks) and ranks.count(1) <= 1 and 4 not in ranks
-    marks = (p.signature or p.id or p.phase or p.name or p.extras for p in pieces)
-    if plain and not any(marks):
-        return None
-    return Layout(protocol, tuple(pieces))
+    in_order = ranks == sorted(ranks) and ranks.count(1) <= 1 and 4 not in ranks
+    return in_order and not any(
+        p.signature or p.id or p.phase or p.name or p.extras for p in pieces
+    )

@@ -42,7 +42,7 @@ def finish_reason(word: str) -> FinishReason:
 def is_empty(entry: Entry) -> bool:
     """Return True if a reply has no text, refusal, call or file."""
     message = entry.message
-    has_words = message.content.strip() or message.semantics.refusal
+    has_words = message.content.strip() or message.refusal
     return not (has_words or message.tool_calls or message.parts)
 
 
@@ -51,7 +51,7 @@ def reply_reason(entry: Entry) -> FinishReason:
     reason = finish_reason(entry.finish)
     if reason == "stop" and entry.message.tool_calls:
         return "tool_calls"
-    if reason == "stop" and entry.message.semantics.refusal and not entry.message.content.strip():
+    if reason == "stop" and entry.message.refusal and not entry.message.content.strip():
         return "refusal"
     return reason
 
@@ -81,7 +81,7 @@ def end_sentence(entry: Entry) -> str:
             sentence = f"Ended by the provider's filter ({word})"
         case "refusal":
             sentence = "The model declined"
-            detail = detail or one_line(entry.message.semantics.refusal, _DETAIL)
+            detail = detail or one_line(entry.message.refusal, _DETAIL)
         case "paused":
             sentence = f"Paused by the provider ({word}); continue the reply for the rest"
         case "other":

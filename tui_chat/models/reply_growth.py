@@ -15,11 +15,10 @@ from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SEARCHES,
     MOST_SOURCES,
-    References,
     Source,
 )
+from tui_chat.models.flat.values import LayoutPiece
 from tui_chat.models.reply import PieceSoFar, ReasoningSoFar, Reply, Rope, ToolCallSoFar
-from tui_chat.models.semantics import LayoutPiece
 from tui_chat.models.stream_events import (
     Cited,
     Finished,
@@ -73,7 +72,7 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
     events, only those without content are folded.
     """
     if isinstance(event, SourceFound | Cited | Searched):
-        return replace(reply, references=_referenced(reply, event))
+        return _referenced(reply, event)
     if isinstance(event, Started | UsageReport | Finished):
         return _advanced(reply, event, reply.size, reply.text_size)
     if reply.excess:
@@ -141,33 +140,30 @@ def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:
     return replace(reply, tokens=reply.tokens.add("".join(packed))) if packed else reply
 
 
-def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> References:
-    """Return the references with one more, if their limits allow it: a reply goes on anyway."""
+def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> Reply:
+    """Return the reply with one more reference, if their limits allow it: it goes on anyway."""
     known = reply.references
     match event:
         case SourceFound():
             if event.index >= MOST_SOURCES:
-                return replace(known, cut=True)
+                return replace(reply, references=replace(known, cut=True))
             sources = _grown(known.sources, event.index, Source())
             before, new = sources[event.index], event.source
             sources[event.index] = Source(
                 new.title or before.title, new.url or before.url, new.file or before.file
             )
-            return replace(known, sources=tuple(sources))
+            return replace(reply, references=replace(known, sources=tuple(sources)))
         case Cited(citation):
-            if len(known.citations) >= MOST_CITATIONS or citation.source >= len(known.sources):
-                return replace(known, cut=True)
-            if citation.end:
-                start, end = citation.start + reply.begun, citation.end + reply.begun
-                citation = replace(citation, start=start, end=end)
-            return replace(known, citations=(*known.citations, citation))
+            if len(reply.citations) >= MOST_CITATIONS or citation.source >= len(known.sources):
+                return replace(reply, references=replace(known, cut=True))
+            return replace(reply, citations=(*reply.citations, citation.shifted(reply.begun)))
         case Searched():
             queries, failures = known.queries, known.failures
             if event.query and event.query not in queries and len(queries) < MOST_SEARCHES:
                 queries = (*queries, event.query)
             if event.failure and event.failure not in failures and len(failures) < MOST_SEARCHES:
                 failures = (*failures, event.failure)
-            return replace(known, queries=queries, failures=failures)
+            return replace(reply, references=replace(known, queries=queries, failures=failures))
 
 
 def _advanced(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.citations import Citation, Source
-from tui_chat.models.message import Part
 from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import Usage
 
@@ -105,7 +105,7 @@ class OtherBlock:
 class MediaPart:
     """A whole picture, sound or file, with what the provider needs to get it back."""
 
-    part: Part
+    part: MediaBlock
     signature: str = ""
     """Gemini's signature on it."""
     id: str = ""

@@ -11,7 +11,8 @@ from tui_chat.models.boundary import AsTable, Hidden, Range
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Message, ToolCall
+    from tui_chat.models.blocks import CallBlock
+    from tui_chat.models.message import Message
 
 GROUPS = ("functionDeclarations", "function_declarations", "tools")
 """Keys of an entry of `tools` that hold several definitions: Gemini's functions, and the tools of a
@@ -71,7 +72,7 @@ def server_of(name: str) -> str:
     return server if tool else ""
 
 
-def results_of(calls: Sequence[ToolCall], results: Sequence[Message]) -> dict[int, Message]:
+def results_of(calls: Sequence[CallBlock], results: Sequence[Message]) -> dict[int, Message]:
     """Return the results of calls by the calls' positions. Of calls with the same id a result is
     that of the first with its name; without ids the name alone tells them apart.
     """
@@ -81,7 +82,7 @@ def results_of(calls: Sequence[ToolCall], results: Sequence[Message]) -> dict[in
     found: dict[int, Message] = {}
     for result in results:
         same = waiting.get(result.tool_call_id, [])
-        named = (index for index in same if calls[index].name == result.name)
+        named = (index for index in same if calls[index].name == result.tool_name)
         first = same[0] if same and result.tool_call_id else None
         if (index := next(named, first)) is not None:
             found[index] = result

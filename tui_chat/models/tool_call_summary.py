@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from difflib import unified_diff
 from functools import lru_cache
 
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_object
-from tui_chat.models.message import ToolCall
 
 LARGEST = 200_000
 """Characters of arguments that are read."""
@@ -48,7 +48,7 @@ _BLOCK = re.compile(
 )
 
 
-def summary(call: ToolCall) -> str:
+def summary(call: CallBlock) -> str:
     """Return what a call does in a few words, not safe to draw; empty if its tool is unknown."""
     data = _arguments(call)
     path = _first(data, _PATHS)
@@ -62,7 +62,7 @@ def summary(call: ToolCall) -> str:
     return path
 
 
-def diff(call: ToolCall) -> str:
+def diff(call: CallBlock) -> str:
     """Return the edit of files that a call asks for as a diff; empty if it is no edit."""
     if len(call.arguments) > LARGEST:
         return ""
@@ -76,7 +76,7 @@ def diff(call: ToolCall) -> str:
 
 @lru_cache(maxsize=64)
 def _cached_diff(name: str, arguments: str) -> str:
-    data = _arguments(ToolCall("", name, arguments))
+    data = _arguments(CallBlock("", name, arguments))
     if patch := _patch_in(data):
         return patch
     path = _first(data, _PATHS)
@@ -99,7 +99,7 @@ def _cached_diff(name: str, arguments: str) -> str:
     return "\n".join([f"--- {path}", f"+++ {path}", *pieces] if path else pieces)
 
 
-def _arguments(call: ToolCall) -> JsonObject:
+def _arguments(call: CallBlock) -> JsonObject:
     if len(call.arguments) > LARGEST or not call.arguments.lstrip().startswith("{"):
         return {}
     try:

@@ -12,7 +12,7 @@ from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import origin_text
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import ToolCall
+    from tui_chat.models.blocks import CallBlock
     from tui_chat.models.tool import Tool
 
 
@@ -22,7 +22,7 @@ def exact_text(text: str) -> str:
 
 
 def question_text(
-    call: ToolCall, tool: Tool | None, changes: str = ""
+    call: CallBlock, tool: Tool | None, changes: str = ""
 ) -> tuple[tuple[str, bool], ...]:
     """Return what would run and with what, in pieces; True with those that matter most.
 

@@ -7,8 +7,8 @@ the body alone, never the headers, which hold keys. Untrusted text is quoted, so
 import re
 from collections.abc import Iterator
 
-from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import to_json
+from tui_chat.models.turn import Turn
 from tui_chat.offline.prompt import Prompt
 
 _CONVERSATION = (
@@ -94,14 +94,14 @@ def _turns(turns: tuple[Turn, ...]) -> Iterator[str]:
 
 def _parts(turn: Turn) -> Iterator[str]:
     text = turn.text.plain
-    for block in turn.semantics.reasoning:
+    for block in turn.reasoning:
         yield f"[reasoning] {_excerpt(block.text)}" if block.text else "[reasoning]"
     if turn.role == "tool":
-        name = f" of {inline_code(turn.name)}" if turn.name else ""
+        name = f" of {inline_code(turn.tool_name)}" if turn.tool_name else ""
         yield f"[result{name}] {_excerpt(text)} ({_count(len(text), 'character')})"
     elif text:
         yield f"{_excerpt(text)} ({_count(len(text), 'character')})"
-    yield from (f"[{part.kind}]" for part in turn.parts)
+    yield from (f"[{part.media}]" for part in turn.parts)
     for call in turn.tool_calls:
         yield f"[calls {inline_code(call.name)}] {_excerpt(call.arguments)}"
 

@@ -10,7 +10,6 @@ from itertools import chain, count, islice
 from pathlib import Path
 
 from tui_chat.models.blocks import TextBlock
-from tui_chat.models.flat.turns import blocks_of
 from tui_chat.offline.mirror import describe_request
 from tui_chat.offline.prompt import Prompt
 from tui_chat.offline.reply import Piece, Pieces, split_tokens
@@ -57,7 +56,7 @@ def echo(prompt: Prompt) -> Iterator[Piece]:
     """Yield the texts of the last user message that has one, each on lines of its own."""
     said = [turn for turn in prompt.envelope.turns if turn.role == "user"]
     texts = (
-        "\n".join(block.text for block in blocks_of(turn).blocks if isinstance(block, TextBlock))
+        "\n".join(block.text for block in turn.blocks if isinstance(block, TextBlock))
         for turn in reversed(said)
     )
     yield Piece(next(filter(None, texts), "(There is no user text to repeat.)"))

@@ -7,7 +7,8 @@ from typing import Any
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.registry import protocol_of
 
 
@@ -45,10 +46,10 @@ class Prompt:
 
 
 def _length(turn: Turn) -> int:
-    reasoning = sum(len(block.text) for block in turn.semantics.reasoning)
+    reasoning = sum(len(block.text) for block in turn.reasoning)
     calls = sum(len(call.name) + len(call.arguments) for call in turn.tool_calls)
     media = 1_000 * len(turn.parts)  # a picture costs a provider on the order of 250 tokens
-    return len(turn.text.plain) + len(turn.name) + reasoning + calls + media
+    return len(turn.text.plain) + len(turn.name or turn.tool_name) + reasoning + calls + media
 
 
 def read_prompt(protocol: Protocol, data: bytes) -> Prompt:

@@ -19,12 +19,13 @@ from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from tui_chat.errors import NotYet, StoreError
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.boundary import pack
 from tui_chat.models.session import Entry, Node, Session
 from tui_chat.store import index
 from tui_chat.store.database import Row, StoreContext, Transaction, writes
 from tui_chat.store.errors import decoding
-from tui_chat.store.rows import ENTRY, ENTRY_NAMES, entry_of, json_value
+from tui_chat.store.rows import BLOCKS, ENTRY, ENTRY_NAMES, entry_of
 from tui_chat.store.sessions import insert_session, require_session, set_head
 from tui_chat.store.stream_journal import read_streamed_fields
 
@@ -46,8 +47,7 @@ _BRANCH = f"""
 # True for a reply of which nothing arrived, and that nothing follows: it is no version, since the
 # next attempt replaces it.
 _FAILED_ATTEMPT = """(
-    m.status = 'failed' AND m.content = '' AND m.parts = '' AND m.tool_calls = ''
-    AND m.semantics = '' AND NOT EXISTS (
+    m.status = 'failed' AND m.content = '' AND m.blocks = '' AND m.about = '' AND NOT EXISTS (
         SELECT 1 FROM messages AS below
         WHERE below.session_id = m.session_id AND below.parent_id = m.message_id
     )
@@ -74,9 +74,7 @@ _PATH = """
 """
 
 # What a copied message has in common with its original; ids, place and owner are its own.
-_COPIED = ", ".join(
-    [*(name for name in ENTRY_NAMES if not name.endswith("_id")), "tool_call_id", "created"]
-)
+_COPIED = ", ".join([*(name for name in ENTRY_NAMES if not name.endswith("_id")), "created"])
 
 # A visible message and all visible ones below it, as `down`.
 DESCENDANTS = """
@@ -174,7 +172,7 @@ class BranchStore:
         """
         rows = await self.database.rows(
             "SELECT m.message_id, substr(m.content, 1, ?), iif(m.content = '', "
-            "m.tool_calls, '') FROM json_each(?) CROSS JOIN messages AS m ON m.message_id = value",
+            "m.blocks, '') FROM json_each(?) CROSS JOIN messages AS m ON m.message_id = value",
             *(length, json.dumps(list(message_ids))),
         )
         with decoding("message"):
@@ -290,9 +288,10 @@ async def read_tree(tx: Transaction, session_id: str) -> tuple[Node, ...]:
     return tuple(map(Node._make, rows))
 
 
-def _called(calls: str) -> str:
-    """Return the names of the tools in a column of calls."""
-    return ", ".join(call.name for call in json_value("tool_calls", calls)) if calls else ""
+def _called(blocks: str) -> str:
+    """Return the names of the tools that are called in a column of blocks."""
+    calls = (block for block in BLOCKS.read(blocks) if isinstance(block, CallBlock))
+    return ", ".join(call.name for call in calls)
 
 
 async def locate(tx: Transaction, message_id: str) -> tuple[str, str | None]:

@@ -3,8 +3,7 @@
 Rows are removed by triggers of the database. Messages that were stored before the index are added
 in batches before the first search: those whose `seq` is below the setting `INDEXED_FROM`.
 
-What stands beside the text of a message is extracted from JSON columns. Text that is not JSON gives
-no text instead of an error.
+Of a row whose blocks cannot be read, only its content is indexed.
 """
 # ruff: noqa: S608 - only our own column names are put into SQL
 
@@ -14,18 +13,21 @@ import asyncio
 import json
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from tui_chat.models.blocks import Block, CallBlock, MediaBlock, ReasoningBlock, TextBlock
+from tui_chat.models.message import text_blocks
 from tui_chat.models.text import clean
 from tui_chat.store.database import Transaction
+from tui_chat.store.errors import DECODE_ERRORS
+from tui_chat.store.rows import read_blocks
 
 if TYPE_CHECKING:
     import sqlite3
 
 TextRow: TypeAlias = "tuple[int, str, str, str, str, str]"
 """A row of the index: `rowid`, text, reasoning, calls, refusal and files."""
-_Object = dict[str, Any]
 
 INDEXED_FROM = "indexed_from"
 ROLES = -(2**40)
@@ -42,83 +44,101 @@ TEXT_COLUMNS = ("text", "reasoning", "calls", "refusal", "files")
 _PUT = "INSERT OR REPLACE INTO texts (rowid, text, reasoning, calls, refusal, files)"
 _PUT_ROW = f"{_PUT} VALUES (?, ?, ?, ?, ?, ?)"
 _PUT_NAME = f"{_PUT} VALUES (?, ?, '', '', '', '')"
-_COLUMNS = "seq, content, parts, tool_calls, semantics"
+_COLUMNS = "seq, content, blocks"
 
 
-def row_of(seq: int, content: str, parts: str, tool_calls: str, semantics: str) -> TextRow:
-    """Return the row of a message with these columns."""
+def row_of(seq: int, blocks: Iterable[Block]) -> TextRow:
+    """Return the row of a message with these blocks."""
     from tui_chat.store.words import index_text  # its patterns take time at the start
 
-    (about,) = _objects([json_of(semantics)]) or [{}]
-    reasoning = "\n".join(_text(block, "text") for block in _objects(about.get("reasoning")))
-    calls = "\n".join(
-        f"{_text(call, 'name')} {_plain_arguments(_text(call, 'arguments'))}".strip()
-        for call in _objects(json_of(tool_calls))
-    )
-    texts = content, reasoning, calls, _text(about, "refusal"), _files_text(parts)
-    row = seq, *(index_text(clean(text)) for text in texts)
+    texts: dict[str, list[str]] = {name: [] for name in TEXT_COLUMNS}
+    for block in blocks:
+        match block:
+            case TextBlock():
+                texts["refusal" if block.is_refusal else "text"].append(block.text)
+            case ReasoningBlock():
+                texts["reasoning"].append(block.text)
+            case CallBlock():
+                call = f"{block.name} {_plain_arguments(block.arguments)}".strip()
+                texts["calls"].append(call)
+            case MediaBlock():
+                texts["files"] += filter(None, (block.name, _document(block)[:MAX_ATTACHMENT]))
+            case _:
+                pass
+    text = "".join(texts.pop("text"))
+    row = seq, *(index_text(clean(each)) for each in (text, *map("\n".join, texts.values())))
     return cast("TextRow", row)
-
-
-def json_of(text: str) -> Any:
-    """Return the value of a JSON column; None if it is empty or cannot be read."""
-    try:
-        return json.loads(text) if text else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _objects(value: Any) -> list[_Object]:
-    listed = cast("list[Any]", value) if isinstance(value, list) else []
-    return [cast("_Object", item) for item in listed if isinstance(item, dict)]
-
-
-def _text(value: _Object, key: str) -> str:
-    text = value.get(key)
-    return text if isinstance(text, str) else ""
 
 
 def _plain_arguments(arguments: str) -> str:
     """Return the arguments of a call with their strings as they read."""
-    return _STRING.sub(lambda match: json_of(match[0]) or match[0], arguments)
+    return _STRING.sub(lambda match: _string(match[0]) or match[0], arguments)
 
 
-def _files_text(parts: str) -> str:
-    """Return the names and texts of attachments, on lines of their own."""
-    texts: list[str] = []
-    for part in _objects(json_of(parts)):
-        texts += (_text(part, "name"), _document(part)[:MAX_ATTACHMENT])
-    return "\n".join(filter(None, texts))
-
-
-def _document(part: _Object) -> str:
-    """Return the text of a file; empty if it is not one of text."""
-    text, kind, mime = (_text(part, key) for key in ("text", "kind", "mime"))
-    if text or kind != "file" or not (mime.startswith("text/") or mime == "application/json"):
-        return text
+def _string(text: str) -> str:
     try:
-        return b64decode(_text(part, "data"), validate=True).decode()
+        return json.loads(text)
     except ValueError:
         return ""
 
 
-async def put_message(tx: Transaction, seq: int, *columns: str) -> None:
-    """Set the row of a complete message, from its content, parts, tool calls and semantics."""
-    is_long = sum(map(len, columns)) > _LONG
-    row = await asyncio.to_thread(row_of, seq, *columns) if is_long else row_of(seq, *columns)
+def _document(block: MediaBlock) -> str:
+    """Return the text of a file; empty if it is not one of text."""
+    is_text = block.mime.startswith("text/") or block.mime == "application/json"
+    if block.text or block.media != "file" or not is_text:
+        return block.text
+    try:
+        return b64decode(block.data, validate=True).decode()
+    except ValueError:
+        return ""
+
+
+async def put_message(tx: Transaction, seq: int, blocks: Sequence[Block]) -> None:
+    """Set the row of a complete message."""
+    is_long = sum(map(_size, blocks)) > _LONG
+    row = await asyncio.to_thread(row_of, seq, blocks) if is_long else row_of(seq, blocks)
     if any(row[1:]):
         await tx.run(_PUT_ROW, *row)
     else:
         await tx.run("DELETE FROM texts WHERE rowid = ?", seq)
 
 
-async def put_messages(tx: Transaction, columns: Iterable[tuple[int, str, str, str, str]]) -> None:
-    """Add new messages, each from its `seq` and the same columns."""
-    await tx.insert(_PUT, _rows(columns))
+def _size(block: Block) -> int:
+    match block:
+        case TextBlock() | ReasoningBlock():
+            return len(block.text)
+        case CallBlock():
+            return len(block.arguments)
+        case MediaBlock():
+            return len(block.text) + len(block.data)
+        case _:
+            return 0
 
 
-def _rows(columns: Iterable[tuple[int, str, str, str, str]]) -> Iterator[TextRow]:
-    return (row for values in columns if any((row := row_of(*values))[1:]))
+async def put_messages(tx: Transaction, messages: Iterable[tuple[int, Sequence[Block]]]) -> None:
+    """Add new messages, each from its `seq` and its blocks."""
+    rows = (row_of(seq, blocks) for seq, blocks in messages)
+    await tx.insert(_PUT, (row for row in rows if any(row[1:])))
+
+
+def _rows(columns: Iterable[tuple[int, str, str]]) -> Iterator[TextRow]:
+    """Yield the rows of stored messages, from their `seq`, content and blocks."""
+    for seq, content, text in columns:
+        if any((row := row_of(seq, _readable_blocks(content, text)))[1:]):
+            yield row
+
+
+def _readable_blocks(content: str, text: str) -> tuple[Block, ...]:
+    """Return the blocks of the columns of a message, at least its text."""
+    try:
+        return read_blocks(content, text)
+    except DECODE_ERRORS:
+        return text_blocks(content)
+
+
+async def put_stored_message(tx: Transaction, seq: int, content: str, text: str) -> None:
+    """Set the row of a complete message, from its content and its blocks as they are stored."""
+    await put_message(tx, seq, _readable_blocks(content, text))
 
 
 async def put_stored(tx: Transaction, session_id: str) -> None:
@@ -126,7 +146,7 @@ async def put_stored(tx: Transaction, session_id: str) -> None:
     rows: list[Any] = await tx.rows(
         f"SELECT {_COLUMNS} FROM messages WHERE session_id = ?", session_id
     )
-    await put_messages(tx, rows)
+    await tx.insert(_PUT, _rows(rows))
 
 
 async def put_titles(tx: Transaction, session_ids: Iterable[str]) -> None:
@@ -163,12 +183,30 @@ async def put_batch(tx: Transaction) -> None:
         f"ORDER BY seq DESC LIMIT {_BATCH}",
         int(row[0]) if row else 0,
     )
-    await put_messages(tx, rows)
+    await tx.insert(_PUT, _rows(rows))
     if len(rows) < _BATCH:
         await tx.run("DELETE FROM settings WHERE key = ?", INDEXED_FROM)
     else:
         sql = "UPDATE settings SET value = ? WHERE key = ?"
         await tx.run(sql, str(rows[-1][0]), INDEXED_FROM)
+
+
+def renew_rows(connection: sqlite3.Connection, seqs: Iterable[int]) -> None:
+    """Set the rows of messages of an open database, of those that have one."""
+    for seq in seqs:
+        columns = connection.execute(
+            f"SELECT {_COLUMNS} FROM messages WHERE seq = ? AND seq IN (SELECT rowid FROM texts)",
+            (seq,),
+        ).fetchall()
+        if columns:
+            connection.execute("DELETE FROM texts WHERE rowid = ?", (seq,))
+            connection.executemany(_PUT_ROW, _rows(columns))
+
+
+def fill_empty(connection: sqlite3.Connection) -> None:
+    """Create the index of an open database if it has no row."""
+    if connection.execute("SELECT 1 FROM texts LIMIT 1").fetchone() is None:
+        rebuild(connection)
 
 
 def rebuild(connection: sqlite3.Connection) -> None:

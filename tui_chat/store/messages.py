@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.about import About
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.store.branches import (
@@ -24,22 +25,22 @@ from tui_chat.store.drafts import write_settings
 from tui_chat.store.errors import decoding
 from tui_chat.store.index import put_message, put_messages
 from tui_chat.store.rows import (
+    ABOUT,
     CACHE_LOSS,
     MUTED,
     cost_text,
     entry_of,
-    json_text,
-    json_texts,
+    message_texts,
     usage_values,
 )
 from tui_chat.store.sessions import append_to_branch, create_session, require_session, set_head
 
-_COLUMNS = 32
+_COLUMNS = 31
 
 _INTO = """
     INSERT INTO messages (
-        seq, session_id, message_id, parent_id, message_role, content, parts, tool_calls, semantics,
-        tool_call_id, name, timestamp, pinned, muted, status, error, advice, model, endpoint,
+        seq, session_id, message_id, parent_id, message_role, content, blocks, about, extras,
+        name, timestamp, pinned, muted, status, error, advice, model, endpoint,
         usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, finish,
         seconds, first, cost, priced, cache_loss, owner, created
     )
@@ -168,12 +169,11 @@ class MessageStore:
         )
 
     @writes
-    async def replace_semantics(self, tx: Transaction, message_id: str, message: Message) -> None:
-        """Store the changed semantics of a message. Raises `StoreError` if it is gone."""
+    async def replace_about(self, tx: Transaction, message_id: str, about: About) -> None:
+        """Store what is known about a message. Raises `StoreError` if it is gone."""
         await locate(tx, message_id)
         await tx.run(
-            "UPDATE messages SET semantics = ? WHERE message_id = ?",
-            *(json_text(message, "semantics"), message_id),
+            "UPDATE messages SET about = ? WHERE message_id = ?", ABOUT.text(about), message_id
         )
 
     @writes
@@ -252,7 +252,7 @@ async def insert_message(tx: Transaction, entry: Entry, placement: InsertPositio
     """Add an entry, whose parent was checked, to tree and index. Return it with its place."""
     [(seq,)] = await tx.rows(_INSERT, None, *_values(entry, placement))
     if entry.status != "streaming":
-        await put_message(tx, seq, entry.message.content, *json_texts(entry.message))
+        await put_message(tx, seq, entry.message.blocks)
     return await with_siblings_counted(tx, entry, placement.session_id)
 
 
@@ -268,9 +268,9 @@ def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
     """Return the values for `_INTO` that follow the `seq`."""
     message = entry.message
     return (
-        *(placement.session_id, message.id, entry.parent_id, message.role, message.content),
-        *json_texts(message),
-        *(message.tool_call_id, message.name, message.timestamp, message.pinned),
+        *(placement.session_id, message.id, entry.parent_id, message.role),
+        *message_texts(message),
+        *(message.name, message.timestamp, message.pinned),
         MUTED.text(message.muted),
         *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
@@ -286,10 +286,5 @@ async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPo
         _INTO,
         ((seq, *_values(entry, placement)) for seq, (entry, placement) in enumerate(added, first)),
     )
-    await put_messages(
-        tx,
-        (
-            (seq, entry.message.content, *json_texts(entry.message))
-            for seq, (entry, _) in enumerate(added, first)
-        ),
-    )
+    indexed = ((seq, entry.message.blocks) for seq, (entry, _) in enumerate(added, first))
+    await put_messages(tx, indexed)

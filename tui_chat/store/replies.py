@@ -31,7 +31,7 @@ from tui_chat.store.branches import check_parent
 from tui_chat.store.database import StoreContext, Transaction, writes
 from tui_chat.store.drafts import drop_sent_draft, write_settings
 from tui_chat.store.errors import store_errors
-from tui_chat.store.index import put_message
+from tui_chat.store.index import put_message, put_stored_message
 from tui_chat.store.messages import (
     InsertPosition,
     begin_session,
@@ -45,7 +45,7 @@ from tui_chat.store.rows import (
     ENTRY_NAMES,
     cost_text,
     entry_of,
-    json_texts,
+    message_texts,
     usage_values,
 )
 from tui_chat.store.sessions import (
@@ -72,7 +72,7 @@ _NO_CHANGES = EndChanges()
 
 _FINISH = f"""
     UPDATE messages AS m SET
-        content = ?, parts = ?, tool_calls = ?, semantics = ?, tool_call_id = ?, name = ?,
+        content = ?, blocks = ?, about = ?, extras = ?, name = ?,
         timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
         usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
         usage_reasoning = ?, finish = ?, seconds = ?, first = ?, cost = ?, priced = ?,
@@ -171,7 +171,7 @@ class ReplyStore:
         return StoredExchange(question, answer)
 
     async def flush(self, entry_id: str, message: Message) -> None:
-        """Store what has arrived of a streaming reply: text, parts, tool calls, semantics.
+        """Store what has arrived of a streaming reply.
 
         Costs what was added since the last flush, and nothing if nothing was. Raises
         `RecordGone` if this program does not receive the reply, or its session is gone.
@@ -283,10 +283,9 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
     stored, and its session. Raises `RecordGone` if there is no such message.
     """
     message = entry.message
-    json_columns = json_texts(message)
     row = await tx.row(
         _FINISH,
-        *(message.content, *json_columns, message.tool_call_id, message.name),
+        *(*message_texts(message), message.name),
         *(message.timestamp, entry.status, entry.error, entry.advice),
         *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
         *(cost_text(entry.cost), entry.priced, CACHE_LOSS.text(entry.cache_loss), message.id),
@@ -295,7 +294,7 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
         raise RecordGone("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)
     *stored, seq, session_id = row
-    await put_message(tx, seq, message.content, *json_columns)
+    await put_message(tx, seq, message.blocks)
     return entry_of(tuple(stored)), session_id
 
 
@@ -313,13 +312,12 @@ async def _interrupt_replies(tx: Transaction, token: str) -> int:
     )
     for entry_id, session_id, seq in streaming:
         fields = await read_streamed_fields(tx, entry_id)
-        columns = fields["content"], fields["parts"], fields["tool_calls"], fields["semantics"]
         await tx.run(
-            "UPDATE messages SET content = ?, parts = ?, tool_calls = ?, semantics = ?, "
+            "UPDATE messages SET content = ?, blocks = ?, about = ?, "
             "status = 'interrupted', owner = '' WHERE message_id = ?",
-            *(*columns, entry_id),
+            *(fields["content"], fields["blocks"], fields["about"], entry_id),
         )
         await drop_changes(tx, entry_id)
-        await put_message(tx, seq, *columns)
+        await put_stored_message(tx, seq, fields["content"], fields["blocks"])
         await refresh_status(tx, session_id)
     return len(streaming)

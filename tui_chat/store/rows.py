@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from decimal import Decimal, InvalidOperation
 from sys import intern
 from typing import Any, Generic, Literal, TypeVar, cast
 
+from tui_chat.models.about import NOTHING_ABOUT, About
+from tui_chat.models.blocks import Block, Extras, TextBlock
 from tui_chat.models.boundary import pack, unpack
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted, content_of, is_words, text_blocks
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Role
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
 from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
@@ -23,9 +24,8 @@ from tui_chat.store.errors import DECODE_ERRORS, decoding, undecodable
 _T = TypeVar("_T")
 
 ENTRY_NAMES = (
-    *("message_id", "parent_id", "message_role", "content", "parts", "tool_calls", "semantics"),
-    *("tool_call_id", "name", "timestamp", "pinned", "muted", "status"),
-    *("error", "advice", "model", "endpoint"),
+    *("message_id", "parent_id", "message_role", "content", "blocks", "about", "extras"),
+    *("name", "timestamp", "pinned", "muted", "status", "error", "advice", "model", "endpoint"),
     *("usage_input", "usage_output", "usage_cached", "usage_cache_write", "usage_reasoning"),
     *("finish", "seconds", "first", "cost", "priced", "cache_loss"),
 )
@@ -48,8 +48,10 @@ ROLE = ", ".join(_ROLE)
 class JsonColumn(Generic[_T]):
     """A column with a value as JSON; empty for the default value."""
 
-    def __init__(self, kind: Any, default: _T) -> None:
+    def __init__(self, kind: Any, default: _T, *, is_union: bool = False) -> None:
+        """`is_union`: the value does not say its type."""
         self._kind, self._default = kind, default
+        self._written_as = kind if is_union else None
 
     def read(self, text: str) -> _T:
         """Return the value. Raises ValueError, TypeError, LookupError or AttributeError."""
@@ -57,26 +59,22 @@ class JsonColumn(Generic[_T]):
 
     def text(self, value: _T) -> str:
         """Return the column of a value."""
-        return "" if value is self._default or value == self._default else pack(value)
+        if value is self._default or value == self._default:
+            return ""
+        return pack(value, self._written_as)
 
 
+BLOCKS = JsonColumn[tuple[Block, ...]](tuple[Block, ...], (), is_union=True)
+ABOUT = JsonColumn(About, NOTHING_ABOUT)
+EXTRAS = JsonColumn[Extras | None](Extras, None)
 MUTED = JsonColumn(Muted, NOT_MUTED)
 SETTINGS = JsonColumn(Settings, NO_SETTINGS)
 EDITS = JsonColumn[tuple[RequestEdit, ...]](tuple[RequestEdit, ...], ())
 PLACES = JsonColumn[tuple[PlaceName, ...]](tuple[PlaceName, ...], ())
 CACHE_LOSS = JsonColumn[CacheLoss | None](CacheLoss, None)
 
-JsonField = Literal["parts", "tool_calls", "semantics"]
-"""Fields of a message that are stored as JSON."""
-
-_KINDS: dict[JsonField, Any] = {
-    "parts": tuple[Part, ...],
-    "tool_calls": tuple[ToolCall, ...],
-    "semantics": MessageSemantics,
-}
 _shared: Callable[[Any], Any] = intern
 """Makes equal values of thousands of messages one object."""
-_EMPTY = Message("assistant")
 _NO_USAGE = (None,) * 5
 _MOST_TOKENS = 2**53 - 1  # the exact integers of every JSON reader; a provider may send any
 
@@ -86,10 +84,10 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
 
     `place` is its index among its siblings, and their number.
     """
-    message_id, parent_id, message_role, content, parts, tool_calls, semantics = row[:7]
-    tool_call_id, name, timestamp, pinned, muted, status, error, advice = row[7:15]
-    model, endpoint, usage = row[15], row[16], row[17:22]
-    finish, seconds, first, cost, priced, loss = row[22:28]
+    message_id, parent_id, message_role, content, blocks, about, extras = row[:7]
+    name, timestamp, pinned, muted, status, error, advice, model, endpoint = row[7:16]
+    usage = row[16:21]
+    finish, seconds, first, cost, priced, loss = row[21:27]
     try:
         refuse_bytes(row)
         status, model, endpoint, finish = map(_shared, (status, model, endpoint, finish))
@@ -97,16 +95,14 @@ def entry_of(row: Row, place: tuple[int, int] = (0, 1)) -> Entry:
         cache_loss = CACHE_LOSS.read(loss)
         message = Message(
             role=_shared(message_role),
-            content=content,
+            blocks=read_blocks(content, blocks),
             id=message_id,
-            tool_calls=json_value("tool_calls", tool_calls) if tool_calls else (),
-            tool_call_id=tool_call_id,
             name=name,
             timestamp=timestamp,
             pinned=bool(pinned),
             muted=MUTED.read(muted),
-            parts=json_value("parts", parts) if parts else (),
-            semantics=json_value("semantics", semantics) if semantics else NO_MESSAGE_SEMANTICS,
+            about=ABOUT.read(about),
+            extras=EXTRAS.read(extras),
         )
     except DECODE_ERRORS as fault:
         raise undecodable(f"message {message_id}", fault) from fault
@@ -136,31 +132,58 @@ def refuse_bytes(row: Row) -> None:
         raise TypeError("a text in it is not text")
 
 
-def message_of(texts: Mapping[Literal["content"] | JsonField, str]) -> Message:
+GrowingField = Literal["content", "blocks", "about"]
+"""The columns of a message that grow during a reply."""
+
+
+def message_of(texts: Mapping[GrowingField, str]) -> Message:
     """Return the message of the columns that grow during a reply; a missing one is empty."""
     columns = {"message_role": "assistant", "pinned": 0, "timestamp": None, **texts}
     return entry_of(tuple(columns.get(name, "") for name in ENTRY_NAMES)).message
 
 
-def json_value(field: JsonField, text: str) -> Any:
-    """Return a non-empty JSON column's value. Raises ValueError, TypeError and the like."""
-    return unpack(_KINDS[field], text)
+def read_blocks(content: str, text: str) -> tuple[Block, ...]:
+    """Return the blocks of the columns `content` and `blocks`. Raises ValueError and the like.
+
+    `blocks` is empty for a message that is one bare text or nothing. If a message has exactly one
+    text, it is missing in `blocks`, since it is the `content`: nothing long is stored twice.
+    """
+    if not text:
+        return text_blocks(content)
+    blocks = BLOCKS.read(text)
+    place = _only_text(blocks)
+    return blocks if place is None else _with_text(blocks, place, content)
 
 
-def json_text(message: Message, field: JsonField) -> str:
-    """Return a JSON column of a message; empty for the default value."""
-    value, default = getattr(message, field), getattr(_EMPTY, field)
-    return "" if value is default or value == default else pack(value)
+def blocks_text(blocks: tuple[Block, ...]) -> str:
+    """Return the column of blocks."""
+    place = _only_text(blocks)
+    if place is None:
+        return BLOCKS.text(blocks)
+    if blocks == text_blocks(content_of(blocks)):
+        return ""
+    return BLOCKS.text(_with_text(blocks, place, ""))
 
 
-def json_texts(message: Message) -> tuple[str, str, str]:
-    """Return the three JSON columns, in the order of the statements."""
-    if message.semantics is NO_MESSAGE_SEMANTICS and not (message.parts or message.tool_calls):
-        return "", "", ""
+def _only_text(blocks: tuple[Block, ...]) -> int | None:
+    """Return the index of the one block that is text; None if there are others, or none."""
+    places = [index for index, block in enumerate(blocks) if is_words(block)]
+    return places[0] if len(places) == 1 else None
+
+
+def _with_text(blocks: tuple[Block, ...], place: int, text: str) -> tuple[Block, ...]:
+    block = blocks[place]
+    assert isinstance(block, TextBlock)
+    return (*blocks[:place], replace(block, text=text), *blocks[place + 1 :])
+
+
+def message_texts(message: Message) -> tuple[str, str, str, str]:
+    """Return the columns `content`, `blocks`, `about` and `extras` of a message."""
     return (
-        json_text(message, "parts"),
-        json_text(message, "tool_calls"),
-        json_text(message, "semantics"),
+        message.content,
+        blocks_text(message.blocks),
+        ABOUT.text(message.about),
+        EXTRAS.text(message.extras),
     )
 
 

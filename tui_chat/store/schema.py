@@ -53,13 +53,15 @@ class Migration:
     """What follows the SQL, in the same transaction, if content cannot be computed in SQL."""
 
 
-def _fill_texts(connection: sqlite3.Connection) -> None:
-    from tui_chat.store.index import rebuild
+def _fill_blocks(connection: sqlite3.Connection) -> None:
+    from tui_chat.store.blocks_migration import convert
+    from tui_chat.store.index import fill_empty
 
-    rebuild(connection)
+    convert(connection)
+    fill_empty(connection)  # version 20 made the index
 
 
-_FILLS = {20: _fill_texts}
+_FILLS = {21: _fill_blocks}
 
 
 @cache

@@ -4,8 +4,7 @@ Writing the whole reply at every flush costs the square of its length: for 1 MB 
 100 s, four flushes a second, 540 MB reach the disk. Changes make it 15 MB and a flush several
 times quicker.
 
-1. A reply has growing fields: its content, and as JSON text its parts, its tool calls and its
-   semantics (where reasoning grows).
+1. A reply has growing fields: its content, and as JSON text its blocks and what is known about it.
 2. A change says: the field is now its first `keep` characters, followed by `text`. So growth at
    the end costs what was added, and a change anywhere else is still exact.
 3. Each change builds on the one before, so what is in the file must be known exactly: the store
@@ -17,18 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.rows import JsonField, json_text, message_of
+from tui_chat.store.rows import ABOUT, GrowingField, blocks_text, message_of
 
-Field = Literal["content"] | JsonField
-
-_JSON_FIELDS: tuple[JsonField, ...] = ("parts", "tool_calls", "semantics")
+_FIELDS: tuple[GrowingField, ...] = ("content", "blocks", "about")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class PersistedFields:
 
     message: Message
     """The reply whose fields they are."""
-    texts: Mapping[Field, str] = field(default_factory=dict[Field, str])
+    texts: Mapping[GrowingField, str] = field(default_factory=dict[GrowingField, str])
     """Each field as it is stored; a missing one is empty."""
 
 
@@ -45,7 +41,7 @@ class PersistedFields:
 class Change:
     """The change of one field."""
 
-    field: Field
+    field: GrowingField
     keep: int
     """Characters of the field that stay."""
     text: str
@@ -56,17 +52,18 @@ def changes_to(
     persisted: PersistedFields, message: Message
 ) -> tuple[PersistedFields, list[Change]]:
     """Return the fields of `message`, and the changes that lead to them from those persisted."""
-    texts: dict[Field, str] = {"content": clean(message.content)}
-    for name in _JSON_FIELDS:
-        if getattr(message, name) == getattr(persisted.message, name):
-            texts[name] = persisted.texts.get(name, "")
-        else:
-            texts[name] = clean(json_text(message, name))
+    before = persisted.message
+    texts: dict[GrowingField, str] = dict(persisted.texts)
+    if message.blocks != before.blocks:
+        texts["content"] = clean(message.content)
+        texts["blocks"] = clean(blocks_text(message.blocks))
+    if message.about != before.about:
+        texts["about"] = clean(ABOUT.text(message.about))
     changes: list[Change] = []
     for name, after in texts.items():
-        before = persisted.texts.get(name, "")
-        if before != after:
-            keep = common_prefix(before, after)
+        known = persisted.texts.get(name, "")
+        if known != after:
+            keep = common_prefix(known, after)
             changes.append(Change(name, keep, after[keep:]))
     return PersistedFields(message, texts), changes
 
@@ -93,7 +90,7 @@ async def read_journal(tx: Transaction, entry_id: str) -> Message | None:
     return message_of(await read_streamed_fields(tx, entry_id))
 
 
-async def read_streamed_fields(tx: Transaction, entry_id: str) -> dict[Field, str]:
+async def read_streamed_fields(tx: Transaction, entry_id: str) -> dict[GrowingField, str]:
     """Return the fields of a streaming reply as they are so far."""
     sql = "SELECT field, keep, text FROM reply_changes WHERE message_id = ? ORDER BY seq"
     return _apply(await tx.rows(sql, entry_id))
@@ -104,11 +101,9 @@ async def drop_changes(tx: Transaction, entry_id: str) -> None:
     await tx.run("DELETE FROM reply_changes WHERE message_id = ?", entry_id)
 
 
-def _apply(changes: list[Row]) -> dict[Field, str]:
+def _apply(changes: list[Row]) -> dict[GrowingField, str]:
     """Return the fields after changes: rows of field, keep and text."""
-    fields: dict[Field, tuple[list[str], int]] = {
-        name: ([], 0) for name in ("content", *_JSON_FIELDS)
-    }
+    fields: dict[GrowingField, tuple[list[str], int]] = {name: ([], 0) for name in _FIELDS}
     for name, keep, text in changes:
         parts, length = fields[name]
         if keep < length:

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import Block, CallBlock, MediaBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
+from tui_chat.store.errors import decoding
 from tui_chat.store.messages import InsertPosition, insert_messages
 from tui_chat.store.replies import write_reply
 from tui_chat.store.requests import (
@@ -25,7 +27,7 @@ from tui_chat.store.requests import (
     save_revision,
 )
 from tui_chat.store.roles import find_role, save_role
-from tui_chat.store.rows import MUTED, json_texts
+from tui_chat.store.rows import BLOCKS, MUTED
 from tui_chat.store.sessions import (
     UNTITLED,
     add_variables,
@@ -181,9 +183,14 @@ class _StoredMessage:
 
     session_id: str
     content: str
-    parts: str
-    tool_calls: str
+    blocks: str
     status: str
+
+    @property
+    def own_blocks(self) -> tuple[Block, ...]:
+        """The calls, pictures and files of it."""
+        with decoding("message"):
+            return _own_blocks(BLOCKS.read(self.blocks))
 
 
 @dataclass
@@ -261,15 +268,16 @@ def _is_longer(entry: Entry, stored: _StoredMessage) -> bool:
     """Return True if an entry continues a stored message: its program was still writing it."""
     if "streaming" in (entry.status, stored.status):
         return False
-    content = clean(entry.message.content)
-    parts, calls, _ = map(clean, json_texts(entry.message))
-    if (content, parts, calls) == (stored.content, stored.parts, stored.tool_calls):
+    content, known = clean(entry.message.content), stored.content
+    old, new = stored.own_blocks, _own_blocks(entry.message.blocks)
+    if (content, new) == (known, old):
         return False
-    return (
-        content.startswith(stored.content)
-        and parts.startswith(stored.parts.removesuffix("]"))
-        and calls.startswith(stored.tool_calls.removesuffix("]"))
-    )
+    return content.startswith(known) and new[: len(old)] == old
+
+
+def _own_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """Return the calls, pictures and files among blocks."""
+    return tuple(block for block in blocks if isinstance(block, CallBlock | MediaBlock))
 
 
 def _fault(transcript: SessionTranscript, sessions: dict[str, str]) -> str:
@@ -299,7 +307,7 @@ async def _known_messages(
 ) -> dict[str, _StoredMessage]:
     ids = [entry.message.id for transcript in batch for entry in transcript.entries]
     rows = await tx.rows(
-        "SELECT m.message_id, m.session_id, m.content, m.parts, m.tool_calls, m.status "
+        "SELECT m.message_id, m.session_id, m.content, m.blocks, m.status "
         "FROM json_each(?) AS wanted JOIN messages AS m ON m.message_id = wanted.value",
         json.dumps(ids),
     )

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
+from tui_chat.models.json_text import to_json
 from tui_chat.models.memo import Memo
 
 if TYPE_CHECKING:
-    from tui_chat.models.envelope import ToolDefinition, Turn
-    from tui_chat.models.message import Part, PartKind
-    from tui_chat.models.semantics import MessageSemantics, WireForm
+    from tui_chat.models.blocks import Extras, MediaBlock, MediaKind
+    from tui_chat.models.envelope import ToolDefinition
     from tui_chat.models.text import Text
+    from tui_chat.models.turn import Turn
 
 TURN_OVERHEAD = 4
 """Tokens that frame one turn: its role and its delimiters."""
@@ -28,7 +29,7 @@ REQUEST_OVERHEAD = 3
 TOOL_OVERHEAD = 8
 """Tokens that frame one tool definition."""
 
-PART_TOKENS: dict[PartKind, int] = {"image": 765, "audio": 500, "video": 5000, "file": 2000}
+PART_TOKENS: dict[MediaKind, int] = {"image": 765, "audio": 500, "video": 5000, "file": 2000}
 """Estimated tokens of a part. Image: OpenAI's price of 1,024 by 1,024 pixels in high detail
 (Anthropic's is at most about 1,600, Gemini's begins at 258). Audio: some fifteen seconds at
 Gemini's 32 a second. Video: some twenty seconds of it. File: a document of two or three pages."""
@@ -37,6 +38,8 @@ _ALIKE = 400_000
 _LONG_EXTRAS = 200
 """Characters from which keys of a message that are not known count: shorter ones are mostly ids,
 which a model does not read."""
+_SIGNATURES = ("thoughtSignature", "extra_content")
+"""Keys of signatures, which a model does not read."""
 _LEAST_OPAQUE = 500
 """Characters of a string without white space from which its tokens are estimated."""
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{500,}")
@@ -88,10 +91,17 @@ class Correction:
 NO_CORRECTION = Correction()
 
 
-def media_tokens(part: Part) -> int:
+def media_tokens(part: MediaBlock) -> int:
     """Return the estimated tokens of an image, sound, video or file."""
-    is_low = part.kind == "image" and part.detail == "low"
-    return LOW_DETAIL if is_low else PART_TOKENS[part.kind]
+    is_low = part.media == "image" and part.detail == "low"
+    return LOW_DETAIL if is_low else PART_TOKENS[part.media]
+
+
+def _is_plain(turn: Turn) -> bool:
+    """Return True for a turn that is its text and no more."""
+    blocks = turn.blocks
+    is_text = not blocks or (len(blocks) == 1 and blocks[0].kind == "text")
+    return is_text and not turn.name and turn.extras is None
 
 
 class Counter:
@@ -151,9 +161,7 @@ class Counter:
         texts = [turn.text.plain for turn in turns]
         counts = self._count_each(texts) if self._count_each else map(self.count, texts)
         return [
-            tokens + self._framing(turn)
-            if turn.tool_calls or turn.parts or turn.name or turn.semantics.wire is not None
-            else tokens + TURN_OVERHEAD
+            tokens + TURN_OVERHEAD if _is_plain(turn) else tokens + self._framing(turn)
             for tokens, turn in zip(counts, turns, strict=True)
         ]
 
@@ -180,20 +188,24 @@ class Counter:
         tokens = TURN_OVERHEAD
         for call in turn.tool_calls:
             tokens += self.count(call.name) + self.count(call.arguments)
-        if turn.name:
-            tokens += self.count(turn.name) + 1
-        if turn.semantics.wire is not None:
-            tokens += self._captured(turn.semantics, turn.semantics.wire)
+        if name := turn.name or turn.tool_name:
+            tokens += self.count(name) + 1
+        if turn.extras is not None:
+            tokens += self._captured(turn, turn.extras)
         return tokens + sum(map(self._part, turn.parts)) if turn.parts else tokens
 
-    def _captured(self, semantics: MessageSemantics, wire: WireForm) -> int:
+    def _captured(self, turn: Turn, extras: Extras) -> int:
         """Return the tokens of what only a captured protocol understands, such as other keys."""
-        pieces = semantics.layout.pieces if semantics.layout is not None else ()
-        texts = [piece.data for piece in pieces]
-        extras = (wire.extras, *(piece.extras for piece in pieces))
-        texts += [text for text in extras if len(text) >= _LONG_EXTRAS]
-        for block in semantics.reasoning:
-            texts += [block.text, block.encrypted]
+        texts: list[str] = []
+        keys = [extras.keys]
+        for block in turn.blocks:
+            if block.kind == "opaque":
+                texts.append(to_json(block.value))
+            elif block.kind == "reasoning":
+                texts += [block.text, block.encrypted]
+            elif block.extras is not None:
+                keys.append({k: v for k, v in block.extras.keys.items() if k not in _SIGNATURES})
+        texts += [text for each in keys if each and len(text := to_json(each)) >= _LONG_EXTRAS]
         return sum(map(self._json, filter(None, texts)))
 
     def _json(self, text: str) -> int:
@@ -203,7 +215,7 @@ class Counter:
             text = _OPAQUE.sub("", text)
         return self.count(text) + sum(min(len(one) // 6, PART_TOKENS["file"]) for one in opaque)
 
-    def _part(self, part: Part) -> int:
+    def _part(self, part: MediaBlock) -> int:
         return self.count(part.text) if part.text else media_tokens(part)
 
     def _tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[int, ...]:

@@ -161,7 +161,7 @@ class Aside:
         core = self.core
         known = await self._usage.prices()
         prices = known.prices_of_request(composed, core.now())(reply.usage.tier)
-        media = frozenset(part.kind for turn in composed.envelope.turns for part in turn.parts)
+        media = frozenset(part.media for turn in composed.envelope.turns for part in turn.parts)
         cost = cost_of(reply.usage, prices, media)
         request = SideRequest(
             "" if is_new else session_id,

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,9 @@ from tui_chat.errors import InputError
 from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import card_error, is_character_card
-from tui_chat.models.boundary import pack, unpack
+from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.boundary import pack, read_own
 from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of, size_of
-from tui_chat.models.message import Part
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.paths import expanded
@@ -43,7 +44,7 @@ class Attachment:
     path: Path
     size: int
     """Bytes."""
-    part: Part
+    part: MediaBlock
     is_card: bool = False
     """True if it is a character card, which is sent as the picture or text that it is."""
     packed: str = ""
@@ -64,7 +65,7 @@ class Attachment:
         """A sentence that says what it is and how to import it; empty if it is no card."""
         if not self.is_card:
             return ""
-        kind = "picture" if self.part.kind == "image" else "text"
+        kind = "picture" if self.part.media == "image" else "text"
         error = card_error(self.path)
         return f"{str(error).removesuffix('.')}; it is attached as a {kind}. {error.advice}"
 
@@ -110,7 +111,7 @@ def attachment_of(name: str, data: bytes) -> Attachment:
     return packed_attachment(replace(_part(Path(), data, name), name=name))
 
 
-def packed_attachment(part: Part) -> Attachment:
+def packed_attachment(part: MediaBlock) -> Attachment:
     """Return a part that is no file as an attachment."""
     return Attachment(Path(), size_of(part), part, packed=_PACKED + pack(part))
 
@@ -120,12 +121,15 @@ def stored_attachment(stored: str) -> Attachment:
     if not stored.startswith(_PACKED):
         return read_attachment(Path(stored))
     try:
-        return packed_attachment(unpack(Part, stored.removeprefix(_PACKED)))
+        fields = json.loads(stored.removeprefix(_PACKED))
+        if "kind" in fields:  # as programs before blocks wrote it
+            fields |= {"media": fields.pop("kind"), "owner": fields.pop("protocol", None)}
+        return packed_attachment(read_own(MediaBlock, fields))
     except (ValueError, TypeError, AttributeError):
         raise InputError("An attachment of the stored draft is damaged.") from None
 
 
-def _part(path: Path, data: bytes, words: str = "") -> Part:
+def _part(path: Path, data: bytes, words: str = "") -> MediaBlock:
     """Return content as a part; errors call it by `words`, if it is no file."""
     if path == STANDARD_INPUT:
         path = Path("input")
@@ -133,7 +137,7 @@ def _part(path: Path, data: bytes, words: str = "") -> Part:
     if not data:
         raise InputError(f"{words} is empty.")
     if mime := detect_mime(data):
-        return Part(kind_of(mime), mime, data=base64.b64encode(data).decode(), name=path.name)
+        return MediaBlock(kind_of(mime), mime, data=base64.b64encode(data).decode(), name=path.name)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -147,7 +151,7 @@ def _part(path: Path, data: bytes, words: str = "") -> Part:
         )
     if len(data) > LARGEST_TEXT:
         raise _too_large(words, len(data), LARGEST_TEXT)
-    return Part("file", "text/plain", text=clean(text), name=path.name)
+    return MediaBlock("file", "text/plain", text=clean(text), name=path.name)
 
 
 def _too_large(words: str, size: int, limit: int) -> InputError:

@@ -19,8 +19,9 @@ from tui_chat.context.history import summary_of
 from tui_chat.context.muted_history import answered_calls, without_muted
 from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import TextBlock
 from tui_chat.models.memo import recent_memo
-from tui_chat.models.message import NOT_MUTED, Message, Muted
+from tui_chat.models.message import NOT_MUTED, Message, Muted, with_blocks, with_content
 from tui_chat.models.session import Entry, Node, PlaceName
 from tui_chat.models.text import clean
 from tui_chat.workspace.aside import Aside
@@ -90,7 +91,7 @@ class Branches:
         """
         core = self.core
         await self._sessions.branch_loaded()
-        message = Message("system", clean(text), timestamp=core.now().timestamp())
+        message = Message.of("system", clean(text), timestamp=core.now().timestamp())
         return await self.append(message, core.state.session_id, title=title)
 
     @reported(False)
@@ -161,18 +162,12 @@ class Branches:
         if send and not self._replies.may_send():
             return False
         if text != message.content:
-            # The layout of text and pictures, and a refusal, belong to the old text.
-            semantics = replace(
-                message.semantics,
-                layout=None,
-                refusal="",
-                wire=None,
-                tokens="",
-                references=message.semantics.references.edited(message.content, text),
-            )
-            now = core.now().timestamp()
-            edited = replace(message, content=text, semantics=semantics, timestamp=now)
-            if semantics.summary is not None and entry is not core.state.entries[-1]:
+            # A refusal, and the tokens, belong to the old text.
+            kept = [b for b in message.blocks if not (isinstance(b, TextBlock) and b.is_refusal)]
+            bare = replace(with_blocks(message, kept), extras=None)
+            about, now = replace(message.about, tokens=""), core.now().timestamp()
+            edited = replace(with_content(bare, text), about=about, timestamp=now)
+            if about.summary is not None and entry is not core.state.entries[-1]:
                 # As a version it would lose what follows.
                 await self._compaction.edit(entry, text)
                 sentence = "The edited summary is at the end, and counts instead of the first."
@@ -284,8 +279,8 @@ class Branches:
                 for each in _exchange(entries, entries.index(entry))
                 if each.muted.whole
             }
-            if not message.muted.whole and message.muted.parts:  # nothing was left of it
-                changes[entry_id] = replace(message.muted, parts=())
+            if not message.muted.whole and message.muted.blocks:  # nothing was left of it
+                changes[entry_id] = replace(message.muted, blocks=())
             await self._mute(changes, "Unmuted", what)
 
     @reported(None)

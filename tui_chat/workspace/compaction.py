@@ -25,8 +25,8 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.context.muted_history import without_muted
 from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.about import About, Summary
 from tui_chat.models.message import Message
-from tui_chat.models.semantics import MessageSemantics, Summary
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
@@ -149,7 +149,7 @@ class Compaction:
         history = tuple(
             message
             if summary_of(message) is None
-            else replace(message, semantics=replace(message.semantics, summary=None))
+            else replace(message, about=replace(message.about, summary=None))
             for message in part
         )
         return compose(
@@ -211,11 +211,11 @@ class Compaction:
         if entries[-1].status == "streaming":
             raise NotYet("A reply is still arriving.", advice="Save the summary after it.")
         kept = len(sendable_messages(entries)) - end
-        message = Message(
+        message = Message.of(
             "system",
             clean(text).strip(),
             timestamp=self.core.now().timestamp(),
-            semantics=MessageSemantics(summary=Summary(kept, messages)),
+            about=About(summary=Summary(kept, messages)),
         )
         store = self.core.store_of(session_id)
         return await store.messages.add(session_id, message, entries[-1].message.id)
@@ -248,10 +248,8 @@ class Compaction:
         if entry is None or summary is None:
             raise InputError("This summary no longer exists.")
         summary = replace(summary, enabled=enabled)
-        semantics = replace(entry.message.semantics, summary=summary)
-        await store.messages.replace_semantics(
-            entry_id, replace(entry.message, semantics=semantics)
-        )
+        about = replace(entry.message.about, summary=summary)
+        await store.messages.replace_about(entry_id, about)
 
 
 def _cut(

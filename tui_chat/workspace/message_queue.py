@@ -15,8 +15,8 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 from tui_chat.errors import InputError, TuiChatError
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import pack, unpack
-from tui_chat.models.message import Part
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Failed, ReplySettled
 from tui_chat.workspace.replies import Replies
@@ -181,7 +181,7 @@ class MessageQueue:
         task.add_done_callback(self._tasks.discard)
 
 
-def parts_of(message: QueuedMessage) -> tuple[Part, ...]:
+def parts_of(message: QueuedMessage) -> tuple[MediaBlock, ...]:
     """Read the attachments of a queued message. Raises InputError if one cannot be read."""
     from tui_chat.workspace.attachments import stored_attachment
 

@@ -19,9 +19,10 @@ from tui_chat.errors import (
     InputError,
     NotYet,
 )
+from tui_chat.models.about import NOTHING_ABOUT, About, Brought
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.generation import GenerationKind
-from tui_chat.models.message import Message, Part
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, Brought, MessageSemantics
+from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.workspace.core import reported
@@ -49,7 +50,7 @@ class Replies(Exchanges):
     async def submit(
         self,
         draft: str,
-        parts: tuple[Part, ...] = (),
+        parts: tuple[MediaBlock, ...] = (),
         session_id: str | None = None,
         stored: Callable[[], None] | None = None,
     ) -> bool:
@@ -71,18 +72,18 @@ class Replies(Exchanges):
             request = Outgoing(composed, parent, self._message(draft, parts))
             return bool(await self.begin((request,), draft, stored, is_at_head=True))
 
-    def _message(self, draft: str, parts: tuple[Part, ...]) -> Message:
+    def _message(self, draft: str, parts: tuple[MediaBlock, ...]) -> Message:
         """Return the message of a draft, which knows the server's prompt in it."""
-        semantics = NO_MESSAGE_SEMANTICS
+        about = NOTHING_ABOUT
         if prompts := self.core.state.prompts_in(draft):
-            semantics = MessageSemantics(brought=Brought(prompt=prompts[0][1]))
-        return Message("user", draft, self.core.new_id(), parts=parts, semantics=semantics)
+            about = About(brought=Brought(prompt=prompts[0][1]))
+        return Message("user", (*text_blocks(draft), *parts), self.core.new_id(), about=about)
 
     async def submit_to(
         self,
         slots: Sequence[Slot],
         draft: str = "",
-        parts: tuple[Part, ...] = (),
+        parts: tuple[MediaBlock, ...] = (),
         stored: Callable[[], None] | None = None,
     ) -> tuple[str, ...]:
         """Send a draft with its attachments to targets of the active session, each at the end of
@@ -104,7 +105,7 @@ class Replies(Exchanges):
         return ()
 
     def _requests_to(
-        self, slots: Sequence[Slot], draft: str, parts: tuple[Part, ...]
+        self, slots: Sequence[Slot], draft: str, parts: tuple[MediaBlock, ...]
     ) -> tuple[Outgoing, ...]:
         """Return the requests to targets. Raises InputError if one of them cannot be made."""
         has_message = bool(draft or parts)

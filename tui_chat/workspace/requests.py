@@ -30,12 +30,13 @@ from tui_chat.context.builders import prepared
 from tui_chat.context.generation import may_continue, with_kind
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, NotYet
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import forget_recent, recent_memo
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edits_for
 from tui_chat.models.role import ROLE_FAULTS
@@ -76,7 +77,7 @@ _ingredients = attrgetter(
 )
 """The fields of the state that a request is composed from."""
 
-_Key: TypeAlias = tuple[str, tuple[Part, ...], Protocol]
+_Key: TypeAlias = tuple[str, tuple[MediaBlock, ...], Protocol]
 """Draft, attachments and protocol of a composed request."""
 
 
@@ -148,7 +149,7 @@ class Requests:
     # --- composing -------------------------------------------------------------------------
 
     def compose(
-        self, draft: str, protocol: Protocol | None = None, parts: tuple[Part, ...] = ()
+        self, draft: str, protocol: Protocol | None = None, parts: tuple[MediaBlock, ...] = ()
     ) -> Composed:
         """Return the request that sending `draft` with its attachments now would send.
 
@@ -170,7 +171,7 @@ class Requests:
             memory |= {(draft, parts, own): base, (draft, parts, target): composed}
         return composed
 
-    def inputs(self, draft: str, parts: tuple[Part, ...] = ()) -> Inputs:
+    def inputs(self, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Inputs:
         """Return what `compose` composes the request of a draft and its attachments from."""
         return self._inputs(self.core.state, draft, self._history, parts)
 
@@ -225,7 +226,7 @@ class Requests:
         draft: str,
         changes: WhatIf,
         protocol: Protocol | None = None,
-        parts: tuple[Part, ...] = (),
+        parts: tuple[MediaBlock, ...] = (),
     ) -> Composed:
         """Return the request that `draft` would be with some changes. The session stays as it is.
 
@@ -253,7 +254,7 @@ class Requests:
         return self._saved_presets.get(preset)
 
     def _what_if_inputs(
-        self, draft: str, changes: WhatIf, preset: Preset | None, parts: tuple[Part, ...]
+        self, draft: str, changes: WhatIf, preset: Preset | None, parts: tuple[MediaBlock, ...]
     ) -> Inputs:
         state, history = self.core.state, changes.history
         endpoint = state.endpoint
@@ -276,7 +277,7 @@ class Requests:
             context_limit=inputs.context_limit if changes.limit is None else changes.limit,
         )
 
-    def compose_for(self, slot: Slot, draft: str, parts: tuple[Part, ...] = ()) -> Composed:
+    def compose_for(self, slot: Slot, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Composed:
         """Return the request that `draft` would be to a target, at the end of its branch; without a
         draft the one for the reply to what the branch ends with. May be called in a thread. Raises
         InputError if the target cannot be used.
@@ -305,7 +306,7 @@ class Requests:
         state: WorkspaceState,
         draft: str,
         history: tuple[Message, ...],
-        parts: tuple[Part, ...] = (),
+        parts: tuple[MediaBlock, ...] = (),
     ) -> Inputs:
         inputs = Inputs(
             endpoint=state.endpoint,
@@ -347,7 +348,11 @@ class Requests:
         self.core.update(request=replace(self.core.state.request, **changes))
 
     def set_draft(
-        self, draft: str, parts: tuple[Part, ...] = (), command: str = "normal", argument: str = ""
+        self,
+        draft: str,
+        parts: tuple[MediaBlock, ...] = (),
+        command: str = "normal",
+        argument: str = "",
     ) -> None:
         """Set the text and attachments that Enter would send, or what a command would generate."""
         request = self.core.state.request
@@ -535,7 +540,9 @@ def _definitions(tools: tuple[Tool, ...]) -> tuple[ToolDefinition, ...]:
     return tuple(tool.definition for tool in tools)
 
 
-def answered_id(draft: str, history: tuple[Message, ...], parts: tuple[Part, ...] = ()) -> str:
+def answered_id(
+    draft: str, history: tuple[Message, ...], parts: tuple[MediaBlock, ...] = ()
+) -> str:
     """Return the id of the message that Enter would have answered; empty if it sends a text."""
     is_typed = bool(draft or parts) or not history
     return "" if is_typed or history[-1].role not in ("user", "tool") else history[-1].id
@@ -587,7 +594,7 @@ def replied_count(entries: tuple[Entry, ...]) -> int:
     last one, or the one that is missing at its end. Raises InputError for no message.
     """
     ends = range(len(entries))[-2:]
-    said = [index for index in ends if entries[index].message.semantics.summary is None]
+    said = [index for index in ends if entries[index].message.about.summary is None]
     if not said:
         raise NotYet("There is no message in this session yet.")
     last = said[-1]

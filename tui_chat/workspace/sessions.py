@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.context.macros.expander import Expander
 from tui_chat.errors import InputError, NotYet, StoreError, TuiChatError
-from tui_chat.models.message import Message, Part
+from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.message import Message
 from tui_chat.models.role import FIRST_ROLE_NAME, Role
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, NewSession, Session
@@ -381,10 +382,12 @@ class Sessions:
         origin = Origin(OriginKind.SYSTEM, "greeting")
         expander = Expander(self._requests.inputs(""))
         text = expander.expand_text(greetings[number], origin, is_card=True)
-        message = Message("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
+        message = Message.of("assistant", text, id=core.new_id(), timestamp=core.now().timestamp())
         return (Entry(message, sibling=number, siblings=len(greetings)),)
 
-    def new_session(self, draft: str, parts: Sequence[Part] = (), *, title: str = "") -> NewSession:
+    def new_session(
+        self, draft: str, parts: Sequence[MediaBlock] = (), *, title: str = ""
+    ) -> NewSession:
         """Return the active new chat as the session that is stored with its first message: it is
         titled by `draft` and its attachments, unless it has a `title`.
 
@@ -568,7 +571,7 @@ def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, 
     return tuple(kept)
 
 
-def session_title(role: Role | None, text: str, parts: Sequence[Part] = ()) -> str:
+def session_title(role: Role | None, text: str, parts: Sequence[MediaBlock] = ()) -> str:
     """Return the title of a session that begins with a role and a message: the role's name, unless
     that is the first role, which nobody chose, and the message's first words.
     """
@@ -578,7 +581,7 @@ def session_title(role: Role | None, text: str, parts: Sequence[Part] = ()) -> s
     return default_title(": ".join(filter(None, (role.name, words))))
 
 
-def _first_words(text: str, parts: Sequence[Part]) -> str:
+def _first_words(text: str, parts: Sequence[MediaBlock]) -> str:
     """Return the first words of a message, of Markdown the first line without its mark, else the
     names of its attachments; empty without both.
     """

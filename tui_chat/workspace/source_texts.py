@@ -152,7 +152,7 @@ class SourceTexts:
                 return None
         draft = messages[count:]
         text = "\n\n".join(message.content for message in draft if message.content)
-        if text and (brought := draft[0].semantics.brought) is not None:
+        if text and (brought := draft[0].about.brought) is not None:
             new = session_id, text, brought.prompt
             inserted = (new, *core.state.inserted_prompts)[:_MAX_INSERTED]
             core.update(inserted_prompts=inserted)

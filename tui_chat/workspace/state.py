@@ -10,12 +10,13 @@ from tui_chat.compose import Composed
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import EditHistory
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.generation import side_kind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.payload import Payload
 from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
@@ -77,7 +78,7 @@ class PendingToolCall:
     """The id of the reply."""
     index: int
     """The position of the call in the reply. Ids are the provider's: some have none, or repeat."""
-    call: ToolCall
+    call: CallBlock
     tool: Tool | None
     """The known tool of this name; None if there is none."""
     is_running: bool
@@ -221,7 +222,7 @@ class LiveRequestState:
 
     draft: str = ""
     """The text that Enter would send; empty for a command."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MediaBlock, ...] = ()
     """The attachments of the draft."""
     command: str = "normal"
     """The kind of request that the composer's command makes; `normal` for a message to send."""
@@ -539,7 +540,7 @@ class WorkspaceState:
         )
 
 
-def unanswered_calls(entries: Sequence[Entry]) -> tuple[Entry | None, dict[int, ToolCall]]:
+def unanswered_calls(entries: Sequence[Entry]) -> tuple[Entry | None, dict[int, CallBlock]]:
     """Return the reply that a branch ends with, and its unanswered calls by their position in it;
     else None, nothing.
     """

@@ -27,7 +27,7 @@ from typing import IO, Protocol
 
 from tui_chat.errors import ConfigError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.message import Part
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.tool import CommandTool
 from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.workspace.programs import expanded, inherited, secret_values
@@ -156,7 +156,7 @@ class ToolRun:
     """The answer to the call."""
     ok: bool
     """True if it succeeded."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MediaBlock, ...] = ()
     """Pictures and files of the answer."""
 
 

@@ -22,8 +22,8 @@ from typing import Literal
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.message import Message, ToolCall
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, MessageSemantics
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message, tool_result
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import DECLINED, Tool
@@ -283,7 +283,9 @@ class Tools:
         files = [call.tool.files for call in calls if call.tool is not None]
         await asyncio.gather(*(asyncio.to_thread(content_digest, each) for each in files if each))
 
-    async def _run(self, key: _Key, call: ToolCall, arguments: str | None = None) -> Message | None:
+    async def _run(
+        self, key: _Key, call: CallBlock, arguments: str | None = None
+    ) -> Message | None:
         """Run the command of a call, with `arguments` in place of its own; return its answer, None
         if it was cancelled. If it ran before, return the answer that could not be stored.
         """
@@ -313,7 +315,7 @@ class Tools:
             if sent_arguments.strip() != call.arguments.strip():
                 text = f"The user changed the arguments of this call to {sent_arguments}\n\n{text}"
             answer = _answer(call, clean(text), failed=None if result.ok else True)
-            return replace(answer, parts=result.parts)
+            return replace(answer, blocks=answer.blocks + result.parts)
         finally:
             task.cancel()
             del self._runs[key]
@@ -377,12 +379,11 @@ class Tools:
         return await self._replies.reply_to(entries[-1].message.id)
 
 
-def _answer(call: ToolCall, text: str, failed: bool | None = None) -> Message:
-    semantics = NO_MESSAGE_SEMANTICS if failed is None else MessageSemantics(failed=failed)
-    return Message("tool", text, tool_call_id=call.id, name=call.name, semantics=semantics)
+def _answer(call: CallBlock, text: str, failed: bool | None = None) -> Message:
+    return Message("tool", tool_result(call.id, text, name=call.name, failed=failed))
 
 
-def _pending_call(entries: Sequence[Entry], entry_id: str, index: int) -> ToolCall:
+def _pending_call(entries: Sequence[Entry], entry_id: str, index: int) -> CallBlock:
     """Return a pending call of the last reply. Raises InputError if there is none, or if an answer
     to it would be taken for that of an earlier call.
     """

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.command_line import Run
+from tests.support.messages import make_message, thought
 from tests.support.replies import CITED, EXAMPLE, MUTED, PARTS, PNG, TEXT, muted_reply, reply, told
 from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, Part, ToolCall
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
@@ -43,7 +44,7 @@ def test_what_is_muted_is_said(muted: Muted, words: str):
 
 
 def test_html_links_marks_and_lists_sources() -> None:
-    text = "".join(page(reply(TEXT, semantics=CITED)))
+    text = "".join(page(reply(TEXT, **CITED)))
     mark = 'href="https://tower.example/a_%28b%29" rel="noreferrer noopener nofollow">[1]</a>'
     assert f"<strong>330 m.</strong><a {mark} So.[2]</p>" in text
     assert '<li><a rel="noreferrer noopener nofollow" href="https://tower.example/a_(b)">' in text
@@ -66,7 +67,7 @@ def test_html_embeds_pictures_and_names_the_rest() -> None:
 
 @each_row("mime", ['image/png"><script>', "image/svg+xml", "text/html"])
 def test_no_type_leads_to_a_script(mime: str) -> None:
-    text = "".join(page(reply("x", parts=(Part("image", mime, data=PNG),))))
+    text = "".join(page(reply("x", parts=(MediaBlock("image", mime, data=PNG),))))
     assert "<img" not in text
     assert "<script" not in text
 
@@ -76,20 +77,20 @@ REMINDER = "<system-reminder>\nThe date is known.\n</system-reminder>"
 
 def test_a_page_of_an_agent_names_calls_and_folds_results():
     edit = '{"file_path": "/src/a.py", "old_string": "one <b>", "new_string": "two"}'
-    calls = (ToolCall("c1", "Read", '{"file_path": "/src/<b>.py"}'), ToolCall("c2", "Edit", edit))
+    calls = (CallBlock("c1", "Read", '{"file_path": "/src/<b>.py"}'), CallBlock("c2", "Edit", edit))
     text = "".join(
         page(
             told(
-                Entry(Message("user", "Look <b>at</b> it", "m1", timestamp=1_700_000_000.0)),
+                Entry(Message.of("user", "Look <b>at</b> it", "m1", timestamp=1_700_000_000.0)),
                 Entry(
-                    Message("assistant", "", "m2", tool_calls=calls),
+                    make_message("assistant", "", "m2", tool_calls=calls),
                     "m1",
                     usage=Usage(1200, 30, cached=1000),
                 ),
-                Entry(Message("tool", "line 1\nline 2", "m3", tool_call_id="c1"), "m2"),
-                Entry(Message("tool", "done", "m4", tool_call_id="c2"), "m3"),
-                Entry(Message("assistant", "Done.", "m5"), "m4", usage=Usage(1300, 5)),
-                Entry(Message("user", f"{REMINDER}\n\nThanks", "m6"), "m5"),
+                Entry(make_message("tool", "line 1\nline 2", "m3", tool_call_id="c1"), "m2"),
+                Entry(make_message("tool", "done", "m4", tool_call_id="c2"), "m3"),
+                Entry(Message.of("assistant", "Done.", "m5"), "m4", usage=Usage(1300, 5)),
+                Entry(Message.of("user", f"{REMINDER}\n\nThanks", "m6"), "m5"),
             )
         )
     )
@@ -144,20 +145,25 @@ class Seen(HTMLParser):
 @each_row("text", HOSTILE)
 @each_row("where", ["content", "title", "thought", "tool", "call", "error", "part"])
 def test_a_page_has_only_safe_elements(text: str, where: str):
-    entry = Entry(Message("assistant", text, "m1"))
+    entry = Entry(Message.of("assistant", text, "m1"))
     match where:
         case "thought":
-            block = ReasoningBlock(Protocol.ANTHROPIC, text)
-            entry = Entry(Message("assistant", "", "m1", semantics=MessageSemantics((block,))))
+            block = thought(Protocol.ANTHROPIC, text)
+            entry = Entry(make_message("assistant", "", "m1", reasoning=(block,)))
         case "tool":
-            entry = Entry(Message("tool", text, "m1", name=text))
+            entry = Entry(make_message("tool", text, "m1", name=text))
         case "call":
-            entry = Entry(Message("assistant", "", "m1", tool_calls=(ToolCall("", text, text),)))
+            entry = Entry(
+                make_message("assistant", "", "m1", tool_calls=(CallBlock("", text, text),))
+            )
         case "error":
-            entry = Entry(Message("assistant", "", "m1"), error=text, model=text)
+            entry = Entry(Message.of("assistant", "", "m1"), error=text, model=text)
         case "part":
-            parts = (Part("image", "image/png", data=text), Part("file", text, url=text, name=text))
-            entry = Entry(Message("assistant", "", "m1", parts=parts))
+            parts = (
+                MediaBlock("image", "image/png", data=text),
+                MediaBlock("file", text, url=text, name=text),
+            )
+            entry = Entry(make_message("assistant", "", "m1", parts=parts))
         case _:
             pass
     html = "".join(page(told(entry, title=text, role=Role("r", text))))

@@ -47,7 +47,7 @@ class Database:
         ) as store:
             for title in titles:
                 session = await store.sessions.create(title=title)
-                first = await store.messages.add(session.session_id, Message("user", "hi"), None)
+                first = await store.messages.add(session.session_id, Message.of("user", "hi"), None)
                 exchange = await store.replies.begin(
                     session.session_id, parent_id=first.message.id, user=None, model="m",
                     endpoint="e", request=RequestRecord(
@@ -58,7 +58,7 @@ class Database:
                 )  # fmt: skip
                 await store.replies.end(
                     exchange.reply.message.id,
-                    message=Message("assistant", "ho"),
+                    message=Message.of("assistant", "ho"),
                     status="complete",
                 )
 

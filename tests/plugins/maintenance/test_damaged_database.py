@@ -24,7 +24,9 @@ async def damaged(folder: Path) -> None:
     path = folder / "chat.db"
     async with await Store.open(path, now=lambda: NOON, new_id=lambda: f"{next(numbers)}") as store:
         session = await store.sessions.create(title="Ferry")
-        await store.messages.add(session.session_id, Message("user", "When does it leave?"), None)
+        await store.messages.add(
+            session.session_id, Message.of("user", "When does it leave?"), None
+        )
         assert back_up_daily(path, NOON) is not None
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE sessions SET tags = '[\"work'")

@@ -227,7 +227,7 @@ async def test_results_are_what_they_are_and_not_what_they_say(start: Start):
     assert unknown.failed
     assert "Unknown tool: nothing" in unknown.text
     result = await server.call("image", {})
-    assert [(part.kind, part.mime) for part in result.parts] == [("image", "image/png")]
+    assert [(part.media, part.mime) for part in result.parts] == [("image", "image/png")]
     assert result.text.splitlines() == [
         "one",
         "[image left out: its data is damaged]",

@@ -14,8 +14,8 @@ from tests.support.sdk_types import accept
 from tests.support.vendors import HttpRequest
 from tests.support.workspace import LOOPBACKS, make_workspace, settled
 from tui_chat.errors import InputError, ProviderError
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import Brought
+from tui_chat.models.about import Brought
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.plugins.mcp.server import MAX_ARGUMENTS, MAX_PAGES
 from tui_chat.plugins.mcp.settings import ServerSettings
 
@@ -60,7 +60,7 @@ async def test_messages_of_a_prompt_have_roles_texts_and_an_origin(start: Start,
     (picture,) = messages[-1].parts
     assert (picture.mime, picture.name) == ("image/png", "bad:talk")
     origin = Brought(prompt="bad:talk (hostile 6.6)")
-    assert all(message.semantics.brought == origin for message in messages)
+    assert all(message.about.brought == origin for message in messages)
     (hidden,) = await server.prompt("hidden", {})
     assert hidden.content == f"/quit {HIDDEN} \ufffd", "what is invisible stays, to be shown"
 
@@ -132,8 +132,8 @@ async def sent(make_workspace: Any, request: pytest.FixtureRequest) -> list[Any]
         sent.append((endpoint, json.loads(body)))
         first, second, third, _ = (entry.message for entry in workspace.state.entries)
         for message in (first, second, third):
-            assert message.semantics.brought == Brought(prompt="bad:talk (hostile 6.6)")
-        assert third.parts[1] == Part(
+            assert message.about.brought == Brought(prompt="bad:talk (hostile 6.6)")
+        assert third.parts[1] == MediaBlock(
             "file", "text/plain", text=f"{HIDDEN} of notes://a \ufffd", name="bad:notes://a"
         )
     return sent

@@ -60,8 +60,8 @@ async def test_researcher_cites_what_it_says(client, protocol, stream):
     else:
         reply = definition.read_reply(response.content)
     message = reply.message(known)
-    found = message.semantics.references
-    cited = [message.content[each.start : each.end] for each in found.citations]
+    found = message.about.references
+    cited = [message.content[each.start : each.end] for each in message.citations]
     if known is Protocol.OLLAMA:
         assert not found.sources  # the protocol has none
         return
@@ -154,7 +154,7 @@ async def test_picture_answers_with_a_picture(client, protocol, stream):
         assert not reply.parts  # the protocol has none
         return
     (part,) = reply.parts
-    assert (part.kind, part.mime) == ("image", "image/png")
+    assert (part.media, part.mime) == ("image", "image/png")
     png = base64.b64decode(part.data)
     assert png[12:24] == b"IHDR" + 2 * (64).to_bytes(4, "big")
     start, length = png.index(b"IDAT") + 4, int.from_bytes(png[33:37], "big")

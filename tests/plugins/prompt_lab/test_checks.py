@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.library.file_reader import JsonFile
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.message import ToolCall
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.prompt_lab.check_files import check_of_text, read_checks
 from tui_chat.plugins.prompt_lab.checks import CHECKS, total, verdict_of
@@ -100,7 +100,7 @@ def test_what_a_check_decides(name: str, value: Any, text: str, passes: bool):
 def test_a_call_of_a_tool_is_no_refusal_but_nothing_is_one():
     [check] = read({"type": "not-is-refusal"})
     calling = cell("")
-    calling = replace(calling, reply=replace(calling.reply, calls=(ToolCall("1", "look", "{}"),)))
+    calling = replace(calling, reply=replace(calling.reply, calls=(CallBlock("1", "look", "{}"),)))
     assert verdict_of(check, calling).passed
     assert not verdict_of(check, cell("")).passed
 
@@ -176,7 +176,7 @@ LOOK = ToolDefinition(
 def test_calls_of_tools(name: str, arguments: str, passes: bool, words: str):
     for kind in CALL_CHECKS:
         [check, negated] = read({"type": kind}, {"type": f"not-{kind}"})
-        called = cell("", calls=(ToolCall("1", name, arguments),))
+        called = cell("", calls=(CallBlock("1", name, arguments),))
         verdict = verdict_of(check, called, (LOOK,))
         assert verdict.passed is passes
         assert words in verdict.reason
@@ -186,7 +186,7 @@ def test_calls_of_tools(name: str, arguments: str, passes: bool, words: str):
 
 def test_a_schema_of_another_form_leaves_calls_undecided():
     [check] = read({"type": "is-valid-function-call"})
-    called = cell("", calls=(ToolCall("1", "look", "{}"),))
+    called = cell("", calls=(CallBlock("1", "look", "{}"),))
     assert verdict_of(check, called, (replace(LOOK, dialect="gemini"),)).failed
 
 

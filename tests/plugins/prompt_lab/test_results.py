@@ -11,7 +11,8 @@ import pytest
 from tests.plugins.prompt_lab.conftest import make_case, make_suite, make_variant
 from tests.support.databases import assert_sound
 from tui_chat.errors import InputError, RecordGone
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message
 from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
@@ -26,7 +27,7 @@ from tui_chat.plugins.prompt_lab.values import (
 )
 from tui_chat.store import Store
 
-HISTORY = (Message("user", "Hi", "h1"), Message("assistant", "Hello", "h2"))
+HISTORY = (Message.of("user", "Hi", "h1"), Message.of("assistant", "Hello", "h2"))
 SUITE = make_suite(
     make_case("Who are you?", ReplyCheck("icontains", "ada"), history=HISTORY),
     replace(make_case("Bye"), pass_rate=0.5, expected={"role": "user"}),
@@ -34,7 +35,7 @@ SUITE = make_suite(
 VARIANTS = (make_variant("edited", "You are Ada."), make_variant("saved", "You are Bo."))
 REPLY = CellReply(
     "I am Ada",
-    calls=(ToolCall("1", "look", "{}"),),
+    calls=(CallBlock("1", "look", "{}"),),
     usage=Usage(12, 3, cached=4),
     cost=Decimal("0.00012"),
     first=0.2,

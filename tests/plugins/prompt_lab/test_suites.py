@@ -237,7 +237,7 @@ def test_a_file_that_names_itself_is_refused(tmp_path: Path):
 
 
 def test_a_case_of_the_app_reads_as_it_was(tmp_path: Path):
-    history = (Message("user", "Hi", "h1"), Message("assistant", "Hello", "h2", pinned=True))
+    history = (Message.of("user", "Hi", "h1"), Message.of("assistant", "Hello", "h2", pinned=True))
     case = replace(
         make_case("Who?", ReplyCheck("icontains", "ada", True, weight=2.0), history=history),
         expected={"checks": [{"maxTokens": 900}]},
@@ -358,3 +358,16 @@ def test_cases_that_bring_presets_are_sent_with_their_own(tmp_path: Path, librar
 def test_an_endpoint_that_does_not_exist(library: Library, model: str):
     with pytest.raises(InputError, match="no endpoint “nowhere”"):
         names(Suite("x", cases=(make_case("Hi"),)), library, models=[model])
+
+
+def test_a_case_of_before_there_were_blocks_keeps_its_history(tmp_path: Path):
+    picture = {"kind": "image", "mime": "image/png", "data": "AA=="}
+    told = [
+        {"role": "user", "content": "Look.", "parts": [picture]},
+        {"role": "assistant", "tool_calls": [{"id": "c", "name": "f", "arguments": "{}"}]},
+    ]
+    [case] = cases_of(tmp_path, {"description": "old", "inputs": {"history": told}})
+    inputs = case.inputs
+    assert [message.content for message in inputs.history] == ["Look.", ""]
+    assert inputs.history[0].parts[0].media == "image"
+    assert inputs.history[1].tool_calls[0].name == "f"

@@ -15,15 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.messages import make_message, thought
 from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.interop.own_json import read_session
+from tui_chat.models.about import About
+from tui_chat.models.blocks import CallBlock, MediaBlock, TextBlock
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import Layout, LayoutPiece, MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.token_probabilities import TokenProbability, pack_tokens
 from tui_chat.models.transcript import SessionTranscript
@@ -70,30 +72,28 @@ def sessions(draw: st.DrawFn) -> SessionTranscript:
     return SessionTranscript(
         Session("s", text(), role_id="r", tags=(text(),), head_id="3"),
         (
-            Entry(Message("user", f"in /home/zerlina/x.py: {text()}", "1")),
+            Entry(Message.of("user", f"in /home/zerlina/x.py: {text()}", "1")),
             Entry(
-                Message(
+                make_message(
                     "assistant",
                     text(),
                     "2",
-                    tool_calls=(ToolCall("c", "bash", json.dumps({"command": text()})),),
-                    semantics=MessageSemantics(
-                        reasoning=(ReasoningBlock(Protocol.ANTHROPIC, text(), "c2ln"),)
-                    ),
+                    tool_calls=(CallBlock("c", "bash", json.dumps({"command": text()})),),
+                    reasoning=(thought(Protocol.ANTHROPIC, text(), "c2ln"),),
                 ),
                 "1",
                 error=text(),
             ),
             Entry(
-                Message(
+                make_message(
                     "tool",
                     json.dumps({"stdout": text()}),
                     "3",
                     tool_call_id="c",
                     parts=(
-                        Part("file", "text/plain", data=in_base64(text())),
-                        Part("file", text=text(), name=text()),
-                        Part("image", "image/png", data=PICTURE),
+                        MediaBlock("file", "text/plain", data=in_base64(text())),
+                        MediaBlock("file", text=text(), name=text()),
+                        MediaBlock("image", "image/png", data=PICTURE),
                     ),
                 ),
                 "2",
@@ -147,6 +147,12 @@ def skeleton(value: Any) -> Any:
     return [skeleton(item) for item in value] if isinstance(value, list) else type(value)
 
 
+def without_files(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message without its files, which may have become texts."""
+    blocks = [block for block in message.get("blocks", ()) if block["kind"] != "media"]
+    return {**message, "blocks": blocks}
+
+
 @given(sessions())
 def test_nothing_is_left_and_the_export_reads_back(transcript: SessionTranscript) -> None:
     review = Review(transcript, {"Kim Lee": "word"})
@@ -159,7 +165,7 @@ def test_nothing_is_left_and_the_export_reads_back(transcript: SessionTranscript
     before, after = json.loads(exported(transcript)), json.loads(exported(redacted))
     messages = after["sessions"][0]["messages"]
     for one, other in zip(before["sessions"][0]["messages"], messages, strict=True):
-        assert {**skeleton(one), "parts": 0} == {**skeleton(other), "parts": 0}
+        assert skeleton(without_files(one)) == skeleton(without_files(other))
     read = read_session(after["sessions"][0])
     assert [entry.message.id for entry in read.entries] == ["1", "2", "3"]
     request = read.requests[0].request
@@ -183,7 +189,14 @@ def test_any_session_can_be_reviewed_and_one_without_findings_is_the_same(
 
 
 def one(content: str, **fields: Any) -> SessionTranscript:
-    return SessionTranscript(Session("s", "T"), (Entry(Message("user", content, "1", **fields)),))
+    return SessionTranscript(
+        Session("s", "T"), (Entry(make_message("user", content, "1", **fields)),)
+    )
+
+
+def with_texts(transcript: SessionTranscript, *texts: TextBlock) -> SessionTranscript:
+    message = replace(transcript.entries[0].message, blocks=texts)
+    return replace(transcript, entries=(Entry(message),))
 
 
 def content(transcript: SessionTranscript) -> str:
@@ -238,31 +251,53 @@ def test_names_in_json_are_replaced_in_values_and_not_in_keys_of_protocols() -> 
     }
 
 
-def test_citations_and_pieces_keep_their_places() -> None:
-    text = "Write to a@b.example today. It rains."
-    start = text.index("It")
-    semantics = MessageSemantics(
-        layout=Layout(
-            Protocol.ANTHROPIC,
-            (LayoutPiece("text", start), LayoutPiece("text", len(text) - start)),
-        ),
-        references=References(
-            (Source("Rain", "https://203.0.113.9/x"), Source(url="https://a@b.example/")),
-            (Citation(0, start, len(text)),),
-            length=len(text),
-        ),
+def test_citations_and_texts_keep_their_places() -> None:
+    references = References(
+        (Source("Rain", "https://203.0.113.9/x"), Source(url="https://a@b.example/"))
     )
-    message = Review(one(text, semantics=semantics)).redacted().entries[0].message
-    layout, references = message.semantics.layout, message.semantics.references
-    assert layout is not None
-    assert layout.fits(message.content, (), ())
-    assert message.content[layout.pieces[0].length :] == "It rains."
-    assert references.fits(message.content)
-    citation = references.citations[0]
-    assert message.content[citation.start : citation.end] == "It rains."
-    assert references.sources[0].url == "https://REDACTED_IP_1/x"
-    redacted = Review(one(text, semantics=semantics)).redacted()
-    read_session(json.loads(exported(redacted))["sessions"][0])
+    whole = one(
+        "Write to a@b.example today. It rains.",
+        citations=(Citation(0, 28, 37),),
+        references=references,
+    )
+    cited = TextBlock("It rains.", citations=(Citation(0, 0, 9),))
+    two = with_texts(whole, TextBlock("Write to a@b.example today. "), cited)
+    for transcript in (whole, two):
+        redacted = Review(transcript).redacted()
+        message = redacted.entries[0].message
+        assert message.content == "Write to REDACTED_EMAIL_1 today. It rains."
+        [citation] = message.citations
+        assert message.content[citation.start : citation.end] == "It rains."
+        assert message.about.references.sources[0].url == "https://REDACTED_IP_1/x"
+        read_session(json.loads(exported(redacted))["sessions"][0])
+    assert message.blocks[1] == cited
+
+
+def test_what_several_texts_say_together_is_found() -> None:
+    whole = one("")
+    cited = TextBlock(".example or Kim", citations=(Citation(0, 12, 15),))
+    split = with_texts(whole, TextBlock("Write to a@b"), cited, TextBlock(" Lee."))
+    review = Review(split, {"Kim Lee": "word"})
+    blocks = review.redacted().entries[0].message.blocks
+    assert blocks == (
+        TextBlock("Write to REDACTED_EMAIL_1"),
+        TextBlock(" or REDACTED_WORD_1", citations=(Citation(0, 4, 19),)),
+        TextBlock("."),
+    )
+    assert {finding.text for finding in review.findings} == {"a@b.example", "Kim Lee"}
+
+
+def test_signatures_and_encrypted_reasoning_stay() -> None:
+    signature = b64encode(b"write to jane.doe@example.com of it" * 3).decode()
+    blocks = (
+        thought(Protocol.ANTHROPIC, "Hm.", signature=signature),
+        thought(Protocol.ANTHROPIC, encrypted=signature),
+        thought(Protocol.OPENAI_RESPONSES, "Hm.", encrypted=signature, id="rs_1"),
+        thought(Protocol.GEMINI, "Hm.", signature=signature),
+    )
+    review = Review(one("Well.", reasoning=blocks))
+    assert not review.findings
+    assert review.redacted().entries[0].message.reasoning == blocks
 
 
 @pytest.mark.parametrize(
@@ -273,8 +308,8 @@ def test_probabilities_of_tokens_go_with_what_was_found(text: str, is_kept: bool
         [TokenProbability(text[start : start + 3], -0.5) for start in range(0, 16, 3)]
     )
     for content in (text, "edited since"):
-        transcript = one(content, semantics=MessageSemantics(tokens=packed))
-        tokens = Review(transcript).redacted().entries[0].message.semantics.tokens
+        transcript = one(content, about=About(tokens=packed))
+        tokens = Review(transcript).redacted().entries[0].message.about.tokens
         assert tokens == (packed if is_kept else "")
 
 
@@ -288,10 +323,10 @@ def test_a_key_of_json_names_its_value(name: str) -> None:
 
 
 def test_places_name_message_field_and_offset() -> None:
-    call = ToolCall("c", "mail", json.dumps({"to": "a@b.example"}))
+    call = CallBlock("c", "mail", json.dumps({"to": "a@b.example"}))
     transcript = SessionTranscript(
         Session("s", "T"),
-        (Entry(Message("user", "Hello,\nit is a@b.example. Bye.", "1", tool_calls=(call,))),),
+        (Entry(make_message("user", "Hello,\nit is a@b.example. Bye.", "1", tool_calls=(call,))),),
     )
     (finding,) = findings(transcript)
     first, second = finding.excerpts
@@ -315,8 +350,8 @@ def test_numbers_in_json_are_found_by_their_names_and_by_words():
             "note": "Call 4915112345678.",
         }
     )
-    call = ToolCall("c", "pay", arguments)
-    entries = (Entry(Message("assistant", "", "1", (call,)), None),)
+    call = CallBlock("c", "pay", arguments)
+    entries = (Entry(make_message("assistant", "", "1", tool_calls=(call,)), None),)
     review = Review(SessionTranscript(Session("s", "t"), entries), {"55512345678": "word"})
     assert {(each.kind, each.text) for each in review.findings} == {
         ("phone", "4915112345678"),
@@ -338,8 +373,8 @@ def test_numbers_in_json_are_found_by_their_names_and_by_words():
 
 
 def test_encrypted_reasoning_is_named():
-    block = ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted="gAAAA")
-    message = Message("assistant", "Hi.", "1", semantics=MessageSemantics(reasoning=(block,)))
+    block = thought(Protocol.OPENAI_RESPONSES, encrypted="gAAAA")
+    message = make_message("assistant", "Hi.", "1", reasoning=(block,))
     review = Review(SessionTranscript(Session("s", "t"), (Entry(message, None),)))
     assert review.warning.startswith("1 message with encrypted or signed reasoning: ")
     assert not Review(SessionTranscript(Session("s", "t"), ())).warning

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.messages import make_message
 from tests.support.reading import only
-from tui_chat.models.message import Message, Muted, ToolCall
-from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.about import About
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import AuthorNote
 from tui_chat.models.transcript import SessionTranscript
@@ -106,7 +108,7 @@ def with_head(transcript: SessionTranscript, *entries: Entry) -> SessionTranscri
 def test_another_version_is_a_swipe_of_its_line() -> None:
     transcript = only(text_of(CHAT))
     last = transcript.entries[-1]
-    new = Entry(Message("assistant", "Well.", "new", timestamp=0.0), last.parent_id, model="m")
+    new = Entry(Message.of("assistant", "Well.", "new", timestamp=0.0), last.parent_id, model="m")
     changed = exported(with_head(transcript, new))
     info = {"send_date": "1970-01-01T00:00:00.000Z", "extra": {"model": "m"}}
     assert changed[:-1] == CHAT[:-1]
@@ -121,13 +123,13 @@ def test_another_version_is_a_swipe_of_its_line() -> None:
 def test_a_selected_swipe_and_an_edited_question() -> None:
     transcript = only(text_of(CHAT))
     second = next(each for each in transcript.entries if each.message.content == "Hi.")
-    asked = Entry(Message("user", "How?", "q"), second.message.id)
+    asked = Entry(Message.of("user", "How?", "q"), second.message.id)
     changed = exported(with_head(transcript, asked))
     assert changed[1] == CHAT[1] | {"mes": "Hi.", "swipe_id": 1, "send_date": "b"}
     assert (changed[2]["name"], changed[2]["mes"], changed[2]["is_user"]) == ("Kim", "How?", True)
     assert unwritten(with_head(transcript, asked)) == 2
     question = next(each for each in transcript.entries if each.message.role == "user")
-    edited = Entry(Message("user", "When?", "e"), question.parent_id)
+    edited = Entry(Message.of("user", "When?", "e"), question.parent_id)
     changed = exported(with_head(transcript, edited))
     assert changed == [*CHAT[:2], CHAT[2] | {"mes": "When?"}]
 
@@ -151,13 +153,13 @@ def test_a_changed_note_and_variables_are_in_the_header() -> None:
 
 
 def test_our_own_sessions_are_chats_that_can_be_imported() -> None:
-    call = ToolCall("c", "roll", "{}")
+    call = CallBlock("c", "roll", "{}")
     messages = (
-        Message("system", "Night falls.", "1", timestamp=1.0),
-        Message("user", "Roll.", "2", timestamp=2.0),
-        Message("assistant", "", "3", (call,), timestamp=3.0),
-        Message("tool", "6", "4", (), "c", "roll", 4.0),
-        Message("assistant", "A six.", "5", timestamp=5.0),
+        Message.of("system", "Night falls.", "1", timestamp=1.0),
+        Message.of("user", "Roll.", "2", timestamp=2.0),
+        make_message("assistant", "", "3", tool_calls=(call,), timestamp=3.0),
+        make_message("tool", "6", "4", tool_calls=(), tool_call_id="c", name="roll", timestamp=4.0),
+        Message.of("assistant", "A six.", "5", timestamp=5.0),
     )
     parents = (None, "1", "2", "3", "4")
     entries = tuple(Entry(m, parent) for m, parent in zip(messages, parents, strict=True))
@@ -184,7 +186,7 @@ def test_a_muted_message_is_hidden_there(is_imported: bool):
             message=replace(
                 entry.message,
                 muted=Muted(whole=entry.message.content == "Marsh."),
-                semantics=entry.message.semantics if is_imported else MessageSemantics(),
+                about=entry.message.about if is_imported else About(),
             ),
         )
         for entry in transcript.entries

@@ -140,7 +140,7 @@ CHAT = {
         "swipe_id": 0,
     },
 }
-HISTORY = (Message("user", "a", "1"), Message("assistant", "b", "2"))
+HISTORY = (Message.of("user", "a", "1"), Message.of("assistant", "b", "2"))
 
 
 def damaged(whole: dict[str, Any], every: int) -> Iterator[str]:

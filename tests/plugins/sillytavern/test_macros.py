@@ -40,7 +40,7 @@ def test_a_macro_of_sillytavern_that_is_gone_stays_with_a_note() -> None:
 
 
 def test_the_idle_time_is_that_since_the_last_message_of_the_user_but_one() -> None:
-    talk = (Message("user", "a", "1", timestamp=NOW.timestamp() - 7200), *TALK[1:])
+    talk = (Message.of("user", "a", "1", timestamp=NOW.timestamp() - 7200), *TALK[1:])
     turns = request(
         said("{{idleDuration}}", id="it"), policies=SILLYTAVERN, history=talk, draft="now"
     ).turns

@@ -20,6 +20,7 @@ from tests.support.contexts import (
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.context.generation import as_continuation, continued_text
+from tui_chat.models.about import About
 from tui_chat.models.chat_settings import (
     NO_CHAT_SETTINGS,
     ChatSettings,
@@ -27,11 +28,10 @@ from tui_chat.models.chat_settings import (
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Character, DepthPrompt, Profile, Role
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import AuthorNote, Injection, LoreRules, LoreTimer, TextScript
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.sillytavern.policies import Policies, policy_values
@@ -57,9 +57,9 @@ CHAT = PresetMessage("chatHistory", "user", type="chat_history")
 END = PresetMessage("jailbreak", content="Be brief.", card_field="post_history")
 LISTED = (MAIN, LORE, EXAMPLES, NEW_CHAT, CHAT, END)
 TALK = (
-    Message("assistant", "a1", "1"),
-    Message("user", "u1", "2"),
-    Message("assistant", "a2", "3"),
+    Message.of("assistant", "a1", "1"),
+    Message.of("user", "u1", "2"),
+    Message.of("assistant", "a2", "3"),
 )
 CARD = Character(
     description="A baker.", example_dialogues="<START>\n{{user}}: Hot?\n{{char}}: Very."
@@ -213,8 +213,8 @@ def test_a_field_of_a_card_may_contain_another_one_and_the_profile():
     ],
 )
 def test_names(policy: Any, expected: list[tuple[str, str]]):
-    chosen = MessageSemantics(is_speaker_chosen=True)
-    history = (replace(TALK[0], name="Zed", semantics=chosen), TALK[1])
+    chosen = About(is_speaker_chosen=True)
+    history = (replace(TALK[0], name="Zed", about=chosen), TALK[1])
     turns = request(CHAT, policies=replace(JOINED, names=policy), history=history, draft="").turns
     assert [(turn.name, turn.text.plain) for turn in turns] == expected
 
@@ -462,7 +462,7 @@ def test_lore_at_other_places():
 
 
 def test_macros_in_the_conversation_are_expanded():
-    history = (Message("assistant", "I am <BOT>, {{user}}.\r\n", "1"), *TALK[1:])
+    history = (Message.of("assistant", "I am <BOT>, {{user}}.\r\n", "1"), *TALK[1:])
     envelope = request(CHAT, history=history, draft="Hi {{char}}")
     assert shown(envelope)[0] == "a I am Ada, Bo.\n"
     assert shown(envelope)[-1] == "u Hi Ada"
@@ -587,7 +587,7 @@ def test_a_continuation_is_joined_as_the_preset_says(postfix: str):
     policies = Policies(continue_postfix=postfix)
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,), policies=policy_values(policies)), (U1, A1))
     assert continued_text(as_continuation(inputs)) == f"A1{postfix}"
-    spaced = replace(inputs, history=(U1, replace(A1, content="A1 ")))
+    spaced = replace(inputs, history=(U1, with_content(A1, "A1 ")))
     assert continued_text(as_continuation(spaced)) == "A1 "
 
 
@@ -600,7 +600,7 @@ def test_a_preset_says_whose_scripts_are_run():
         preset = Preset(
             "p", (HISTORY,), policies=policy_values(Policies(scripts=whose)), scripts=(own,)
         )
-        history = (Message("user", "{{a}}", "1"), Message("assistant", "a", "2"))
+        history = (Message.of("user", "{{a}}", "1"), Message.of("assistant", "a", "2"))
         inputs = Inputs(ENDPOINT, preset, history, "a", role=role)
         return [turn.text.plain for turn in build(inputs, lambda _: LETTERS).turns]
 

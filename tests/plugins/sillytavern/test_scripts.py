@@ -61,7 +61,7 @@ def test_a_pattern_with_nested_repetitions_ends_with_a_note() -> None:
 @pytest.mark.slow
 def test_a_request_says_which_script_is_too_slow() -> None:
     script = TextScript("slow", r"/(?:(a|a)*b|a)/g", "x", ("user", "assistant"))
-    history = tuple(Message("user", "a" * 3_000 + "!", str(n)) for n in range(20))
+    history = tuple(Message.of("user", "a" * 3_000 + "!", str(n)) for n in range(20))
     preset = Preset("p", (HISTORY,))
     inputs = Inputs(ENDPOINT, preset, history, "hi", settings=SessionSettings(scripts=(script,)))
     envelope = build(inputs, lambda _: LETTERS)
@@ -107,7 +107,10 @@ def test_macros_of_scripts_are_expanded() -> None:
 
 def test_macros_of_messages_stay_whatever_scripts_there_are() -> None:
     script = TextScript("s", "/z/", "x", ("assistant",))
-    history = (Message("user", "I am {{user}}.", "1"), Message("assistant", "{{char}} z", "2"))
+    history = (
+        Message.of("user", "I am {{user}}.", "1"),
+        Message.of("assistant", "{{char}} z", "2"),
+    )
     settings = SessionSettings(scripts=(script,))
     inputs = Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, "{{user}}", settings=settings)
     turns = build(inputs, lambda _: LETTERS).turns

@@ -38,9 +38,9 @@ def _plain(entry: Entry, place: dict[str, int]) -> dict[str, Any]:
     message = entry.message
     facts = {
         "reasoning": thoughts(message),
-        "images": sum(part.kind == "image" for part in message.parts),
-        "kind": "summary" if message.semantics.summary else "",
-        "error": entry.status == "failed" or message.semantics.failed is True,
+        "images": sum(part.media == "image" for part in message.parts),
+        "kind": "summary" if message.about.summary else "",
+        "error": entry.status == "failed" or message.failed is True,
         "unfinished": entry.status in ("stopped", "interrupted"),
     }
     return {

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.exports import lines
+from tests.support.messages import make_message
 from tests.support.reading import only, read, said
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
-from tui_chat.models.message import Message, Muted, Part
+from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.message import Muted
 from tui_chat.plugins.transcripts.reader import known_formats, read_conversations
 
 USER, REPLY = {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}
@@ -103,19 +105,19 @@ def test_exported_lines_are_read_as_history_and_as_a_conversation():
     assert history[1] == transcript.entries[1].message
     assert history[2:] == tuple(entry.message for entry in transcript.entries[2:])
     assert history[3].muted == Muted(whole=True)
-    assert history[4].muted == Muted(reasoning=True, parts=(0,))
+    assert history[4].muted == Muted(blocks=(0,))
     assert said(only(text.encode())) == said(transcript)
 
 
 def test_the_number_of_a_muted_part_counts_those_that_are_written_as_parts():
-    document = Part("file", "text/plain", text="words")
-    picture = Part("image", "image/png", "AA==")
-    message = Message("user", "m", "id", muted=Muted(parts=(0, 1)), parts=(document, picture))
+    document = MediaBlock("file", "text/plain", text="words")
+    picture = MediaBlock("image", "image/png", "AA==")
+    message = make_message("user", "m", "id", muted=Muted(blocks=(1, 2)), parts=(document, picture))
     transcript = only([USER])
     transcript = replace(transcript, entries=(replace(transcript.entries[0], message=message),))
     transcript = replace(transcript, session=replace(transcript.session, head_id="id"))
     [history] = read_history("".join(message_lines(transcript)), "f")
-    assert (history.parts, history.muted) == ((picture,), Muted(parts=(0,)))
+    assert (history.parts, history.muted) == ((picture,), Muted(blocks=(1,)))
 
 
 @each_row("muted", ["yes", 1, {"whole": "maybe"}, {"parts": ["a"]}, [True]])

@@ -13,8 +13,10 @@ from textual.widgets import Input, Static, TextArea
 from tests.plugins.tree.trees import NOON, random_tree
 from tests.support.app import asked, make_app, opened, replied, say, settle, until
 from tests.support.databases import provide_database
+from tests.support.messages import make_message
 from tests.support.pictures import Album
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import OriginKind
 from tui_chat.models.transcript import SessionTranscript
@@ -170,10 +172,10 @@ async def test_branches_are_compared_shown_and_summarized(tmp_path: Path) -> Non
 
 
 async def test_calls_of_tools_are_compared_with_their_arguments(tmp_path: Path) -> None:
-    call = ToolCall("c", "weather", '{"city": "Oslo", "note": "[b]\x1b[2J"}')
-    question = Entry(Message("user", "How is it?", id="question"), None)
-    calls = Entry(Message("assistant", "", id="calls", tool_calls=(call,)), "question")
-    words = Entry(Message("assistant", "Cold.", id="words"), "question")
+    call = CallBlock("c", "weather", '{"city": "Oslo", "note": "[b]\x1b[2J"}')
+    question = Entry(Message.of("user", "How is it?", id="question"), None)
+    calls = Entry(make_message("assistant", "", id="calls", tool_calls=(call,)), "question")
+    words = Entry(Message.of("assistant", "Cold.", id="words"), "question")
     session = Session("s", "Weather", head_id="words", updated=NOON)
     await stored(tmp_path, SessionTranscript(session, (question, calls, words)))
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
@@ -244,8 +246,8 @@ async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) 
         log = app.notifications.log
         await until(pilot, lambda: log[-1].message.startswith("Brought here: the reply “"))
         assert app.notifications.log[-1].message.endswith("”. u undoes it.")
-        assert brought.message.semantics.brought is not None
-        source = brought.message.semantics.brought.message_id
+        assert brought.message.about.brought is not None
+        source = brought.message.about.brought.message_id
         await pilot.press("u")
         await until(pilot, lambda: len(shown(app)) == 4)
         await until(pilot, lambda: log[-1].message.startswith("Removed the reply “"))

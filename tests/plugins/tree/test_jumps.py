@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.plugins.tree.trees import random_tree
+from tests.support.messages import make_message
 from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tests.support.workspace import MakeWorkspace
 from tui_chat.errors import InputError
+from tui_chat.models.about import About, Brought
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, MessageOrigin, Part, ToolCall
-from tui_chat.models.semantics import Brought, MessageSemantics
+from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tree.actions import jump
@@ -30,7 +32,7 @@ from tui_chat.plugins.tree.layout import Tree
 from tui_chat.workspace.events import Done, Failed
 from tui_chat.workspace.workspace import Workspace
 
-PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
+PICTURE = MediaBlock("image", mime="image/png", data="iVBORw0KGgo=")
 
 
 async def opened(workspace: Workspace, transcript: SessionTranscript) -> None:
@@ -82,9 +84,9 @@ def talk(*links: str) -> SessionTranscript:
     for number, link in enumerate(links):
         parent, _, id = link.rpartition(">")
         role = "user" if id.startswith("u") else "assistant"
-        message = Message(role, f"words of {id}", id=id, timestamp=1_700_000_000.0 + number)
+        message = Message.of(role, f"words of {id}", id=id, timestamp=1_700_000_000.0 + number)
         if id.startswith("t"):
-            message = replace(message, content="", tool_calls=(ToolCall("c", "weather", "{}"),))
+            message = replace(message, blocks=(CallBlock("c", "weather", "{}"),))
         entries.append(Entry(message, parent or None, model="m" if role == "assistant" else ""))
     return SessionTranscript(Session("s", "Talk", head_id=entries[-1].message.id), tuple(entries))
 
@@ -102,7 +104,7 @@ async def test_a_reply_is_brought_here_with_its_origin(
     assert shown(workspace)[:-1] == ["u1", "r1", "u6", "r6"]
     message = workspace.state.entries[-1].message
     assert (message.role, message.content) == ("assistant", "words of r3")
-    assert message.semantics == MessageSemantics(brought=Brought("r3"))
+    assert message.about == About(brought=Brought("r3"))
     label = "message “words of r3”, from another branch of this conversation"
     assert MessageOrigin(message).label == label
     assert workspace.state.entries[-1].model == "m"
@@ -122,7 +124,7 @@ async def test_a_reply_is_brought_here_with_its_origin(
         with pytest.raises(InputError, match=error):
             await bring_reply(workspace, id)
     assert await workspace.branches.edit(message.id, "shorter")
-    assert workspace.state.entries[-1].message.semantics.brought == Brought("r3")
+    assert workspace.state.entries[-1].message.about.brought == Brought("r3")
     await workspace.branches.name_place("r3", "the good one")
     # It survives a fork, and an export that is imported elsewhere.
     transcript = await workspace.store.transcripts.get("s")
@@ -131,7 +133,7 @@ async def test_a_reply_is_brought_here_with_its_origin(
     file = tmp_path / "talk.json"
     assert await workspace.exports.export("s", "json", file)
     assert await workspace.branches.fork(shown(workspace)[-1])
-    assert workspace.state.entries[-1].message.semantics.brought == Brought("r3")
+    assert workspace.state.entries[-1].message.about.brought == Brought("r3")
     assert workspace.state.session is not None
     assert workspace.state.session.places == ()
     await workspace.sessions.delete("s")
@@ -157,7 +159,7 @@ async def test_a_summary_of_another_branch_is_brought_here(make_workspace: MakeW
     assert await bring_summary(workspace, plan, "what I kept of it")
     message = workspace.state.entries[-1].message
     assert (message.role, message.content) == ("system", "what I kept of it")
-    assert message.semantics == MessageSemantics(brought=Brought("r3", 4))
+    assert message.about == About(brought=Brought("r3", 4))
     assert "a summary of 4 messages of another branch" in MessageOrigin(message).label
     with pytest.raises(InputError, match="has all messages"):
         await plan_summary(workspace, "r6", active)
@@ -179,11 +181,11 @@ async def test_what_was_brought_is_sent_as_any_other_message(
 ) -> None:
     workspace, _ = await make_workspace()
     parts = (PICTURE,)
-    message = Message("assistant", "words", id="x", parts=parts, timestamp=1_700_000_100.0)
+    message = make_message("assistant", "words", id="x", parts=parts, timestamp=1_700_000_100.0)
     [head] = [entry for entry in TALK.entries if entry.message.id == "r6"]
     bodies: list[bytes] = []
     for number, brought in enumerate((None, Brought("r3"), Brought("r3", 4))):
-        own = replace(message, semantics=MessageSemantics(brought=brought))
+        own = replace(message, about=About(brought=brought))
         ids = {entry.message.id: f"{entry.message.id}-{number}" for entry in TALK.entries}
         ids["x"] = f"x-{number}"
         entries = [

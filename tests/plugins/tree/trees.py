@@ -44,7 +44,7 @@ def random_tree(messages: int, branches: int, seed: int = 1, title: str = "") ->
         roles[id] = "assistant" if parent and roles[parent] == "user" else "user"
         words = rng.choice(SENTENCES[roles[id]])
         time = NOON - (messages - number) * 600.0
-        message = Message(roles[id], words, id=id, timestamp=time)
+        message = Message.of(roles[id], words, id=id, timestamp=time)
         model = "gpt-5-mini" if roles[id] == "assistant" else ""
         entries.append(Entry(message, parent, model=model))
     session = Session(

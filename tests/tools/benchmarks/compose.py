@@ -130,7 +130,7 @@ def conversation(length: int, seed: int) -> tuple[Message, ...]:
         text = f"{seed}.{number}"
         while len(text) < LENGTH:
             text += " " + chance.choice(words)
-        messages.append(Message("assistant" if number % 2 else "user", text, f"{seed}.{number}"))
+        messages.append(Message.of("assistant" if number % 2 else "user", text, f"{seed}.{number}"))
     return tuple(messages)
 
 

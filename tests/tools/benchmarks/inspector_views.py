@@ -59,7 +59,7 @@ async def fill(folder: Path, count: int) -> None:
     numbers = iter(range(count))
     entries: list[Entry] = []
     for number in range(count):
-        message = Message(
+        message = Message.of(
             "assistant" if number % 2 else "user", f"{number}: {WORDS}", id=f"m{number:08}"
         )
         entries.append(Entry(message, entries[-1].message.id if entries else None))

@@ -60,7 +60,7 @@ def conversation(count: int, name: str = "m") -> tuple[Entry, ...]:
     )
     return tuple(
         Entry(
-            Message(
+            Message.of(
                 "assistant" if index % 2 else "user",
                 f"## Answer {index}\n\n" + bodies[index // 2 % 4]
                 if index % 2

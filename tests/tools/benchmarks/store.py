@@ -160,7 +160,7 @@ async def writing(store: Store, session_id: str) -> None:
     parent: str | None = (await store.branches.load(session_id, last=1))[0].message.id
     taken: list[float] = []
     for number in range(300):
-        message = Message("user", f"{number} and some words to be found again " * 4)
+        message = Message.of("user", f"{number} and some words to be found again " * 4)
         began = _clock()
         parent = (await store.messages.add(session_id, message, parent)).message.id
         taken.append((_clock() - began) * 1e3)
@@ -171,18 +171,18 @@ async def writing(store: Store, session_id: str) -> None:
     show_ms("    median", median(bare))
     record = RequestRecord("e", Protocol.GEMINI, "POST", "https://x", "00", {}, b"{}" * 5000)
     exchange = await store.replies.begin(
-        session_id, parent_id=parent, user=Message("user", "?"), model="m", endpoint="e",
+        session_id, parent_id=parent, user=Message.of("user", "?"), model="m", endpoint="e",
         request=record,
     )  # fmt: skip
     reply, text = exchange.reply.message.id, "some words of a reply " * 20
     taken = await times(
         [
-            lambda n=n: store.replies.flush(reply, Message("assistant", text * n))
+            lambda n=n: store.replies.flush(reply, Message.of("assistant", text * n))
             for n in range(1, 101)
         ]
     )
     show_ms("flush a growing reply, p95", p95(taken), 5)
-    whole = Message("assistant", text * 100)
+    whole = Message.of("assistant", text * 100)
     show_ms(
         "end it", await timed(lambda: store.replies.end(reply, message=whole, status="complete"))
     )

@@ -168,7 +168,7 @@ def _transcript(
         if parent is None and entries:
             parent = entries[-1].message.id
         is_reply = bool(place % 2)
-        message = Message(
+        message = Message.of(
             "assistant" if is_reply else "user",
             _text(
                 language,

@@ -145,7 +145,7 @@ async def streaming(name: str) -> None:
         chat = app.query_one(Transcript)
         composer = app.query_one(Composer)
         composer.focus()
-        live = Entry(Message("assistant", "", id="live"), status="streaming", model="m")
+        live = Entry(Message.of("assistant", "", id="live"), status="streaming", model="m")
         entries = conversation(1000)
         chat.show((*entries, live))
         await pilot.pause()
@@ -186,7 +186,7 @@ async def streaming(name: str) -> None:
         done = True
         await typist
         finished = thread_time()
-        whole = Entry(Message("assistant", reply.text, id="live"), model="m")
+        whole = Entry(Message.of("assistant", reply.text, id="live"), model="m")
         chat.show((*entries, whole))
         paint(app)
         print(
@@ -202,7 +202,7 @@ async def growing(name: str) -> None:
     app = Bench()
     async with app.run_test(size=SIZE) as pilot:
         chat = app.query_one(Transcript)
-        live = Entry(Message("assistant", "", id="live"), status="streaming", model="m")
+        live = Entry(Message("assistant", id="live"), status="streaming", model="m")
         chat.show((*conversation(1000), live))
         await pilot.pause()
         reply = Reply()

@@ -76,9 +76,9 @@ async def test_reasoning_and_back(aimock: str, protocol: Protocol, stream: bool,
     entry, _ = await sent(asking(aimock, protocol, "think first", stream=stream), tmp_path)
     assert (entry.status, entry.error) == ("complete", "")
     assert entry.message.content == "At six."
-    thought = "".join(block.text for block in entry.message.semantics.reasoning)
+    thought = "".join(block.text for block in entry.message.reasoning)
     assert thought == REASONING
-    said = (Message("user", "think first", id="1"), replace(entry.message, id="2"))
+    said = (Message.of("user", "think first", id="1"), replace(entry.message, id="2"))
     following = asking(aimock, protocol, "say it", stream=stream, history=said)
     (tmp_path / "again").mkdir()
     entry, _ = await sent(following, tmp_path / "again")

@@ -71,7 +71,7 @@ def composed(
 
 def talk(*texts: str) -> tuple[Message, ...]:
     return tuple(
-        Message("assistant" if index % 2 else "user", text, f"m{index}")
+        Message.of("assistant" if index % 2 else "user", text, f"m{index}")
         for index, text in enumerate(texts)
     )
 
@@ -172,8 +172,8 @@ def test_the_forecast_is_the_measured_common_prefix(
             last = now
             number = next(numbers)
             history += [
-                Message("user", draft, f"u{number}"),
-                Message("assistant", f"Reply {number}", f"a{number}"),
+                Message.of("user", draft, f"u{number}"),
+                Message.of("assistant", f"Reply {number}", f"a{number}"),
             ]
             draft = f"Next {number}"
 

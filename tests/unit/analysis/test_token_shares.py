@@ -3,15 +3,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.support.contexts import ENDPOINT, LETTERS
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.unit.analysis.test_cache_forecast import HISTORY, STYLE, talk
 from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.token_shares import Share, largest_turns, token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, build_context
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, ToolDefinition
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD
@@ -69,11 +71,11 @@ def agent_history(steps: list[tuple[str, str]]) -> tuple[Message, ...]:
     """Exchanges of a question, a call of a tool and its result; every call has the same id."""
     messages: list[Message] = []
     for number, (tool, result) in enumerate(steps):
-        call = ToolCall("call_0", tool, "{}")
+        call = CallBlock("call_0", tool, "{}")
         messages += [
-            Message("user", f"question {number}", f"q{number}"),
-            Message("assistant", "", f"c{number}", tool_calls=(call,)),
-            Message("tool", result, f"r{number}", tool_call_id="call_0"),
+            Message.of("user", f"question {number}", f"q{number}"),
+            make_message("assistant", "", f"c{number}", tool_calls=(call,)),
+            make_message("tool", result, f"r{number}", tool_call_id="call_0"),
         ]
     return tuple(messages)
 
@@ -110,13 +112,16 @@ def test_the_largest_turns_come_first() -> None:
 
 # Pictures and files that a protocol leaves out cost nothing
 
-LOST = Part("image", "image/png", name="cat.png")
+LOST = MediaBlock("image", "image/png", name="cat.png")
 """A picture whose content is not stored here."""
-SENT = Part("image", "image/png", data="iVBORw0KGgo=")
+SENT = MediaBlock("image", "image/png", data="iVBORw0KGgo=")
 
 
-def request(protocol: Protocol, *parts: Part) -> Composed:
-    history = (Message("user", "Look.", "m1", parts=parts), Message("assistant", "Yes.", "m2"))
+def request(protocol: Protocol, *parts: MediaBlock) -> Composed:
+    history = (
+        make_message("user", "Look.", "m1", parts=parts),
+        Message.of("assistant", "Yes.", "m2"),
+    )
     endpoint = Endpoint("e", protocol, "http://127.0.0.1:9")
     return compose(Inputs(endpoint, Preset("p", ()), history, "And?"), lambda _: LETTERS)
 
@@ -139,12 +144,19 @@ def test_a_picture_that_is_left_out_costs_nothing(protocol: Protocol) -> None:
 
 @each_row("protocol", Protocol)
 def test_a_picture_of_the_model_costs_something_where_it_is_sent(protocol: Protocol) -> None:
-    history = (Message("user", "Draw.", "m1"), Message("assistant", "", "m2", parts=(SENT,)))
+    history = (
+        Message.of("user", "Draw.", "m1"),
+        make_message("assistant", "", "m2", parts=(SENT,)),
+    )
     endpoint = Endpoint("e", protocol, "http://127.0.0.1:9")
     inputs = Inputs(endpoint, Preset("p", ()), history, "And?")
     made = compose(inputs, lambda _: LETTERS)
     bare = compose(
-        replace(inputs, history=(history[0], replace(history[1], parts=()))), lambda _: LETTERS
+        replace(
+            inputs,
+            history=(history[0], Message.of(history[1].role, history[1].content, history[1].id)),
+        ),
+        lambda _: LETTERS,
     )
     is_sent = "iVBORw0KGgo=" in made.payload.body.decode()
     assert total(made) - total(bare) == (PART_TOKENS["image"] if is_sent else 0)

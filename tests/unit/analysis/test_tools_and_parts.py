@@ -13,11 +13,13 @@ from tui_chat.analysis.history_parts import HistoryPart, parts_of
 from tui_chat.analysis.token_shares import Share, Shares, token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.blocks import TextBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Placement, ToolDefinition, Turn
+from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
-from tui_chat.models.text import Origin, OriginKind, Text
+from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import server_of
+from tui_chat.models.turn import Turn
 
 TOOL = ToolDefinition("look", "Looks at a file.", {"type": "object", "properties": {}})
 
@@ -123,7 +125,7 @@ def test_reasoning_that_is_sent_back_is_a_part_of_its_own() -> None:
 
 def spoken(text: str, role: Any = "user") -> Turn:
     origin = Origin(OriginKind.HISTORY, "m")
-    return Turn(role, Text.of(text, origin), origin, Placement("history"))
+    return Turn(role, (TextBlock(text),), origin)
 
 
 @each_row(

@@ -21,15 +21,18 @@ from tests.support.contexts import (
     order,
     said,
 )
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.generation import CONTINUE_NUDGE, as_continuation, continued_text
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import ModelFacts
-from tui_chat.models.envelope import Level, Placement, ToolDefinition
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.envelope import Level, ToolDefinition
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
+from tui_chat.models.turn import Placement
 from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
 
 SYSTEM = said("S", role="system")
@@ -126,7 +129,7 @@ def test_the_roles_prompt_precedes_the_presets_system_messages():
 
 
 def test_a_history_that_begins_with_a_system_message_gets_no_second_prompt():
-    envelope = built(HISTORY, role=ROLE, history=(Message("system", "OWN", "0"), U1))
+    envelope = built(HISTORY, role=ROLE, history=(Message.of("system", "OWN", "0"), U1))
     assert order(envelope) == "OWN U1 D"
     assert "role-prompt-skipped" in codes(envelope)
 
@@ -175,17 +178,20 @@ def test_the_newest_messages_that_fit_are_kept():
 
 
 def test_a_message_that_does_not_fit_ends_the_kept_history():
-    big = Message("user", "x" * 50, "big")
+    big = Message.of("user", "x" * 50, "big")
     envelope = built(HISTORY, history=(U1, big, A2), context_limit=8 + 20, reply_reserve=0)
     assert order(envelope) == "A2 D"
 
 
 def test_a_call_with_two_pinned_results_is_sent_once():
-    call = Message(
-        "assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"), ToolCall("s", "look", "{}"))
+    call = make_message(
+        "assistant",
+        "",
+        "c",
+        tool_calls=(CallBlock("t", "look", "{}"), CallBlock("s", "look", "{}")),
     )
-    one = Message("tool", "R", "r", tool_call_id="t", pinned=True)
-    two = Message("tool", "S", "s", tool_call_id="s", pinned=True)
+    one = make_message("tool", "R", "r", tool_call_id="t", pinned=True)
+    two = make_message("tool", "S", "s", tool_call_id="s", pinned=True)
     history = (U1, call, one, two, U2, A2)
     envelope = built(HISTORY, history=history, context_limit=1, reply_reserve=0)
     assert [turn.origin.id for turn in envelope.turns] == ["c", "r", "s", "draft"]
@@ -196,7 +202,7 @@ def test_a_call_with_two_pinned_results_is_sent_once():
 
 
 def test_a_system_message_that_begins_the_history_is_never_dropped():
-    first, later = (Message("system", content, content) for content in ("OWN", "LATER"))
+    first, later = (Message.of("system", content, content) for content in ("OWN", "LATER"))
     envelope = built(
         HISTORY, history=(first, U1, later, A1), role=ROLE, context_limit=1, reply_reserve=0
     )
@@ -233,7 +239,7 @@ def test_tools_are_passed_on_and_counted():
 
 def test_an_estimate_is_corrected_by_reported_usage():
     rough = Counter("letters", False, len)
-    history = (Message("assistant", "x" * 96, "1"),)
+    history = (Message.of("assistant", "x" * 96, "1"),)
     plain, corrected = (
         build_context(
             Inputs(ENDPOINT, Preset("p", (HISTORY,)), history, correction=correction),
@@ -250,7 +256,7 @@ def test_an_estimate_is_corrected_by_reported_usage():
 
 
 def test_an_empty_message_is_sent_with_a_note():
-    silent = (Message("user", "", "1"), Message("tool", "", "2", tool_call_id="c"), A1)
+    silent = (Message.of("user", "", "1"), make_message("tool", "", "2", tool_call_id="c"), A1)
     envelope = built(HISTORY, history=silent)
     assert [turn.origin.id for turn in envelope.turns][:3] == ["1", "2", A1.id]
     assert codes(envelope) == ["empty-message"]
@@ -267,9 +273,10 @@ def test_depths_refer_to_the_truncated_history():
 
 
 MESSAGES = tuple(
-    Message("assistant" if number % 2 else "user", f"m{number}", f"{number}") for number in range(7)
+    Message.of("assistant" if number % 2 else "user", f"m{number}", f"{number}")
+    for number in range(7)
 )
-X = Message("user", "X", "x")
+X = Message.of("user", "X", "x")
 NOTE = said("AN", role="system", insertion_point=-4)
 
 
@@ -285,8 +292,8 @@ def test_depth_counts_from_the_answered_message_typed_or_stored():
     assert typed.turns[-1].origin.kind is OriginKind.DRAFT
 
 
-CALL = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
-RESULT = Message("tool", "R", "r", tool_call_id="t")
+CALL = make_message("assistant", "", "c", tool_calls=(CallBlock("t", "look", "{}"),))
+RESULT = make_message("tool", "R", "r", tool_call_id="t")
 
 
 @each_row(
@@ -296,11 +303,11 @@ RESULT = Message("tool", "R", "r", tool_call_id="t")
         ((U1, A1, U2), "D", "U1 A1 AN U2 D"),
         ((U1, A1), "", "U1 AN A1"),
         ((U1, CALL, RESULT), "", "U1  AN R"),
-        ((U1, Message("system", "S", "s")), "", "U1 AN S"),
+        ((U1, Message.of("system", "S", "s")), "", "U1 AN S"),
         ((U1,), "", "AN U1"),
         ((), "", "AN"),
         ((), "D", "AN D"),
-        ((Message("user", "", "blank"),), "", "AN "),
+        ((Message.of("user", "", "blank"),), "", "AN "),
     ],
 )
 def test_the_position_of_depth_minus_two(history: tuple[Message, ...], draft: str, expected: str):
@@ -318,7 +325,7 @@ def test_the_message_to_be_answered_is_never_dropped():
 
 
 def test_an_empty_answered_message_gets_a_note():
-    blank = Message("user", "", "blank")
+    blank = Message.of("user", "", "blank")
     [note] = built(HISTORY, history=(U1, A1, blank), draft="").notes
     assert note.code == "empty-message"
     assert note.sentence.startswith("Message 3 of the history is empty")
@@ -327,9 +334,9 @@ def test_an_empty_answered_message_gets_a_note():
 
 
 def test_a_draft_of_attachments_is_the_newest_message():
-    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    picture = MediaBlock("image", mime="image/png", data="iVBORw0KGgo=")
     lines = HISTORY, said("[{{lastMessage}}|{{lastCharMessage}}]")
-    stored = Message("user", "", "x", parts=(picture,))
+    stored = make_message("user", "", "x", parts=(picture,))
     typed = built(*lines, history=(U1, A1), draft="", draft_parts=(picture,))
     again = built(*lines, history=(U1, A1, stored), draft="")
     assert order(typed) == order(again) == "U1 A1  [|A1]"
@@ -428,7 +435,7 @@ def test_continue_keeps_its_end_within_the_budget():
     [
         ({"seed": 7}, ["D"]),
         ({"draft": "Dr"}, ["Dr"]),
-        ({"history": (U1, replace(A1, content="Edited"), U2, A2)}, ["Edited", "D"]),
+        ({"history": (U1, with_content(A1, "Edited"), U2, A2)}, ["Edited", "D"]),
         ({"preset": Preset("p", (SYSTEM, HISTORY, said("other")))}, ["D", "other"]),
     ],
 )

@@ -20,41 +20,43 @@ from tests.support.contexts import (
     said,
     summary,
 )
+from tests.support.messages import make_message, thought
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build
 from tui_chat.context.generation import as_continuation
 from tui_chat.context.muted_history import without_muted
+from tui_chat.models.about import About, KeptReply
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Extras,
+    MediaBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    TextBlock,
+    form_of,
+)
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted, with_content
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import (
-    KeptReply,
-    Layout,
-    LayoutPiece,
-    MessageSemantics,
-    ReasoningBlock,
-    WireForm,
-)
 from tui_chat.models.text import OriginKind
 
 ALL = Muted(whole=True)
-PICTURE = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
+PICTURE = MediaBlock("image", "image/png", "iVBORw0KGgo=", name="a.png")
 
 
 def muted(message: Message, **what: Any) -> Message:
     return replace(message, muted=Muted(**what) if what else ALL)
 
 
-def calling(text: str, *ids: str, **semantics: Any) -> Message:
-    calls = tuple(ToolCall(each, "look", "{}") for each in ids)
-    return Message(
-        "assistant", text, f"a{ids}", tool_calls=calls, semantics=MessageSemantics(**semantics)
-    )
+def calling(text: str, *ids: str, **more: Any) -> Message:
+    calls = tuple(CallBlock(each, "look", "{}") for each in ids)
+    return make_message("assistant", text, f"a{ids}", tool_calls=calls, **more)
 
 
 def result(identity: str, name: str = "look") -> Message:
-    return Message("tool", f"R{identity}", f"r{identity}", tool_call_id=identity, name=name)
+    return make_message("tool", f"R{identity}", f"r{identity}", tool_call_id=identity, name=name)
 
 
 def sent(*history: Message, has_draft: bool = True) -> tuple[Message, ...]:
@@ -89,9 +91,9 @@ def test_nothing_muted_is_the_same_history():
         # Without ids: by name, and in order.
         (
             (
-                replace(calling(""), tool_calls=(ToolCall("", "f", "{}"), ToolCall("", "g", "{}"))),
-                muted(Message("tool", "RG", "g", name="g")),
-                Message("tool", "RF", "f", name="f"),
+                Message("assistant", (CallBlock("", "f", "{}"), CallBlock("", "g", "{}"))),
+                muted(make_message("tool", "RG", "g", name="g")),
+                make_message("tool", "RF", "f", name="f"),
             ),
             ["", "RF"],
         ),
@@ -109,20 +111,17 @@ def test_a_call_and_its_result_go_together(history, expected):
     assert called(sent(*history)) == expected
 
 
-def test_a_part_leaves_and_the_layout_still_fits():
-    other = replace(PICTURE, name="b.png")
-    pieces = (LayoutPiece("part", id="1"), LayoutPiece("text", 2), LayoutPiece("part", id="2"))
-    semantics = MessageSemantics(layout=Layout(Protocol.ANTHROPIC, pieces))
-    message = replace(U1, parts=(PICTURE, other), semantics=semantics)
-    [left] = sent(muted(message, parts=(0,)))
-    assert (left.parts, left.content, left.muted) == ((other,), "U1", NOT_MUTED)
-    assert left.semantics.layout == Layout(Protocol.ANTHROPIC, pieces[1:])
-    assert sent(muted(replace(message, content=""), parts=(0, 1)), A1) == (A1,)
-    assert sent(muted(message, parts=(7,))) == (replace(message, muted=NOT_MUTED),)
+def test_a_part_leaves_and_the_rest_keeps_its_order():
+    other = replace(PICTURE, name="b.png", extras=Extras(Protocol.ANTHROPIC, "", {"x": 1}))
+    message = replace(U1, blocks=(PICTURE, *U1.blocks, other))
+    [left] = sent(muted(message, blocks=(0,)))
+    assert (left.blocks, left.content, left.muted) == ((*U1.blocks, other), "U1", NOT_MUTED)
+    assert sent(muted(replace(U1, blocks=(PICTURE, other)), blocks=(0, 1)), A1) == (A1,)
+    assert sent(muted(message, blocks=(7,))) == (replace(message, muted=NOT_MUTED),)
 
 
 def thinking(protocol: Protocol, *, kind: str = "") -> ReasoningBlock:
-    return ReasoningBlock(protocol, "Hm.", "c2ln", "ZW5j" * (protocol == "openai_responses"),
+    return thought(protocol, "Hm.", "c2ln", "ZW5j" * (protocol == "openai_responses"),
                           "rs_1", kind)  # fmt: skip
 
 
@@ -141,107 +140,109 @@ def thinking(protocol: Protocol, *, kind: str = "") -> ReasoningBlock:
     ],
 )
 def test_reasoning_stays_where_a_call_needs_it(protocol, kind, is_open, stays):
-    call = muted(calling("T", "x", reasoning=(thinking(protocol, kind=kind),)), reasoning=True)
+    call = muted(calling("T", "x", reasoning=(thinking(protocol, kind=kind),)), blocks=(0,))
     history = (U1, call, result("x")) if is_open else (U1, call, result("x"), A1)
     what = without_muted(history, False, False)
-    assert bool(what.history[1].semantics.reasoning) is stays
+    assert bool(what.history[1].reasoning) is stays
     assert (len(what.demanded), what.reasoning) == (int(stays), int(not stays))
     # Without the call nobody needs it.
     what = without_muted((U1, call, muted(result("x"))), False, False)
-    assert not what.history[1].semantics.reasoning
+    assert not what.history[1].reasoning
+
+
+def item_text(words: str, id: str, **more: str) -> TextBlock:
+    """Text of the model in an item of Responses."""
+    item = {"id": id, **more}
+    return TextBlock(words, extras=Extras(Protocol.OPENAI_RESPONSES, "message", {"item": item}))
+
+
+def item_call(id: str, item_id: str) -> CallBlock:
+    extras = Extras(Protocol.OPENAI_RESPONSES, "", {"id": item_id} if item_id else {})
+    return CallBlock(id, "look", "{}", extras=extras)
+
+
+def of_blocks(*blocks: Block) -> Message:
+    return Message("assistant", blocks, "a")
 
 
 def test_responses_items_lose_their_ids_with_their_reasoning():
-    pieces = (
-        LayoutPiece("reasoning"),
-        LayoutPiece("text", 1, id="msg_1", phase="commentary"),
-        LayoutPiece("call", id="fc_1"),
-        LayoutPiece("reasoning"),
-        LayoutPiece("other", name="web_search_call", data='{"id":"ws_1"}'),
-        LayoutPiece("call", id="fc_2"),
-    )
-    reasoning = tuple(thinking(Protocol.OPENAI_RESPONSES) for _ in range(2))
-    layout = Layout(Protocol.OPENAI_RESPONSES, pieces)
-    message = calling("T", "x", "y", reasoning=reasoning, layout=layout)
+    reasoning = thinking(Protocol.OPENAI_RESPONSES)
+    search = OpaqueBlock(Protocol.OPENAI_RESPONSES, "web_search_call", {"id": "ws_1"})
+    one, two = item_call("x", "fc_1"), item_call("y", "fc_2")
+    text = item_text("T", "msg_1", phase="commentary")
+    whole = (reasoning, text, one, reasoning, search, two)
+    message = of_blocks(*whole)
 
-    def left(*history: Message) -> list[tuple[str, str]]:
-        semantics = sent(*history)[0].semantics
-        assert semantics.layout is not None
-        kinds = [piece.kind for piece in semantics.layout.pieces]
-        assert kinds.count("reasoning") == len(semantics.reasoning)
-        return [(piece.kind, piece.id) for piece in semantics.layout.pieces]
+    def left(*history: Message) -> tuple[Block, ...]:
+        return sent(*history)[0].blocks
 
     both = (result("x"), result("y"))
-    whole = [(piece.kind, piece.id) for piece in pieces]
+    in_part = TextBlock("T", extras=Extras(Protocol.OPENAI_RESPONSES, "string",
+                                           {"item": {"phase": "commentary"}}))  # fmt: skip
     # The provider's own item has no form without its reasoning.
-    assert left(muted(message, reasoning=True), *both) == [("text", ""), ("call", ""), *whole[3:]]
-    assert left(message, muted(result("x")), result("y")) == [*whole[:2], *whole[3:]]
+    muted_reasoning = muted(message, blocks=(0, 3))
+    assert left(muted_reasoning, *both) == (in_part, item_call("x", ""), *whole[3:])
+    assert left(muted(message, blocks=(0,)), *both) == (in_part, item_call("x", ""), *whole[3:])
+    assert left(muted(message, blocks=(3,)), *both) == whole
+    assert left(message, muted(result("x")), result("y")) == (*whole[:2], *whole[3:])
     assert left(message, result("x"), muted(result("y"))) == whole[:5]
     # Reasoning never without its next item.
-    first = replace(message, content="")
-    pieces = (pieces[0], *pieces[2:])
-    first = replace(
-        first, semantics=replace(first.semantics, layout=Layout(layout.protocol, pieces))
-    )
+    first = of_blocks(reasoning, *whole[2:])
     assert left(first, muted(result("x")), result("y")) == whole[3:]
-    two = replace(layout, pieces=(pieces[0], pieces[1], replace(pieces[4], id="fc_3")))
-    parallel = calling("", "x", "y", reasoning=reasoning[:1], layout=two)
-    assert left(parallel, muted(result("x")), result("y")) == [("call", "")]
-    assert left(parallel, result("x"), muted(result("y"))) == [("reasoning", ""), ("call", "fc_1")]
+    parallel = of_blocks(reasoning, one, two)
+    assert left(parallel, muted(result("x")), result("y")) == (item_call("y", ""),)
+    assert left(parallel, result("x"), muted(result("y"))) == (reasoning, one)
+    # A message without more than its id is said as one that was not stored.
+    plain = of_blocks(reasoning, item_text("T", "msg_1"))
+    assert left(muted(plain, blocks=(0,))) == (TextBlock("T"),)
 
 
 def test_anthropic_thinking_does_not_end_a_message():
-    pieces = (LayoutPiece("text", 1), LayoutPiece("reasoning"), LayoutPiece("call"))
-    layout = Layout(Protocol.ANTHROPIC, pieces)
-    message = calling("T", "x", reasoning=(thinking(Protocol.ANTHROPIC),), layout=layout)
+    message = of_blocks(TextBlock("T"), thinking(Protocol.ANTHROPIC), CallBlock("x", "look", "{}"))
     left, *_ = sent(message, muted(result("x")))
-    assert (left.semantics.reasoning, left.semantics.layout) == (
-        (),
-        replace(layout, pieces=pieces[:1]),
-    )
+    assert left.blocks == (TextBlock("T"),)
     assert sent(message, result("x"), muted(A1))[0] is message
 
 
+def signed(id: str, signature: str = "") -> CallBlock:
+    keys = {"thoughtSignature": signature} if signature else {}
+    return CallBlock(id, "look", "{}", extras=Extras(Protocol.GEMINI, "", keys))
+
+
 def test_geminis_signature_moves_to_the_next_call():
-    pieces = (LayoutPiece("call", signature="c2ln"), LayoutPiece("call"))
-    layout = Layout(Protocol.GEMINI, pieces)
-    message = calling("", "x", "y", layout=layout)
+    message = of_blocks(signed("x", "c2ln"), signed("y"))
     left, *_ = sent(message, muted(result("x")), result("y"))
-    assert left.semantics.layout == replace(layout, pieces=pieces[:1])
+    assert left.blocks == (signed("y", "c2ln"),)
     left, *_ = sent(message, result("x"), muted(result("y")))
-    assert left.semantics.layout == replace(layout, pieces=pieces[:1])
+    assert left.blocks == (signed("x", "c2ln"),)
 
 
-def test_a_stale_layout_keeps_the_marks_of_the_calls_that_stay():
-    pieces = (
-        LayoutPiece("text", 9),
-        LayoutPiece("call", id="fc_1"),
-        LayoutPiece("call", id="fc_2"),
-    )
-    layout = Layout(Protocol.OPENAI_RESPONSES, pieces)
-    message = calling("edited", "x", "y", layout=layout)
-    left, *_ = sent(message, muted(result("x")), result("y"))
-    assert left.semantics.layout == replace(layout, pieces=pieces[2:])
-    wrong = calling("edited", "x", "y", layout=replace(layout, pieces=pieces[:2]))
-    left, *_ = sent(wrong, muted(result("x")), result("y"))
-    assert left.semantics.layout == replace(layout, pieces=())
+def test_the_signature_of_a_picture_goes_with_it():
+    extras = Extras(Protocol.GEMINI, "", {"thoughtSignature": "c2ln"})
+    message = of_blocks(replace(PICTURE, extras=extras), signed("x"))
+    left, *_ = sent(muted(message, blocks=(0,)), result("x"))
+    assert left.blocks == (signed("x"),)
+
+
+def test_an_edited_message_keeps_the_ids_of_the_calls_that_stay():
+    message = of_blocks(TextBlock("T"), item_call("x", "fc_1"), item_call("y", "fc_2"))
+    edited = with_content(message, "edited")
+    left, *_ = sent(edited, muted(result("x")), result("y"))
+    assert left.blocks == (TextBlock("edited"), item_call("y", "fc_2"))
 
 
 def test_a_captured_turn_begins_the_message_that_it_shared():
-    alone, joined = (
-        MessageSemantics(wire=WireForm(Protocol.ANTHROPIC, joined=is_joined))
-        for is_joined in (False, True)
-    )
-    results = [replace(result(each), semantics=alone if each == "x" else joined) for each in "xyz"]
+    alone, joined = (Extras(Protocol.ANTHROPIC, form) for form in ("", "joined"))
+    results = [replace(result(each), extras=alone if each == "x" else joined) for each in "xyz"]
     left = sent(calling("T", *"xyz"), muted(results[0]), *results[1:])
-    assert [m.semantics.wire.joined for m in left[1:] if m.semantics.wire] == [False, True]
+    assert [form_of(m, Protocol.ANTHROPIC) for m in left[1:]] == ["", "joined"]
     left = sent(calling("T", *"xyz"), results[0], muted(results[1]), results[2])
-    assert [m.semantics.wire.joined for m in left[1:] if m.semantics.wire] == [False, True]
+    assert [form_of(m, Protocol.ANTHROPIC) for m in left[1:]] == ["", "joined"]
 
 
 def test_the_provider_does_not_go_on_from_a_reply_that_knows_a_muted_message():
-    kept = replace(A1, semantics=MessageSemantics(kept_as=KeptReply.of("resp_1", "A1")))
-    assert sent(kept, muted(U1), kept) == (kept, replace(kept, semantics=MessageSemantics()))
+    kept = replace(A1, about=About(kept_as=KeptReply.of("resp_1", "A1")))
+    assert sent(kept, muted(U1), kept) == (kept, replace(kept, about=About()))
 
 
 def test_a_summary_is_not_muted():
@@ -254,7 +255,7 @@ def test_a_summary_is_not_muted():
 
 
 def test_the_request_obeys_everywhere():
-    history = (U1, muted(Message("assistant", "dragon salt", "9")), U2, A2)
+    history = (U1, muted(Message.of("assistant", "dragon salt", "9")), U2, A2)
     preset = (HISTORY, said("X", insertion_point=-3), said("{{lastMessage}}", id="m"))
     book = (Lorebook("b", (entry("LORE", "dragon"),), scan_depth=9),)
     envelope = built(*preset, history=history, lorebooks=book)
@@ -272,7 +273,7 @@ def test_the_request_obeys_everywhere():
 
 
 def test_a_muted_message_is_never_in_the_budget():
-    history = (U1, muted(Message("user", "long " * 99, "9")), A1)
+    history = (U1, muted(Message.of("user", "long " * 99, "9")), A1)
     envelope = built(HISTORY, history=history, context_limit=30, reply_reserve=0)
     assert (order(envelope), envelope.dropped) == ("U1 A1 D", ())
 
@@ -286,17 +287,15 @@ def test_a_muted_message_is_never_in_the_budget():
             (
                 calling("T", "x"),
                 muted(result("x")),
-                muted(replace(U1, parts=(PICTURE,)), parts=(0,)),
+                muted(replace(U1, blocks=(*U1.blocks, PICTURE)), blocks=(1,)),
             ),
             "Muted and not sent: 1 message, 1 part (about ",
         ),
         (
             (
                 muted(
-                    Message(
-                        "assistant", "A", semantics=MessageSemantics((thinking(Protocol.GEMINI),))
-                    ),
-                    reasoning=True,
+                    make_message("assistant", "A", reasoning=(thinking(Protocol.GEMINI),)),
+                    blocks=(0,),
                 ),
             ),
             "Muted and not sent: the reasoning of 1 message.",
@@ -322,7 +321,7 @@ def test_what_is_answered_or_continued_is_sent():
     assert order(continued).startswith("A1")
     assert "muted-message-sent" in codes(continued)
     # Its parts are muted all the same.
-    shown = muted(replace(U2, parts=(PICTURE,)), parts=(0,))
+    shown = muted(replace(U2, blocks=(*U2.blocks, PICTURE)), blocks=(1,))
     assert built(HISTORY, history=(shown,), draft="").turns[0].parts == ()
 
 

@@ -27,17 +27,18 @@ from tests.support.contexts import (
     summary,
     told,
 )
+from tests.support.messages import thought
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build, build_context
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message, Muted, ToolCall
+from tui_chat.models.message import Message, Muted, tool_result
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Character, Profile, Role
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import TextScript
 
 State = Callable[[], ChatEnvelope]
@@ -92,11 +93,11 @@ def summarized(is_enabled: bool) -> ChatEnvelope:
 
 def with_muted(*, message: bool = False, reasoning: bool = False, draft: str = "D") -> ChatEnvelope:
     """A request whose last message, a user's, and whose reasoning before it may be muted."""
-    thoughts = MessageSemantics((ReasoningBlock(Protocol.OPENAI_CHAT, "Hm.", kind="reasoning"),))
-    calls = (ToolCall("x", "look", "{}"),)
+    thoughts = thought(Protocol.OPENAI_CHAT, "Hm.", kind="reasoning")
+    blocks = (thoughts, CallBlock("x", "look", "{}"))
     history = (
-        Message("assistant", "", "a", calls, muted=Muted(reasoning=reasoning), semantics=thoughts),
-        Message("tool", "R", "r", tool_call_id="x"),
+        Message("assistant", blocks, "a", muted=Muted(blocks=(0,) if reasoning else ())),
+        Message("tool", tool_result("x", "R"), "r"),
         replace(U1, muted=Muted(message)),
     )
     return built(HISTORY, history=history, draft=draft)
@@ -137,7 +138,7 @@ NOTES: list[tuple[str, State, State]] = [
     ("muted-reasoning-sent", lambda: with_muted(reasoning=True), with_muted),
     ("empty-content", of(said("", id="e")), of(said("x"))),
     ("empty-content", of(said("{{// note}}")), of(said("{{setvar::a::b}}"))),
-    ("empty-message", of(history=(Message("user", "", "1"), U1)), of(history=(U1,))),
+    ("empty-message", of(history=(Message.of("user", "", "1"), U1)), of(history=(U1,))),
     (
         "empty-value",
         of(said("x", requires="a")),
@@ -185,7 +186,7 @@ NOTES: list[tuple[str, State, State]] = [
     ("role-missing", of(role_missing=True), of(role=ROLE)),
     (
         "role-prompt-skipped",
-        of(role=ROLE, history=(Message("system", "S", "1"), U1)),
+        of(role=ROLE, history=(Message.of("system", "S", "1"), U1)),
         of(role=ROLE, history=(U1,)),
     ),
     ("character-not-sent", of(role=CARD), of(said("{{description}}"), role=CARD)),

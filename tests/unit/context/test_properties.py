@@ -10,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built
+from tests.support.messages import make_message
 from tests.support.strategies import histories, presets, words
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, build_context
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.tokens import Counter
@@ -167,8 +169,8 @@ def test_a_preset_without_new_fields_is_a_plain_list_with_system_first(
 
 
 def with_results(count: int) -> tuple[Message, ...]:
-    call = Message("assistant", "", "c", tool_calls=(ToolCall("t", "look", "{}"),))
-    return (call, *(Message("tool", "r" * n, "r", tool_call_id="t") for n in range(count)))
+    call = make_message("assistant", "", "c", tool_calls=(CallBlock("t", "look", "{}"),))
+    return (call, *(make_message("tool", "r" * n, "r", tool_call_id="t") for n in range(count)))
 
 
 calls = st.integers(0, 3).map(with_results)
@@ -204,9 +206,12 @@ def test_what_is_remembered_of_a_history_does_not_answer_for_a_changed_one(
             case "keep":
                 changed.append(message)
             case "edit":
-                changed.append(replace(message, content=f"{message.content}, mended"))
+                changed.append(with_content(message, f"{message.content}, mended"))
             case "add":
-                changed += (Message("user", "one more", f"new {message.id}", pinned=True), message)
+                changed += (
+                    Message.of("user", "one more", f"new {message.id}", pinned=True),
+                    message,
+                )
             case "call":
                 changed += (*with_results(2), message)
             case _:

@@ -51,7 +51,7 @@ def test_claude_models_that_take_none_get_it_from_the_user(start: str) -> None:
 
 
 def test_a_reply_of_the_model_stays_its_own() -> None:
-    history = (Message("user", "Hi.", "1"), Message("assistant", "Hello.", "2"))
+    history = (Message.of("user", "Hi.", "1"), Message.of("assistant", "Hello.", "2"))
     found = composed(Protocol.ANTHROPIC, "claude-opus-4-7", HISTORY, history=history, draft="")
     assert last_message(found) == ("user", ".")
     assert "filler-added" in codes(found)

@@ -18,10 +18,12 @@ from tests.support.contexts import (
     said,
     summary,
 )
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import EPOCH
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import OriginKind
 from tui_chat.request_recipe import (
@@ -32,7 +34,7 @@ from tui_chat.request_recipe import (
     revisions_of,
 )
 
-U3, A3 = Message("user", "U3", "5"), Message("assistant", "A3", "6")
+U3, A3 = Message.of("user", "U3", "5"), Message.of("assistant", "A3", "6")
 
 
 def sent(*history: Message, **inputs: object) -> str:
@@ -55,7 +57,7 @@ def sent(*history: Message, **inputs: object) -> str:
         ((U1, A1, summary("S", 0), U2, A2, summary("T", 0, enabled=False)), "S U2 A2 D"),
         # Pinned messages and a system message that begins the history stay.
         ((replace(U1, pinned=True), A1, U2, A2, summary("S", 2)), "U1 S U2 A2 D"),
-        ((Message("system", "Y", "0"), U1, A1, summary("S", 0)), "Y S D"),
+        ((Message.of("system", "Y", "0"), U1, A1, summary("S", 0)), "Y S D"),
         # Damaged numbers are not more than all or nothing.
         ((U1, A1, summary("S", 99)), "S U1 A1 D"),
         ((U1, A1, summary("S", -5)), "S D"),
@@ -67,8 +69,8 @@ def test_a_summary_takes_the_place_of_what_it_stands_for(history, expected):
 
 
 def test_a_call_and_its_result_stay_together():
-    call = Message("assistant", "", "c", tool_calls=(ToolCall("x", "t", "{}"),))
-    result = Message("tool", "R", "r", tool_call_id="x", pinned=True)
+    call = make_message("assistant", "", "c", tool_calls=(CallBlock("x", "t", "{}"),))
+    result = make_message("tool", "R", "r", tool_call_id="x", pinned=True)
     envelope = built(HISTORY, history=(U1, call, result, U2, A2, summary("S", 2)))
     assert [turn.role for turn in envelope.turns] == [
         *("assistant", "tool", "system", "user", "assistant", "user")

@@ -50,8 +50,8 @@ def example() -> dict[str, Any]:
     told = SessionTranscript(
         Session("s1", "Walk", "r1", head_id="m2", created=1.0, updated=2.0),
         (
-            Entry(Message("user", "Hi", "m1")),
-            Entry(Message("assistant", "Hello", "m2"), "m1", model="x"),
+            Entry(Message.of("user", "Hi", "m1")),
+            Entry(Message.of("assistant", "Hello", "m2"), "m1", model="x"),
         ),
         Role("r1", "Ada"),
         (("gold", "12"),),
@@ -72,10 +72,10 @@ def test_a_streaming_reply_is_read_as_interrupted():
 
 
 def test_a_newer_version_is_refused():
-    [found] = read(example() | {"version": 2, "program": "tui-chat 9.0"})
+    [found] = read(example() | {"version": 3, "program": "tui-chat 9.0"})
     assert found.transcript is None
     assert found.place == "$.version"
-    assert "by tui-chat 9.0 in version 2" in found.fault
+    assert "by tui-chat 9.0 in version 3" in found.fault
     assert found.advice == "Update tui-chat."
 
 
@@ -99,29 +99,33 @@ FAULTS = [
     ("messages.0.parent_id", "m2", ".messages[0].parent_id"),
     ("messages.0.timestamp", 1e300, ".messages[0].timestamp"),
     ("messages.0.timestamp", -1, ".messages[0].timestamp"),
-    ("messages.0.semantics", {"layout": {"protocol": "x"}}, ".messages[0].semantics.layout.prot"),
-    (
-        "messages.0.semantics",
-        {"layout": {"protocol": "gemini", "pieces": [{"kind": "text", "length": -1}]}},
-        ".messages[0].semantics.layout.pieces[0].length",
-    ),
-    (
-        "messages.0.semantics",
-        {"layout": {"protocol": "gemini", "pieces": [{"kind": "other", "data": "{"}]}},
-        ".messages[0].semantics.layout.pieces[0].data",
-    ),
+    ("messages.0.extras", {"protocol": "x"}, ".messages[0].extras.protocol"),
     *(
-        ("messages.0.semantics", {"references": value}, f".messages[0].semantics.references{place}")
+        ("messages.0.blocks", value, f".messages[0].{place}")
+        for value, place in (
+            (5, "blocks"),
+            ([5], "blocks[0]"),
+            ([{}], "blocks[0]"),
+            ([{"kind": "poem"}], "blocks[0]"),
+            ([{"kind": "text"}], "blocks[0].text"),
+            ([{"kind": "text", "text": "a", "extras": {"keys": 5}}], "blocks[0].extras"),
+            ([{"kind": "result", "call_id": "a"}], "blocks[0]"),
+            (
+                [{"kind": "text", "text": "a", "citations": [{"source": 0}]}],
+                "citations[0].source",
+            ),
+        )
+    ),
+    ("messages.0.muted", {"blocks": [1]}, ".messages[0].muted.blocks"),
+    *(
+        ("messages.0.about", {"references": value}, f".messages[0].about.references{place}")
         for value, place in (
             ({"sources": [{"url": "javascript:alert(1)"}]}, ".sources[0].url"),
             ({"sources": [{}] * 1000}, ".sources"),
-            ({"citations": [{"source": 0}]}, ".citations[0].source"),
-            ({"sources": [{}], "citations": [{"source": -1}]}, ".citations[0].source"),
-            ({"sources": [{}], "citations": [{"source": 0, "start": 2}]}, ".citations[0]"),
         )
     ),
     *(
-        ("messages.0.semantics", {"tokens": value}, f".messages[0].semantics.tokens{place}")
+        ("messages.0.about", {"tokens": value}, f".messages[0].about.tokens{place}")
         for value, place in (
             ("x", ""),
             ([{"text": "a"}], "[0].logprob"),
@@ -211,7 +215,7 @@ def test_a_body_must_match_its_hash():
         record = RequestRecord(
             "e", Protocol.GEMINI, "POST", "https://x/", sha256(exact).hexdigest(), {}, exact
         )
-        entries = (Entry(Message("assistant", "a", "m")),)
+        entries = (Entry(Message.of("assistant", "a", "m")),)
         told = SessionTranscript(
             Session("s", "T"), entries, requests=(StoredRequest("m", record),), draft="x"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from tests.support.replies import (
     TEXT,
     muted_reply,
     reply,
+    told,
     written,
 )
 from tests.support.tables import each_row
@@ -26,12 +28,13 @@ from tests.support.transcripts import transcripts
 from tui_chat.errors import InputError
 from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.citations import References
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, Part
+from tui_chat.models.message import Message, Muted
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import MediaPart, TextDelta
 from tui_chat.models.transcript import SessionTranscript
 
@@ -85,7 +88,7 @@ def test_any_session_can_be_exported(transcript: SessionTranscript):
 
 def test_markdown_links_marks_and_lists_sources() -> None:
     url = "https://tower.example/a_%28b%29"
-    text = "".join(markdown(reply(TEXT, semantics=CITED)))
+    text = "".join(markdown(reply(TEXT, **CITED)))
     assert f"It is **330 m.**[\\[1\\]]({url}) So.\\[2\\]\n" in text
     assert text.endswith(
         "\n<details><summary>Sources (2)</summary>\n\n"
@@ -98,17 +101,16 @@ def test_markdown_links_marks_and_lists_sources() -> None:
 
 
 def test_an_edited_text_is_exported_without_marks() -> None:
-    text = "".join(markdown(reply("Another.", semantics=CITED)))
+    text = "".join(markdown(reply("Another.", **CITED)))
     assert "\nAnother.\n" in text
     assert "Sources (2)" in text
 
 
 @given(any_references)
 def test_json_lines_are_read_back(references: References) -> None:
-    semantics = MessageSemantics(references=references)
-    lines = "".join(message_lines(reply(TEXT, semantics=semantics)))
+    lines = "".join(message_lines(reply(TEXT, references=references)))
     [message] = read_history(lines, "f")
-    assert message.semantics.references == references
+    assert message.about.references == references
 
 
 @each_row(
@@ -134,17 +136,15 @@ def drawn() -> Message:
 
 
 def test_our_json_gives_back_what_was_exported() -> None:
-    transcript = reply(
-        "", **{name: getattr(drawn(), name) for name in ("content", "parts", "semantics")}
-    )
+    transcript = told(Entry(drawn(), model="gpt-4o"))
     [message] = shown(only(json.loads(written(transcript))))
-    assert message.parts == PARTS
+    assert [replace(part, extras=None) for part in message.parts] == list(PARTS)
     assert message == drawn()
 
 
 def test_a_large_picture_is_read_back() -> None:
     data = base64.b64encode(bytes(12_000_000)).decode()
-    transcript = reply("x", parts=(Part("image", "image/png", data=data),))
+    transcript = reply("x", parts=(MediaBlock("image", "image/png", data=data),))
     [message] = shown(only(json.loads(written(transcript))))
     assert message.parts[0].data == data
 
@@ -161,7 +161,7 @@ def test_messages_for_programs_can_be_read_again() -> None:
     [found] = read_history("".join(message_lines(reply("x", parts=PARTS))), "f")
     assert found.parts[0] == PARTS[0]
     assert found.content == "x[image: image/jpeg · damaged]"
-    assert [part.kind for part in found.parts] == ["image", "file", "file", "image"]
+    assert [part.media for part in found.parts] == ["image", "file", "file", "image"]
 
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
@@ -171,12 +171,10 @@ def test_parts_are_read_in_their_order() -> None:
     content = [{"type": "text", "text": "a"}, PICTURE, {"type": "text", "text": "b"}]
     [message] = read_history(json.dumps([{"role": "user", "content": content}]), "f")
     assert message.content == "ab"
-    assert [(part.kind, part.mime, part.data) for part in message.parts] == [
+    assert [(part.media, part.mime, part.data) for part in message.parts] == [
         ("image", "image/png", "AA==")
     ]
-    layout = message.semantics.layout
-    assert layout is not None
-    assert [piece.kind for piece in layout.pieces] == ["text", "part", "text"]
+    assert [block.kind for block in message.blocks] == ["text", "media", "text"]
 
 
 @each_row("part", [{"type": "video_url"}, {"type": "image_url"}, 5])

@@ -8,7 +8,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tui_chat.models.blocks import TextBlock, difference, extras_of, own, patched, same_json
+from tests.support.tables import each_row
+from tui_chat.models.blocks import (
+    Change,
+    Extras,
+    ReasoningBlock,
+    TextBlock,
+    difference,
+    extras_of,
+    own,
+    patched,
+    same_json,
+)
 from tui_chat.models.endpoint import Protocol
 
 CHAT = Protocol.OPENAI_CHAT
@@ -59,3 +70,25 @@ def test_extras_are_read_by_their_own_protocol_alone() -> None:
     block = replace(TextBlock("x"), extras=extras_of(CHAT, {"a": 1}, {}))
     assert own(block, CHAT) is block.extras
     assert own(block, Protocol.GEMINI) is None
+
+
+@each_row("key", ["data", "encrypted_content", "reasoning_opaque"])
+def test_reasoning_that_only_its_provider_can_read(key: str) -> None:
+    assert ReasoningBlock("", Extras(CHAT, "", {key: "RU5D", "id": "r"})).encrypted == "RU5D"
+    assert ReasoningBlock("", Extras(CHAT, "", {key: 1})).encrypted == ""
+    assert ReasoningBlock("Hm.", Extras(CHAT, "", {"signature": "U0lH"})).encrypted == ""
+    assert ReasoningBlock("Hm.").encrypted == ""
+
+
+def test_an_object_in_place_of_another_value_is_a_change() -> None:
+    for read, written in (({"a": {"b": 1}}, {"a": "b"}), ({"a": "b"}, {"a": {"b": 1}})):
+        keys, changes = difference(read, written)
+        assert keys == {}
+        assert changes == (Change(("a",), (written["a"],), (read["a"],)),)
+
+
+def test_a_change_within_an_object_that_is_gone_is_left_out() -> None:
+    extras = extras_of(CHAT, {"a": {"b": 1}}, {"a": {"b": 2}})
+    assert patched({"a": {"b": 2}}, extras) == {"a": {"b": 1}}
+    assert patched({"a": "x"}, extras) == {"a": "x"}
+    assert patched({}, extras) == {}

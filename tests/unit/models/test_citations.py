@@ -1,4 +1,4 @@
-"""Marks of citations in Markdown, and references when the text is another."""
+"""Marks of citations in Markdown, and citations when the text is another."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from tests.support.strategies import any_text
 from tests.support.tables import each_row
 from tui_chat.models.citations import (
     Citation,
-    References,
-    Source,
+    edited_citations,
     found_source,
     web_address,
     with_marks,
@@ -24,8 +23,7 @@ def marked(text: str) -> str:
         plain += piece
         ends.append(len(plain))
     citations = tuple(Citation(i % 2, 0, end) for i, end in enumerate(ends[:-1]))
-    references = References((Source("a"), Source("b")), citations, length=len(plain))
-    return with_marks(plain, references, lambda number: f"[{number}]")
+    return with_marks(plain, citations, lambda number: f"[{number}]")
 
 
 @each_row(
@@ -57,14 +55,15 @@ def test_marks_do_not_break_markdown(text: str, expected: str) -> None:
 
 def test_one_place_has_a_mark_for_each_source_once() -> None:
     citations = tuple(Citation(source, start, 3) for source in (1, 0, 1) for start in (0, 1))
-    references = References((Source("a"), Source("b")), citations, length=3)
-    assert with_marks("Yes", references, lambda number: f"[{number}]") == "Yes[1][2]"
+    assert with_marks("Yes", citations, lambda number: f"[{number}]") == "Yes[1][2]"
 
 
 def test_an_edited_text_has_no_marks() -> None:
-    references = References((Source("a"),), (Citation(0, 0, 3),), length=3)
-    assert with_marks("Yes.", references, lambda _: "!") == "Yes."
-    shifted = references.shifted(2)
+    citations = (Citation(0, 0, 3),)
+    edited = edited_citations(citations, "Yes", "Yet.")
+    assert edited == (Citation(0, 0, 0),)
+    assert with_marks("Yet.", edited, lambda _: "!") == "Yet."
+    shifted = [each.shifted(2) for each in citations]
     assert with_marks("> Yes", shifted, lambda _: "!") == "> Yes!"
 
 
@@ -85,27 +84,23 @@ def test_citations_move_with_their_words_when_the_text_is_edited(
     before = "One two three"
     places = [(0, 3), (4, 7), (8, 13), (13, 13)]
     citations = tuple(Citation(0, *place) for place in places)
-    references = References((Source("a"),), citations, length=len(before))
-    edited = references.edited(before, after)
-    assert edited.fits(after)
-    found = [after[each.start : each.end] if each.end else None for each in edited.citations]
+    edited = edited_citations(citations, before, after)
+    found = [after[each.start : each.end] if each.end else None for each in edited]
     assert found == cited
 
 
 @given(any_text, st.lists(st.integers(0, 60), max_size=5))
 def test_without_its_marks_the_text_is_the_same(text: str, ends: list[int]) -> None:
     citations = tuple(Citation(0, 0, end) for end in ends)
-    references = References((Source("a"),), citations).counted_in(text)
-    assert (
-        with_marks(text, references, lambda _: "\ue000\ue001").replace("\ue000\ue001", "") == text
-    )
+    mark = "\ue000\ue001"
+    assert with_marks(text, citations, lambda _: mark).replace(mark, "") == text
 
 
 @each_row("char", ["`", "[", "$", "a`", "```\n", "![](", "\\", "| "])
 def test_absurd_lines_are_marked_in_no_time(char: str) -> None:
     text = (char * 4000)[:3990] * 20
     citations = tuple(Citation(0, 0, end) for end in range(1, 70_000, 70))
-    with_marks(text, References((Source("a"),), citations, length=len(text)), lambda _: "!")
+    with_marks(text, citations, lambda _: "!")
 
 
 def test_what_a_source_is_called() -> None:
@@ -118,5 +113,4 @@ def test_what_a_source_is_called() -> None:
 
 def test_a_place_beyond_the_text_gets_no_mark():
     citations = (Citation(0, 0, 3), Citation(0, 0, 9))
-    references = References((Source("a"),), citations, length=3)
-    assert with_marks("Yes", references, lambda number: f"[{number}]") == "Yes[1]"
+    assert with_marks("Yes", citations, lambda number: f"[{number}]") == "Yes[1]"

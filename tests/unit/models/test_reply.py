@@ -1,6 +1,7 @@
 import pytest
 
 from tui_chat.models import reply_growth
+from tui_chat.models.blocks import keys_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
@@ -50,7 +51,7 @@ def test_events_fold_into_one_reply():
     message = reply.message(Protocol.ANTHROPIC, id="x")
     assert message.content == "Hello"
     assert [(c.id, c.name, c.arguments) for c in message.tool_calls] == [("c1", "look", '{"a":1}')]
-    assert message.semantics.reasoning[0].signature == "sig"
+    assert keys_of(message.reasoning[0]) == {"signature": "sig"}
 
 
 def test_a_new_reply_is_empty():
@@ -115,4 +116,4 @@ def test_tokens_have_a_limit_that_does_not_end_the_reply(monkeypatch: pytest.Mon
     message = reply.message(Protocol.OPENAI_CHAT)
     assert reply.excess == ""
     assert message.content == "more"
-    assert unpack_tokens(message.semantics.tokens) == (token,) * 3
+    assert unpack_tokens(message.about.tokens) == (token,) * 3

@@ -60,9 +60,9 @@ def test_clean_text_can_always_be_encoded(text: str):
 
 
 def test_a_messages_origin_is_an_origin_like_any_other():
-    spoken = Message("user", "Please  tell me\nwhat the weather will be like tomorrow", "m1")
+    spoken = Message.of("user", "Please  tell me\nwhat the weather will be like tomorrow", "m1")
     named = Origin(OriginKind.HISTORY, "m1", "Please tell me what the weather…")
     assert MessageOrigin(spoken) == named == MessageOrigin(spoken)
     assert len({MessageOrigin(spoken), named}) == 1
-    assert MessageOrigin(Message("user", "", "m2")) == Origin(OriginKind.HISTORY, "m2", "user")
+    assert MessageOrigin(Message.of("user", "", "m2")) == Origin(OriginKind.HISTORY, "m2", "user")
     assert MessageOrigin(spoken) != Origin(OriginKind.HISTORY, "m2", named.name)

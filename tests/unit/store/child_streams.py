@@ -15,10 +15,10 @@ from pathlib import Path
 
 from child_text import TEXT
 
+from tests.support.messages import make_message, thought
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.store import Store
 
 
@@ -30,7 +30,7 @@ async def main(path: Path, seed: int) -> None:
     exchange = await store.replies.begin(
         session.session_id,
         parent_id=None,
-        user=Message("user", "Count."),
+        user=Message.of("user", "Count."),
         model="m",
         endpoint="e",
         request=record,
@@ -39,10 +39,10 @@ async def main(path: Path, seed: int) -> None:
     length = 0
     while True:
         length = min(length + chance.choice((1, 7, 300, 5000)), len(TEXT))
-        block = ReasoningBlock(Protocol.GEMINI, TEXT[: length // 2])
+        block = thought(Protocol.GEMINI, TEXT[: length // 2])
         await store.replies.flush(
             exchange.reply.message.id,
-            Message("assistant", TEXT[:length], semantics=MessageSemantics(reasoning=(block,))),
+            make_message("assistant", TEXT[:length], reasoning=(block,)),
         )
         print(length, flush=True)
         await asyncio.sleep(chance.random() * 0.004)

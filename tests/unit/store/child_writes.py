@@ -24,7 +24,7 @@ async def main(path: Path, count: int) -> None:
             sys.stdin.readline()
             parent = None
             for number in range(count):
-                message = Message("user", f"{session.session_id} {number}")
+                message = Message.of("user", f"{session.session_id} {number}")
                 parent = (await store.messages.add(session.session_id, message, parent)).message.id
     except TuiChatError as error:
         print(f"{type(error).__name__}: {error}", flush=True)

@@ -7,10 +7,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from tests.support.messages import make_message
 from tests.support.stores import RICH, answer, begin, give_variables, plant, record, shown
 from tui_chat.errors import InputError, StoreError
-from tui_chat.models.message import NOT_MUTED, Message, Muted, ToolCall
-from tui_chat.models.semantics import MessageSemantics
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.settings import Settings
 from tui_chat.models.transcript import SessionTranscript
@@ -48,16 +49,18 @@ async def test_an_id_is_there_once_and_a_parent_is_of_the_same_session(store: St
 
 async def test_lone_surrogates_are_replaced(store: Store) -> None:
     made = await store.sessions.create(title="\ud800")
-    odd = Message("user", "a\udc00b", semantics=MessageSemantics(refusal="\ud800"))
+    odd = make_message("user", "a\udc00b", refusal="\ud800")
     await store.messages.add(made.session_id, odd, None)
     (entry,) = await store.branches.load(made.session_id)
-    assert (entry.message.content, entry.message.semantics.refusal) == ("a\ufffdb", "\ufffd")
+    assert (entry.message.content, entry.message.refusal) == ("a\ufffdb", "\ufffd")
 
 
 async def test_a_branch_deeper_than_sqlites_cascades_is_read_and_deleted(store: Store) -> None:
     depth = 1500  # more than the 1,000 levels that a cascade may have
     entries = tuple(
-        Entry(Message("user", str(number), id=f"m{number}"), f"m{number - 1}" if number else None)
+        Entry(
+            Message.of("user", str(number), id=f"m{number}"), f"m{number - 1}" if number else None
+        )
         for number in range(depth)
     )
     await store.transcripts.add(SessionTranscript(Session("s", "deep"), entries))
@@ -122,10 +125,10 @@ async def test_the_tree_shows_every_branch_and_excerpts_of_messages(store: Store
     nodes = await store.branches.tree(session.session_id)
     places = " ".join(f"{node.parent_id or ''}>{node.message_id}" for node in nodes)
     assert places == ">a a>b b>c c>d b>f f>g >z"
-    calls = (ToolCall("1", "weather", "{}"), ToolCall("2", "time", "{}"))
+    calls = (CallBlock("1", "weather", "{}"), CallBlock("2", "time", "{}"))
     for message in (
-        Message("assistant", tool_calls=calls, id="tools"),
-        Message("assistant", " Two\n lines " * 99, id="long"),
+        make_message("assistant", tool_calls=calls, id="tools"),
+        Message.of("assistant", " Two\n lines " * 99, id="long"),
     ):
         await store.messages.add(session.session_id, message, "z")
     last = (await store.branches.tree(session.session_id))[-1]
@@ -208,7 +211,7 @@ async def test_a_streaming_reply_cannot_be_deleted_or_forked(store: Store) -> No
 
 async def test_pins_and_mutes_are_kept_and_exclude_each_other(store: Store) -> None:
     session = await plant(store, "a a>b b>c")
-    all_of_it, some = Muted(whole=True), Muted(reasoning=True, parts=(0, 2))
+    all_of_it, some = Muted(whole=True), Muted(blocks=(0, 2))
 
     async def marks() -> list[tuple[bool, Muted]]:
         branch = await store.branches.load(session.session_id)
@@ -237,7 +240,7 @@ async def test_an_edit_and_a_fork_have_mutes_of_their_own(store: Store) -> None:
     await plant(store, "a a>b")
     muted = Muted(whole=True)
     await store.messages.mute({"a": muted})
-    edited = await store.messages.edit("a", Message("user", "A", id="a", muted=muted))
+    edited = await store.messages.edit("a", Message.of("user", "A", id="a", muted=muted))
     assert edited.message.muted == muted
     fork = await store.branches.fork("b")
     await store.messages.mute({"a": NOT_MUTED})

@@ -23,7 +23,7 @@ async def store_with(path: Path, text: str) -> Store:
     numbers = iter(range(100))
     store = await Store.open(path, now=lambda: NOON, new_id=lambda: f"{text}{next(numbers)}")
     session = await store.sessions.create(title=text)
-    await store.messages.add(session.session_id, Message("user", text), None)
+    await store.messages.add(session.session_id, Message.of("user", text), None)
     return store
 
 

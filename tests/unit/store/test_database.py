@@ -28,7 +28,7 @@ async def test_cancelled_writers_do_not_affect_others(
     async def write(name: str) -> None:
         for number in range(12):
             text = f"{name}-{number}"
-            await store.messages.add(session.session_id, Message("user", text, id=text), None)
+            await store.messages.add(session.session_id, Message.of("user", text, id=text), None)
             promised.append(text)
             await store.sessions.list()
 
@@ -60,7 +60,9 @@ async def test_a_cancelled_write_continues_and_close_awaits_it(
 ) -> None:
     session = await store.sessions.create()
     writers = [
-        asyncio.create_task(store.messages.add(session.session_id, Message("user", str(n)), None))
+        asyncio.create_task(
+            store.messages.add(session.session_id, Message.of("user", str(n)), None)
+        )
         for n in range(20)
     ]
     await asyncio.sleep(0)
@@ -77,7 +79,7 @@ async def test_the_next_flush_knows_a_cancelled_one(store: Store) -> None:
     session = await store.sessions.create()
     reply = (await begin(store, session.session_id)).reply.message
     for text in ("abcdefgh", "abcX", "abcdefghi", "abcdefghij"):
-        task = asyncio.create_task(store.replies.flush(reply.id, Message("assistant", text)))
+        task = asyncio.create_task(store.replies.flush(reply.id, Message.of("assistant", text)))
         await asyncio.sleep(0)
         task.cancel()
         assert (await store.branches.load(session.session_id))[-1].message.content == text
@@ -85,7 +87,9 @@ async def test_the_next_flush_knows_a_cancelled_one(store: Store) -> None:
 
 async def test_close_can_be_cancelled(store: Store, open_store: Opener) -> None:
     session = await store.sessions.create()
-    writer = asyncio.create_task(store.messages.add(session.session_id, Message("user", "x"), None))
+    writer = asyncio.create_task(
+        store.messages.add(session.session_id, Message.of("user", "x"), None)
+    )
     await asyncio.sleep(0)
     closing = asyncio.create_task(store.close())
     await asyncio.sleep(0)
@@ -118,7 +122,7 @@ def test_a_closing_event_loop_leaves_a_valid_database(
         session = await store.sessions.create()
         for n in range(30):
             asyncio.create_task(  # noqa: RUF006 - left alone on purpose
-                store.messages.add(session.session_id, Message("user", str(n)), None)
+                store.messages.add(session.session_id, Message.of("user", str(n)), None)
             )
         try:
             await asyncio.sleep(0.005)

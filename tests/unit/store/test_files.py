@@ -113,7 +113,7 @@ async def test_all_conversations_are_kept(tmp_path: Path, file: Path, open_store
     assert [e.message.role for e in branch] == ["user", "assistant", "tool", "user", "assistant"]
     assert branch[0].message.pinned
     assert branch[1].message.tool_calls[0].arguments == '{"city":"Köln"}'
-    assert branch[1].message.semantics.reasoning[0].text == "Let me see."
+    assert branch[1].message.reasoning[0].text == "Let me see."
     assert branch[-1].status == "interrupted"
     assert branch[-1].message.content.startswith("It will be 0 数字 wörter 😀 1 数字")
     assert len(branch[-1].message.content) > 20_000
@@ -302,7 +302,7 @@ async def test_a_newer_version_in_the_log_is_detected(path: Path, open_store: Op
 async def test_damage_of_other_pages_is_reported_when_read(path: Path, open_store: Opener) -> None:
     store = await open_store()
     session = await store.sessions.create()
-    await store.messages.add(session.session_id, Message("user", "x" * 100_000), None)
+    await store.messages.add(session.session_id, Message.of("user", "x" * 100_000), None)
     await store.close()
     whole = path.read_bytes()
     pages = (whole[start : start + 4096] for start in range(0, len(whole), 4096))
@@ -338,7 +338,7 @@ async def filled(path: Path) -> None:
         path, now=lambda: 1.0, new_id=lambda: f"{next(numbers):04}"
     ) as store:
         session = await store.sessions.create(title="old")
-        await store.messages.add(session.session_id, Message("user", "hi " * 2000), None)
+        await store.messages.add(session.session_id, Message.of("user", "hi " * 2000), None)
 
 
 @each_row("garbage", [b"\xa5" * 50_000, b"\0" * 32, b"x"])
@@ -367,11 +367,11 @@ async def test_nothing_is_written_to_a_file_that_was_removed_or_replaced(
     if put is not None:
         path.write_bytes(put)
     with pytest.raises(StoreError, match="removed or replaced"):
-        await store.messages.add(session.session_id, Message("user", "lost?"), None)
+        await store.messages.add(session.session_id, Message.of("user", "lost?"), None)
     assert path.exists() == (put is not None)
     path.unlink(missing_ok=True)
     path.with_name("elsewhere").rename(path)
-    await store.messages.add(session.session_id, Message("user", "kept"), None)
+    await store.messages.add(session.session_id, Message.of("user", "kept"), None)
     assert await shown(store, session) == "kept"
 
 
@@ -511,7 +511,7 @@ async def test_a_full_disk_is_reported_and_loses_nothing(
     async def write_until_it_is_full() -> None:
         parent: str | None = None
         while True:
-            message = Message("user", f"{len(stored)} " * 1000)
+            message = Message.of("user", f"{len(stored)} " * 1000)
             parent = (await store.messages.add(session.session_id, message, parent)).message.id
             stored.append(message.content)
 

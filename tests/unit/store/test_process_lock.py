@@ -65,7 +65,7 @@ async def test_a_kill_at_any_moment_loses_nothing_acknowledged(
         length = len(reply.message.content)
         assert length >= told[summary.title]
         assert reply.message.content == TEXT[:length]
-        (block,) = reply.message.semantics.reasoning if length else [None]
+        (block,) = reply.message.reasoning if length else [None]
         assert block is None or block.text == TEXT[: length // 2]
     assert max(told.values()) > 10_000, "no child came far enough to show anything"
     assert [item.name for item in path.parent.iterdir() if "-live-" in item.name] == []
@@ -100,7 +100,7 @@ async def test_two_stores_in_one_process_do_not_interfere(open_store: Opener) ->
     two = await open_store()
     assert (await two.sessions.list())[0].status == "streaming"
     reply = exchange.reply.message
-    await one.replies.flush(reply.id, Message("assistant", "so far"))
+    await one.replies.flush(reply.id, Message.of("assistant", "so far"))
     assert (await two.branches.load(session.session_id))[-1].message.content == "so far"
     await one.close()  # without having ended it
     three = await open_store()

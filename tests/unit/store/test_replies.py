@@ -13,8 +13,9 @@ import pytest
 
 from tests.support.stores import RICH, Opener, answer, begin, record
 from tui_chat.errors import StoreError
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Part
+from tui_chat.models.message import NOT_MUTED, text_blocks, with_content
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RawResponse
@@ -56,12 +57,13 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(store: Store) -> No
     made = await store.sessions.create()
     exchange = await begin(store, made.session_id)
     reply = exchange.reply.message
+    uncalled = tuple(block for block in RICH.blocks if not isinstance(block, CallBlock))
     for message in (
-        replace(reply, content="Text"),
-        replace(reply, content="Text"),
-        replace(reply, content="Text with", semantics=RICH.semantics),
-        replace(RICH, id=reply.id, content="Text with \0", timestamp=reply.timestamp),
-        replace(RICH, id=reply.id, content="Quite another", tool_calls=()),
+        replace(reply, blocks=text_blocks("Text")),
+        replace(reply, blocks=text_blocks("Text")),
+        replace(reply, blocks=(*RICH.reasoning, *text_blocks("Text with"))),
+        with_content(replace(RICH, id=reply.id, timestamp=reply.timestamp), "Text with \0"),
+        with_content(replace(RICH, id=reply.id, blocks=uncalled), "Quite another"),
     ):
         await store.replies.flush(reply.id, message)
         seen = (await store.branches.load(made.session_id))[-1]
@@ -72,7 +74,7 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(store: Store) -> No
             pinned=False,
             muted=NOT_MUTED,
             name="",
-            tool_call_id="",
+            extras=None,
             timestamp=reply.timestamp,
         )
 
@@ -124,7 +126,7 @@ async def test_an_end_that_cannot_be_written_can_be_written_later(
     store = await open_store()
     session_id = (await store.sessions.create()).session_id
     reply = (await begin(store, session_id)).reply.message
-    message = replace(reply, content="All.")
+    message = replace(reply, blocks=text_blocks("All."))
     path.rename(path.with_name("elsewhere"))
     with pytest.raises(StoreError, match="removed or replaced"):
         await store.replies.end(reply.id, message=message, status="failed", error="Cut.")
@@ -173,7 +175,7 @@ async def test_large_bodies_are_removed_sooner_except_the_newest(
 async def test_a_picture_of_a_growing_reply_is_written_once(store: Store) -> None:
     made = await store.sessions.create()
     reply, reply_id = Reply(), (await begin(store, made.session_id)).reply.message.id
-    picture = Part("image", "image/png", data="abcd" * 250_000)
+    picture = MediaBlock("image", "image/png", data="abcd" * 250_000)
     for event in (TextDelta("Here:"), MediaPart(picture, "sig"), *[TextDelta(" more")] * 20):
         reply = advance(reply, event)
         message = reply.message(Protocol.GEMINI, id=reply_id, timestamp=1.0)

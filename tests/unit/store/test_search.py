@@ -19,15 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.databases import assert_sound, made_at, plain
+from tests.support.messages import make_message, thought
 from tests.support.stores import Opener, answer, begin, remove_forever
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
-from tui_chat.models.boundary import pack
+from tui_chat.models.blocks import CallBlock, MediaBlock, OpaqueBlock, TextBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
@@ -56,7 +56,7 @@ TEXTS = {
 async def filled(store: Store) -> Store:
     session = await store.sessions.create(title="everything")
     for name, text in TEXTS.items():
-        await store.messages.add(session.session_id, Message("user", text, id=name), None)
+        await store.messages.add(session.session_id, Message.of("user", text, id=name), None)
     return store
 
 
@@ -244,7 +244,7 @@ def test_a_very_long_word_is_cut(found_in: Find) -> None:
 async def test_a_snippet_shows_the_place_in_a_long_text(store: Store) -> None:
     session = await store.sessions.create(title="t")
     text = "word " * 5000 + "needle " + "word " * 5000
-    await store.messages.add(session.session_id, Message("user", text), None)
+    await store.messages.add(session.session_id, Message.of("user", text), None)
     (hit,) = await store.search.find(Query("needle"))
     assert len(hit.snippet) < 300
     assert hit.snippet.startswith("…word")
@@ -264,7 +264,7 @@ async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
     await store.roles.save(Role("r", "Sea Pirate"))
     await store.sessions.create(title="talk", role_id="r")
     by_title = await store.sessions.create(title="About pirate ships")
-    await store.messages.add(by_title.session_id, Message("user", "A pirate!", id="a"), None)
+    await store.messages.add(by_title.session_id, Message.of("user", "A pirate!", id="a"), None)
     *sessions, message = await found("pirate")
     assert message == ("A pirate!", "a")
     assert sorted(sessions) == [("About pirate ships", None), ("Sea Pirate", None)]
@@ -277,10 +277,10 @@ async def test_sessions_are_found_by_title_and_by_role(store: Store) -> None:
 
 async def test_reused_rows_are_not_confused(store: Store) -> None:
     session = await store.sessions.create(title="old")
-    await store.messages.add(session.session_id, Message("user", "fox 狐狸", id="a"), None)
+    await store.messages.add(session.session_id, Message.of("user", "fox 狐狸", id="a"), None)
     await remove_forever(store, session.session_id)
     other = await store.sessions.create(title="new")
-    await store.messages.add(other.session_id, Message("user", "dog", id="b"), None)
+    await store.messages.add(other.session_id, Message.of("user", "dog", id="b"), None)
     assert await ids(store, "fox") == await ids(store, "狐狸") == await ids(store, "old") == []
     assert await ids(store, "dog") == ["b"]
 
@@ -289,7 +289,7 @@ async def test_an_interrupted_reply_is_found(open_store: Opener) -> None:
     store = await open_store()
     session = await store.sessions.create(title="t")
     reply = (await begin(store, session.session_id)).reply.message
-    await store.replies.flush(reply.id, replace(reply, content="so far"))
+    await store.replies.flush(reply.id, with_content(reply, "so far"))
     await store.close()
     assert await ids(await open_store(), "far") == [reply.id]
 
@@ -304,7 +304,7 @@ async def test_hits_are_sorted_by_rank_or_time(store: Store) -> None:
         ("once", "a fox and " + "other words " * 50),
         ("late", "other words " * 60 + "fox"),
     ):
-        await store.messages.add(session.session_id, Message("user", text, id=name), None)
+        await store.messages.add(session.session_id, Message.of("user", text, id=name), None)
     assert await ids(store, "fox") == ["often", "once", "late"]
     assert await ids(store, "fox", order="newest") == ["late", "once", "often"]
     assert await ids(store, "fox", order="newest", limit=1) == ["late"]
@@ -325,7 +325,7 @@ async def test_newest_first_uses_the_message_time_even_for_common_words(
 
     def talk(name: str, start: float) -> SessionTranscript:
         entries = tuple(
-            Entry(Message("user", f"fox {n} {'owl' * (n % 10 == 0)}", id=f"{name}{n:02}",
+            Entry(Message.of("user", f"fox {n} {'owl' * (n % 10 == 0)}", id=f"{name}{n:02}",
                           timestamp=start + n))
             for n in range(60)
         )  # fmt: skip
@@ -347,11 +347,11 @@ async def test_filters(store: Store, clock: Callable[[], float]) -> None:
     await store.roles.save(Role("r", "Pirate"))
     one = await store.sessions.create(title="one", role_id="r", model="m-0", endpoint="e-1")
     two = await store.sessions.create(title="two", tags=("work", "C#"))
-    await store.messages.add(one.session_id, Message("user", "fox q", id="q"), None)
+    await store.messages.add(one.session_id, Message.of("user", "fox q", id="q"), None)
     reply = (await answer(store, one.session_id, "fox a")).message.id
-    await store.messages.add(two.session_id, Message("user", "fox t", id="t"), None)
+    await store.messages.add(two.session_id, Message.of("user", "fox t", id="t"), None)
     middle = clock()
-    await store.messages.add(two.session_id, Message("assistant", "fox u", id="u"), "t")
+    await store.messages.add(two.session_id, Message.of("assistant", "fox u", id="u"), "t")
     for more, found in (
         ({"role_name": "pirate"}, {"q", reply}),
         ({"role_name": "baker"}, set()),
@@ -378,7 +378,7 @@ async def test_filters(store: Store, clock: Callable[[], float]) -> None:
 
 def in_a_place(text: str, chance: random.Random) -> Message:
     """A message that has a text as its own, as reasoning, or in a file; its name is that text."""
-    in_file = Message("user", "", parts=(Part("file", text=text, name="a.txt"),))
+    in_file = make_message("user", "", parts=(MediaBlock("file", text=text, name="a.txt"),))
     return replace(chance.choice([thinking(text), thinking("", text), in_file]), name=text)
 
 
@@ -482,7 +482,7 @@ async def test_search_finds_the_same_as_a_full_scan(
 
 async def test_a_hit_has_its_place(store: Store) -> None:
     session = await store.sessions.create(title="zoo")
-    entry = await store.messages.add(session.session_id, Message("user", "fox"), None)
+    entry = await store.messages.add(session.session_id, Message.of("user", "fox"), None)
     (hit,) = await store.search.find(Query("fox"))
     assert hit == Hit(
         session.session_id, entry.message.id, "zoo", "user", "fox", ((0, 3),), hit.created
@@ -490,27 +490,26 @@ async def test_a_hit_has_its_place(store: Store) -> None:
     assert hit.created > session.created
 
 
-def thinking(text: str, thought: str = "", refusal: str = "", *calls: ToolCall) -> Message:
-    blocks = (ReasoningBlock(Protocol.GEMINI, thought, signature="sig"),) if thought else ()
-    semantics = MessageSemantics(reasoning=blocks, refusal=refusal)
-    return Message("assistant", text, tool_calls=calls, semantics=semantics)
+def thinking(text: str, words: str = "", refusal: str = "", *calls: CallBlock) -> Message:
+    blocks = (thought(Protocol.GEMINI, words, signature="sig"),) if words else ()
+    return make_message("assistant", text, tool_calls=calls, reasoning=blocks, refusal=refusal)
 
 
 def with_file(name: str, text: str = "", **fields: str) -> Message:
     kind = "file" if text or fields else "image"
-    return Message("user", "See.", parts=(Part(kind, text=text, name=name, **fields),))
+    return make_message("user", "See.", parts=(MediaBlock(kind, text=text, name=name, **fields),))
 
 
 def coded(text: str) -> str:
     return b64encode(text.encode()).decode()
 
 
-CALL = ToolCall("c", "feed", r'{"animal": "fox\nvixen", "where": ["K\u00f6ln", 7], "raw": null}')
+CALL = CallBlock("c", "feed", r'{"animal": "fox\nvixen", "where": ["K\u00f6ln", 7], "raw": null}')
 LONG = "padding " * 10_000 + "\nthe fox, 一只狐狸, is late"
 IN_PLACES = {
     "text": ("text", thinking("A fox.")),
     "thought": ("reasoning", thinking("So.", "The fox, 一只狐狸, is in the garden.")),
-    "call": ("call", thinking("", "", "", CALL, ToolCall("d", "wash", "{cut off fox"))),
+    "call": ("call", thinking("", "", "", CALL, CallBlock("d", "wash", "{cut off fox"))),
     "refusal": ("refusal", thinking("", "", "No fox for you.")),
     "twice": ("text", thinking("A fox again", "fox fox fox")),
     "file": ("attachment", with_file("report.txt", LONG)),
@@ -525,7 +524,7 @@ async def test_all_of_a_message_is_found_with_its_place(store: Store) -> None:
         "coded": with_file("notes.md", mime="text/markdown", data=otters),
         "bytes": with_file("paper.pdf", mime="application/pdf", data=otters),
         "odd": thinking(
-            "", "a \x1e thought", "", ToolCall("c", "dice", r'{"x": "six \u001e \ud800"}')
+            "", "a \x1e thought", "", CallBlock("c", "dice", r'{"x": "six \u001e \ud800"}')
         ),
     }
     messages = {name: message for name, (_, message) in IN_PLACES.items()} | others
@@ -576,7 +575,7 @@ async def test_all_of_a_message_is_found_with_its_place(store: Store) -> None:
         (lambda word: thinking(word), "text"),
         (lambda word: thinking("So.", word), "reasoning"),
         (lambda word: thinking("", "", word), "refusal"),
-        (lambda word: thinking("", "", "", ToolCall("c", "feed", f'["{word}"]')), "call"),
+        (lambda word: thinking("", "", "", CallBlock("c", "feed", f'["{word}"]')), "call"),
         (lambda word: replace(with_file("a.txt", word), role="assistant"), "attachment"),
         (lambda word: replace(with_file(f"{word}.png"), role="assistant"), "name"),
     ],
@@ -626,9 +625,12 @@ async def test_what_is_from_before_an_index_is_found(
 ) -> None:
     """Version 4 indexed texts, version 9 what else is in a message, version 16 files."""
     path = tmp_path / "chat.db"
-    session, call = "s", ToolCall("c", "dice", "[6]")
-    message = thinking("a fox 狐狸", "a bear", "", call)
-    columns = pack((call,)), pack(message.semantics), pack(with_file("a.txt", "a wolf").parts)
+    session, text = "s", "a fox 狐狸"
+    columns = (
+        '[{"id":"c","name":"dice","arguments":"[6]"}]',
+        '{"reasoning":[{"protocol":"gemini","text":"a bear","signature":"sig"}]}',
+        '[{"kind":"file","text":"a wolf","name":"a.txt"}]',
+    )
     made_at(path, version)
     with plain(path) as connection:
         connection.execute(
@@ -639,7 +641,7 @@ async def test_what_is_from_before_an_index_is_found(
             connection.execute(
                 "INSERT INTO messages (message_id, session_id, message_role, created, content, "
                 "tool_calls, semantics, parts) VALUES (?, 's', 'assistant', 1, ?, ?, ?, ?)",
-                (f"m{number}", message.content, *columns),
+                (f"m{number}", text, *columns),
             )
         if version > 3:
             connection.execute("INSERT INTO unindexed_messages SELECT seq FROM messages")
@@ -650,7 +652,7 @@ async def test_what_is_from_before_an_index_is_found(
     await store.sessions.update(session, title="new talk")
     await store.messages.delete("m1")
     await store.sessions.purge_trash(-9.0)
-    await store.messages.add(session, Message("user", "fox too", id="new"), "m0")
+    await store.messages.add(session, Message.of("user", "fox too", id="new"), "m0")
     kept = {"m0", "m2", "m3", "m4"}
     assert set(await ids(store, "fox")) == kept | {"new"}
     assert set(await ids(store, "狐狸")) == kept
@@ -673,10 +675,16 @@ async def test_the_text_of_an_attachment_is_indexed_up_to_a_limit(
 
 
 @given(st.text(), st.text(), st.text())
-def test_texts_of_any_columns(parts: str, calls: str, semantics: str) -> None:
-    assert len(row_of(1, "", parts, calls, semantics)) == 6
-    odd = [parts, None, {"name": 7, "text": [parts]}, {"kind": "file", "mime": parts}]
-    assert row_of(1, "", pack(odd), pack(odd), pack({"reasoning": odd}))[5] == ""
+def test_texts_of_any_blocks(text: str, arguments: str, data: str) -> None:
+    blocks = (
+        TextBlock(text),
+        CallBlock("c", text, arguments),
+        MediaBlock("file", "text/plain", data=data),
+        OpaqueBlock(Protocol.GEMINI, text, [data]),
+    )
+    row = row_of(1, blocks)
+    assert len(row) == 6
+    assert (row[2], row[4]) == ("", "")
 
 
 @pytest.mark.slow
@@ -687,12 +695,10 @@ def test_texts_of_any_columns(parts: str, calls: str, semantics: str) -> None:
     )
 )
 def test_texts_of_any_arguments(arguments: object) -> None:
-    call = ToolCall("c", "f", json.dumps(arguments))
-    odd = pack([arguments, {"name": arguments, "arguments": arguments}])
-    for columns in (pack((call,)), odd):
-        row_of(1, "", columns, columns, pack({"reasoning": arguments, "refusal": arguments}))
+    call = CallBlock("c", "f", json.dumps(arguments))
+    row = row_of(1, (call,))
     if isinstance(arguments, str):
-        assert index_text(clean(arguments)).strip() in row_of(1, "", "", pack((call,)), "")[3]
+        assert index_text(clean(arguments)).strip() in row[3]
 
 
 async def test_the_rest_of_a_large_database_is_indexed_by_the_first_search(
@@ -724,7 +730,7 @@ async def test_a_result_says_if_it_is_ranked(store: Store, monkeypatch: pytest.M
     monkeypatch.setattr(search, "MOST_RANKED", 2)
     session = (await store.sessions.create(title="t")).session_id
     for number, text in enumerate(("fox fox owl", "fox owl", "a fox")):
-        await store.messages.add(session, Message("user", text, id=f"{number}"), None)
+        await store.messages.add(session, Message.of("user", text, id=f"{number}"), None)
     assert not (await store.search.find(Query("fox"))).is_ranked
     assert (await store.search.find(Query("owl"))).is_ranked
     assert await ids(store, "fox") == ["2", "1", "0"]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import make_message
 from tests.support.stores import Opener, answer, begin, give_variables, remove_forever, shown
 from tests.support.strategies import EVERY_SETTING
 from tui_chat.errors import InputError, StoreDamaged, StoreError
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.settings import Settings
@@ -82,7 +83,7 @@ async def test_a_session_that_is_gone_has_no_rows_and_takes_none(store: Store) -
     made, kept = await store.sessions.create(), await store.sessions.create()
     await store.drafts.save(made.session_id, "d")
     reply = (await begin(store, made.session_id)).reply.message
-    await store.replies.flush(reply.id, replace(reply, content="so far"))
+    await store.replies.flush(reply.id, with_content(reply, "so far"))
     await remove_forever(store, made.session_id)
     assert await store.sessions.get(made.session_id) is None
     assert await store.branches.load(made.session_id) == ()
@@ -166,10 +167,10 @@ async def test_the_status_is_that_of_the_newest_reply_on_the_active_branch(store
     assert await status() == "streaming"
     await store.replies.end(reply.id, message=reply, status="stopped")
     assert await status() == "stopped"
-    tool = await store.messages.add(made.session_id, Message("tool"), reply.id)
+    tool = await store.messages.add(made.session_id, make_message("tool"), reply.id)
     await store.messages.add(made.session_id, Message("user"), tool.message.id)
     assert await status() == "stopped"
-    await store.messages.add(made.session_id, Message("user", "another branch"), None)
+    await store.messages.add(made.session_id, Message.of("user", "another branch"), None)
     assert await status() == "complete"
 
 
@@ -177,11 +178,11 @@ async def test_a_clock_that_goes_backwards_does_not_change_the_order(
     store: Store, clock: Callable[[], float]
 ) -> None:
     first = (await store.sessions.create()).session_id
-    one = await store.messages.add(first, Message("user", "one"), None)
+    one = await store.messages.add(first, Message.of("user", "one"), None)
     clock.time = 1000.0  # type: ignore[attr-defined]
     second = (await store.sessions.create()).session_id
     assert [s.session_id for s in await store.sessions.list()] == [second, first]
-    await store.messages.add(first, Message("user", "two"), one.message.id)
+    await store.messages.add(first, Message.of("user", "two"), one.message.id)
     assert [s.session_id for s in await store.sessions.list()] == [first, second]
     assert await shown(store, first) == "one two"
 
@@ -194,7 +195,7 @@ async def test_absurd_token_counts_do_not_spoil_the_list(store: Store) -> None:
 
 
 TALK = SessionTranscript(
-    Session("t", "Talk"), (Entry(Message("user", "a", id="a", timestamp=5.0)),)
+    Session("t", "Talk"), (Entry(Message.of("user", "a", id="a", timestamp=5.0)),)
 )
 
 
@@ -205,7 +206,7 @@ async def test_the_list_is_the_same_in_all_programs(open_store: Opener) -> None:
     two = (await store.sessions.create(role_id="r")).session_id
     changes: list[Callable[[], Awaitable[object]]] = [
         lambda: store.sessions.update(one, title="Uno", pinned=True, tags=("x",)),
-        lambda: store.messages.add(one, Message("user", "hello"), None),
+        lambda: store.messages.add(one, Message.of("user", "hello"), None),
         lambda: store.transcripts.add(TALK),
         lambda: store.transcripts.add_many((TALK,), dry_run=True),
         lambda: store.sessions.update_many({key: {"archived": True} for key in (one, two)}),

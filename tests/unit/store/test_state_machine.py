@@ -17,38 +17,35 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from tests.support.databases import provide_database
+from tests.support.transcripts import abouts, messages
 from tui_chat.errors import InputError, StoreError
+from tui_chat.models.about import About
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.search import Query
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Ending, Store
+from tui_chat.store.rows import blocks_text, read_blocks
 
 T = TypeVar("T")
 
 texts = st.text(max_size=20)
-semantics = st.from_type(MessageSemantics)
-parts = st.lists(st.from_type(Part), max_size=1).map(tuple)
-calls = st.lists(st.builds(ToolCall, texts, texts, texts), max_size=2).map(tuple)
-replies = st.builds(
-    Message, st.just("assistant"), texts, tool_calls=calls, parts=parts, semantics=semantics
-)
-mutes = st.builds(Muted, st.booleans(), st.booleans(), st.sampled_from([(), (0,), (1, 3)]))
+replies = messages.map(lambda m: Message("assistant", m.blocks, about=m.about))
+mutes = st.builds(Muted, st.booleans(), st.sampled_from([(), (0,), (1, 3)]))
 pick = st.integers(0, 1000)
 
 
-@given(semantics)
-def test_semantics_survive_json(value: MessageSemantics) -> None:
-    assert unpack(MessageSemantics, pack(value)) == value
+@given(abouts)
+def test_what_is_known_of_a_message_survives_json(value: About) -> None:
+    assert unpack(About, pack(value)) == value
 
 
-@given(calls)
-def test_tool_calls_survive_json(value: tuple[ToolCall, ...]) -> None:
-    assert unpack(tuple[ToolCall, ...], pack(value)) == value
+@given(messages)
+def test_blocks_survive_their_columns(message: Message) -> None:
+    assert read_blocks(message.content, blocks_text(message.blocks)) == message.blocks
 
 
 @dataclass
@@ -208,7 +205,7 @@ class StoreMachine(RuleBasedStateMachine):
             self.store.replies.begin(
                 session_id,
                 parent_id=self.parent(known, where),
-                user=None if text is None else Message("user", text),
+                user=None if text is None else Message.of("user", text),
                 model="m",
                 endpoint="e",
                 request=RequestRecord("e", Protocol.GEMINI, "POST", "u", "00", {}, b"{}"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.databases import made_at, plain
 from tests.support.stores import RICH, Opener
-from tui_chat.models.message import Message, Muted
+from tui_chat.models.message import Message, Muted, with_content
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry, Session
@@ -24,13 +24,13 @@ SESSION = Session(
     tags=("x",), lorebooks=("l",), created=5.0, updated=6.0,
 )  # fmt: skip
 ENTRIES = (
-    Entry(Message("user", "a fox", id="a", timestamp=1.5), None),
+    Entry(Message.of("user", "a fox", id="a", timestamp=1.5), None),
     Entry(replace(RICH, id="b"), "a", "failed", "It broke.", "Mend it.", "m", "e",
           Usage(1, 2, 3, 4, 5), "length", 2.5, 0.5, 0, 3,
           cost=Decimal("0.25"), priced="us, 2026-11-23"),
-    Entry(Message("assistant", "狐狸", id="c"), "a", sibling=1, siblings=3),
-    Entry(Message("assistant", "d", id="d"), "a", sibling=2, siblings=3),
-    Entry(Message("user", "e", id="e"), "d"),
+    Entry(Message.of("assistant", "狐狸", id="c"), "a", sibling=1, siblings=3),
+    Entry(Message.of("assistant", "d", id="d"), "a", sibling=2, siblings=3),
+    Entry(Message.of("user", "e", id="e"), "d"),
 )  # fmt: skip
 TRANSCRIPT = SessionTranscript(SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood", "fine"),))
 
@@ -69,8 +69,8 @@ async def test_importing_twice_adds_nothing(store: Store) -> None:
 
 async def test_longer_messages_of_the_file_are_completed_and_others_stay(store: Store) -> None:
     first = (
-        Entry(Message("user", "Why?", id="q")),
-        Entry(Message("assistant", "Because", id="r"), "q"),
+        Entry(Message.of("user", "Why?", id="q")),
+        Entry(Message.of("assistant", "Because", id="r"), "q"),
     )
     await store.transcripts.add(SessionTranscript(Session("t", "T"), first))
     question, reply = first
@@ -79,8 +79,8 @@ async def test_longer_messages_of_the_file_are_completed_and_others_stay(store: 
         ("What?", "Otherwise", (0, 2), "Because of that"),
     ):
         again = (
-            replace(question, message=replace(question.message, content=word)),
-            replace(reply, message=replace(reply.message, content=text)),
+            replace(question, message=with_content(question.message, word)),
+            replace(reply, message=with_content(reply.message, text)),
         )
         done = await store.transcripts.add(SessionTranscript(Session("t", "T"), again))
         assert (done.completed, done.different) == counts
@@ -92,8 +92,8 @@ async def test_new_messages_of_a_grown_transcript_extend_the_active_branch(store
     await store.transcripts.add(TRANSCRIPT)
     grown = (
         *ENTRIES,
-        Entry(Message("user", "f", id="f"), "c"),
-        Entry(Message("user", "g", id="g"), "e"),
+        Entry(Message.of("user", "f", id="f"), "c"),
+        Entry(Message.of("user", "g", id="g"), "e"),
     )
     done = await store.transcripts.add(replace(TRANSCRIPT, entries=grown))
     assert (done.is_new, done.added, done.known) == (False, 2, 5)
@@ -107,7 +107,10 @@ async def test_a_message_that_is_muted_in_the_file_is_muted_when_the_chat_goes_o
     """Earlier imports placed hidden messages beside the branch, where they had no answers."""
     await store.transcripts.add(TRANSCRIPT)
     muted = [replace(e, message=replace(e.message, muted=Muted(whole=True))) for e in ENTRIES]
-    below = (Entry(Message("user", "f", id="f"), "c"), Entry(Message("user", "g", id="g"), "d"))
+    below = (
+        Entry(Message.of("user", "f", id="f"), "c"),
+        Entry(Message.of("user", "g", id="g"), "d"),
+    )
     await store.transcripts.add(replace(TRANSCRIPT, entries=(*muted, *below)))
     stored = await store.transcripts.get("s")
     assert stored is not None
@@ -118,7 +121,7 @@ async def test_a_message_that_is_muted_in_the_file_is_muted_when_the_chat_goes_o
 async def test_deleted_messages_stay_deleted(store: Store) -> None:
     await store.transcripts.add(TRANSCRIPT)
     await store.messages.delete("d")
-    grown = (*ENTRIES, Entry(Message("user", "f fox", id="f"), "e"))
+    grown = (*ENTRIES, Entry(Message.of("user", "f fox", id="f"), "e"))
     assert (await store.transcripts.add(replace(TRANSCRIPT, entries=grown))).added == 1
     assert await shown(store) == ["a", "c"]
     assert [hit.message_id for hit in await store.search.find(Query("fox"))] == ["a"]
@@ -133,7 +136,7 @@ async def listed(store: Store) -> list[str]:
 def told(session_id: str, updated: float, *said: str) -> SessionTranscript:
     ids = [f"{session_id}{word}" for word in said]
     entries = tuple(
-        Entry(Message("user", word, id=own), parent)
+        Entry(Message.of("user", word, id=own), parent)
         for word, own, parent in zip(said, ids, [None, *ids], strict=False)
     )
     return SessionTranscript(Session(session_id, session_id, created=1.0, updated=updated), entries)
@@ -149,7 +152,7 @@ async def test_imported_sessions_are_listed_by_their_time(
         (told("old", 2.0), told("older", 1.0), told("between", between), told("never", 9e12))
     )
     assert await listed(store) == ["never", last, "between", first, "old", "older"]
-    await store.messages.add("old", Message("user", "x"), None)
+    await store.messages.add("old", Message.of("user", "x"), None)
     assert (await listed(store))[:2] == ["old", "never"]
     later = clock()
     await store.transcripts.add(told("older", later, "a"))
@@ -177,7 +180,7 @@ async def test_sessions_of_older_versions_keep_their_order(path: Path, open_stor
 
 
 async def test_missing_values_are_filled_in(store: Store) -> None:
-    bare = SessionTranscript(Session("s", ""), (Entry(Message("user", "x", id="a")),))
+    bare = SessionTranscript(Session("s", ""), (Entry(Message.of("user", "x", id="a")),))
     assert (await store.transcripts.add(bare)).title == "New chat"
     session = await store.sessions.get("s")
     assert session is not None

@@ -7,16 +7,17 @@ import subprocess
 import sys
 from pathlib import Path
 from time import thread_time
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.tables import each_row
-from tui_chat.models.envelope import Placement, ToolDefinition, Turn
-from tui_chat.models.message import Part, ToolCall
-from tui_chat.models.text import GLUE, Text
+from tui_chat.models.blocks import Block, CallBlock, MediaBlock
+from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.message import text_blocks
+from tui_chat.models.text import GLUE
+from tui_chat.models.turn import Turn
 from tui_chat.tokens import (
     LOW_DETAIL,
     NO_CORRECTION,
@@ -32,8 +33,8 @@ from tui_chat.tokens import (
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus" / "sillytavern" / "dev"
 
 
-def turn(text: str, **more: Any) -> Turn:
-    return Turn("user", Text.glue(text), GLUE, Placement("history"), **more)
+def turn(text: str, *blocks: Block, name: str = "") -> Turn:
+    return Turn("user", (*text_blocks(text), *blocks), GLUE, name=name)
 
 
 @each_row(
@@ -123,13 +124,13 @@ def test_a_lone_surrogate_is_counted_as_its_replacement():
 def test_a_turn_costs_everything_sent_for_it():
     count = Counter("letters", True, len).turn
     assert count(turn("four")) == 4 + TURN_OVERHEAD
-    assert count(turn("", tool_calls=(ToolCall("id", "look", "{}"),))) == 6 + TURN_OVERHEAD
+    assert count(turn("", CallBlock("id", "look", "{}"))) == 6 + TURN_OVERHEAD
     assert count(turn("", name="Ada")) == 4 + TURN_OVERHEAD
-    image = Part("image", data="AAAA")
-    assert count(turn("", parts=(image,))) == PART_TOKENS["image"] + TURN_OVERHEAD
-    low = Part("image", url="https://x", detail="low")
-    document = Part("file", text="twelve chars")
-    assert count(turn("", parts=(low, document))) == LOW_DETAIL + 12 + TURN_OVERHEAD
+    image = MediaBlock("image", data="AAAA")
+    assert count(turn("", image)) == PART_TOKENS["image"] + TURN_OVERHEAD
+    low = MediaBlock("image", url="https://x", detail="low")
+    document = MediaBlock("file", text="twelve chars")
+    assert count(turn("", low, document)) == LOW_DETAIL + 12 + TURN_OVERHEAD
 
 
 def test_tools_are_counted_as_the_json_that_is_sent():
@@ -173,10 +174,8 @@ def test_long_texts_are_counted_in_parts_and_the_longest_are_sampled():
     began = thread_time()
     assert counter.count("x" * 70_000_000) > 1_000_000
     assert thread_time() - began < 2
-    turns = [
-        Turn("user", Text.of(line * count, GLUE), GLUE, Placement("draft")) for count in (1, 9)
-    ]
-    assert counter.each(turns) == [counter.turn(turn) for turn in turns]
+    turns = [turn(line * count) for count in (1, 9)]
+    assert counter.each(turns) == [counter.turn(each) for each in turns]
 
 
 WITHOUT_THE_LIBRARY = """

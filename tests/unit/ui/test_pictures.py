@@ -10,7 +10,7 @@ import pytest
 from tests.support.drawings import drawing
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
-from tui_chat.models.message import Part
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.ui.dialogs.file_viewer import MOST_PIXELS, ImagePreview
 from tui_chat.ui.terminal.external_programs import open_outside
 
@@ -53,7 +53,7 @@ def test_pixels_are_read_from_the_header(kind: str) -> None:
 
     content = drawing(kind, (300, 7))
     encoded = base64.b64encode(content).decode()
-    assert pixels_of(Part("image", data=encoded)) == (300, 7)
+    assert pixels_of(MediaBlock("image", data=encoded)) == (300, 7)
     for length in range(64):
-        part = Part("image", data=base64.b64encode(content[:length]).decode())
+        part = MediaBlock("image", data=base64.b64encode(content[:length]).decode())
         assert pixels_of(part) in (None, (300, 7))

@@ -37,7 +37,7 @@ def test_the_type_is_detected_from_the_bytes(data: bytes, kind: str, mime: str, 
     path = tmp_path / "lies.txt"
     path.write_bytes(data)
     found = read_attachment(path)
-    assert (found.part.kind, found.part.mime, found.part.name) == (kind, mime, "lies.txt")
+    assert (found.part.media, found.part.mime, found.part.name) == (kind, mime, "lies.txt")
     assert base64.b64decode(found.part.data) == data
     assert found.label.startswith(f"lies.txt · {len(data)} B · ~")
 
@@ -46,7 +46,7 @@ def test_text_becomes_a_document_without_byte_order_mark(tmp_path: Path):
     path = tmp_path / "说明.md"
     path.write_bytes(b"\xef\xbb\xbf" + "你好\n".encode())
     part = read_attachment(path).part
-    assert (part.kind, part.text, part.data) == ("file", "你好\n", "")
+    assert (part.media, part.text, part.data) == ("file", "你好\n", "")
 
 
 @each_row(

@@ -59,10 +59,10 @@ async def test_an_edited_reply_loses_the_tokens_of_the_old_one_which_are_never_s
     assert await workspace.settings.set_parameter("logprobs", "2")
     await say(workspace, heard, "one")
     reply = workspace.state.entries[1].message
-    assert [token.text for token in unpack_tokens(reply.semantics.tokens)] == ["one"]
+    assert [token.text for token in unpack_tokens(reply.about.tokens)] == ["one"]
     assert b"-0." not in workspace.requests.compose("more").payload.body
     assert await workspace.branches.edit(reply.id, "two")
-    assert workspace.state.entries[1].message.semantics.tokens == ""
+    assert workspace.state.entries[1].message.about.tokens == ""
 
 
 async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_workspace):
@@ -70,9 +70,8 @@ async def test_an_edited_reply_keeps_its_citations_where_its_words_stay(make_wor
     reply = workspace.state.entries[1].message
     assert await workspace.branches.edit(reply.id, "So: " + reply.content)
     edited = workspace.state.entries[1].message
-    found = edited.semantics.references
-    assert found.sources == reply.semantics.references.sources
-    cited = [edited.content[each.start : each.end] for each in found.citations]
+    assert edited.about.references == reply.about.references
+    cited = [edited.content[each.start : each.end] for each in edited.citations]
     assert [words[-14:] for words in cited] == ["like this one.", " register one."]
     assert cited[0].startswith("The domain")
 

@@ -10,8 +10,8 @@ from tests.support.recorded_sessions import BODY, store_recorded
 from tests.support.tables import each_row
 from tests.support.workspace import contents, ids, preset_with, put, say
 from tui_chat.compose import Composed
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Part
 from tui_chat.models.settings import Settings
 from tui_chat.workspace import requests
 from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated
@@ -21,7 +21,7 @@ NOTHING_BEFORE = (
     "This session has no earlier accepted request to this endpoint. "
     "Press a to compare with something else."
 )
-PICTURE = Part("image", mime="image/png", data="iVBORw0KGgo=")
+PICTURE = MediaBlock("image", mime="image/png", data="iVBORw0KGgo=")
 
 
 def shown(workspace) -> Composed:

@@ -12,7 +12,8 @@ from tests.support.workspace import (
     say,
 )
 from tests.unit.workspace.test_compaction import summarized
-from tui_chat.models.message import NOT_MUTED, Message, Muted, Part, ToolCall
+from tui_chat.models.blocks import CallBlock, MediaBlock
+from tui_chat.models.message import NOT_MUTED, Message, Muted, tool_result
 from tui_chat.workspace.branches import NOTHING_MUTED, muted_messages
 from tui_chat.workspace.events import Done
 
@@ -38,12 +39,12 @@ async def with_tools(make_workspace, rounds: int = 2):
     store, session_id = workspace.active_store, workspace.state.session_id
     parent = ids(workspace)[-1]
     for number in range(1, rounds + 1):
-        calls = tuple(ToolCall(f"{number}{each}", "look", "{}") for each in "ab")
+        calls = tuple(CallBlock(f"{number}{each}", "look", "{}") for each in "ab")
         for message in (
-            Message("user", f"Q{number}"),
-            Message("assistant", "", tool_calls=calls),
-            *(Message("tool", f"R{call.id}", tool_call_id=call.id, name="look") for call in calls),
-            Message("assistant", f"A{number}"),
+            Message.of("user", f"Q{number}"),
+            Message("assistant", calls),
+            *(Message("tool", tool_result(call.id, f"R{call.id}", name="look")) for call in calls),
+            Message.of("assistant", f"A{number}"),
         ):
             parent = (await store.messages.add(session_id, message, parent)).message.id
     await workspace.sessions.reload_branch()
@@ -173,26 +174,26 @@ async def test_old_tool_results_and_ranges_are_muted_at_once(make_workspace):
 
 async def test_parts_and_reasoning_are_muted_apart(make_workspace):
     workspace, heard = await make_workspace()
-    picture = Part("image", "image/png", "iVBORw0KGgo=", name="a.png")
+    picture = MediaBlock("image", "image/png", "iVBORw0KGgo=", name="a.png")
     await say(workspace, heard, "look", parts=(picture,))
     entry_id = ids(workspace)[0]
-    await workspace.branches.set_mute(entry_id, Muted(parts=(0,)))
+    await workspace.branches.set_mute(entry_id, Muted(blocks=(1,)))
     assert done(heard) == "Muted parts of your message “look”."
     assert sent(workspace)[0] == "look"
-    await workspace.branches.set_mute(entry_id, Muted(parts=(0,)))
-    await workspace.branches.set_mute(entry_id, Muted(whole=True, parts=(0,)))
+    await workspace.branches.set_mute(entry_id, Muted(blocks=(1,)))
+    await workspace.branches.set_mute(entry_id, Muted(whole=True, blocks=(1,)))
     await workspace.branches.toggle_mute(entry_id)
-    assert workspace.state.entries[0].message.muted == Muted(parts=(0,))
+    assert workspace.state.entries[0].message.muted == Muted(blocks=(1,))
     await workspace.branches.set_mute(entry_id, NOT_MUTED)
     assert done(heard) == "Unmuted your message “look”."
 
 
 async def test_a_message_of_which_nothing_is_left_is_unmuted_whole(make_workspace):
     workspace, heard = await make_workspace()
-    picture = Part("image", "image/png", "iVBORw0KGgo=")
+    picture = MediaBlock("image", "image/png", "iVBORw0KGgo=")
     await say(workspace, heard, "", parts=(picture,))
     entry_id = ids(workspace)[0]
-    await workspace.branches.set_mute(entry_id, Muted(parts=(0,)))
+    await workspace.branches.set_mute(entry_id, Muted(blocks=(0,)))
     assert muted_messages(workspace.state.entries).ids == {entry_id}
     await workspace.branches.toggle_mute(entry_id)
     assert workspace.state.entries[0].message.muted == NOT_MUTED
@@ -202,7 +203,7 @@ async def test_muting_a_summary_switches_it(make_workspace):
     workspace, _, _ = await summarized(make_workspace)
     entry_id = ids(workspace)[-1]
     await workspace.branches.toggle_mute(entry_id)
-    summary = workspace.state.entries[-1].message.semantics.summary
+    summary = workspace.state.entries[-1].message.about.summary
     assert not summary.enabled
     assert workspace.state.entries[-1].message.muted == NOT_MUTED
     await workspace.branches.mute([entry_id])

@@ -23,8 +23,8 @@ from tests.support.workspace import (
     say,
 )
 from tui_chat.compose import compose
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import ModelFacts, Protocol
-from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import RawResponse, RequestRecord
@@ -65,7 +65,7 @@ async def test_a_request_is_composed_again_whatever_changed_since(
     for name, text in chosen.items():
         assert await workspace.settings.set_parameter(name, text)
     replies = [await say(workspace, heard, draft) for draft in ("salt", "more", "and 汉字 \u2028")]
-    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    picture = MediaBlock("image", mime="image/png", data="iVBORw0KGgo=")
     await say(workspace, heard, "look", parts=(picture,))
     replies.append(ids(workspace)[-1])
     await answered(workspace, heard, workspace.replies.regenerate(replies[-1]))
@@ -199,7 +199,7 @@ async def test_an_exported_turn_gives_the_same_bytes(endpoint, make_workspace, m
     assert compose(turn.inputs).payload.body == heard.received[-1].body
     assert turn.request.body.encode() == heard.received[-1].body
     assert turn.reply.message == workspace.state.entries[-1].message
-    assert json.loads(text)["tuiChatTurn"] == 1
+    assert json.loads(text)["tuiChatTurn"] == 2
     assert "TEST_KEY" not in text
     assert "sk-secret" not in text
 

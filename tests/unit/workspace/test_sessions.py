@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tests.support.workspace import contents, say, settled
-from tui_chat.models.message import Part
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry
 from tui_chat.store.branches import BranchStore
@@ -271,4 +271,4 @@ async def test_the_end_of_a_reply_is_not_shown_in_a_chat_that_was_opened_meanwhi
     ],
 )
 def test_a_session_is_titled_by_its_first_words_or_files(text, names, title):
-    assert session_title(None, text, [Part("file", name=name) for name in names]) == title
+    assert session_title(None, text, [MediaBlock("file", name=name) for name in names]) == title

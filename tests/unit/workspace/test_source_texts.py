@@ -9,13 +9,15 @@ from datetime import UTC
 
 import pytest
 
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.support.tool_servers import TextServer, ToolServer, tool_servers
 from tests.support.workspace import ids, say, settled
 from tui_chat.errors import InputError
 from tui_chat.interop.readable_parts import captions
-from tui_chat.models.message import Message, Part
-from tui_chat.models.semantics import Brought, MessageSemantics
+from tui_chat.models.about import About, Brought
+from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.message import Message
 from tui_chat.workspace.attachments import stored_attachment
 from tui_chat.workspace.source_texts import PromptArgument, SourcePrompt
 
@@ -23,10 +25,10 @@ ORIGIN = "git:commit (Server 1.0)"
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d494844520000000100000001")
 
 
-def said(role: str, text: str, *parts: Part) -> Message:
-    semantics = MessageSemantics(brought=Brought(prompt=ORIGIN))
-    return Message(
-        "assistant" if role == "assistant" else "user", text, parts=parts, semantics=semantics
+def said(role: str, text: str, *parts: MediaBlock) -> Message:
+    semantics = About(brought=Brought(prompt=ORIGIN))
+    return make_message(
+        "assistant" if role == "assistant" else "user", text, parts=parts, about=semantics
     )
 
 
@@ -117,7 +119,7 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     entry = workspace.state.entries[0]
     assert captions(entry, 0, 1, UTC)[-1] == f"from {ORIGIN}"
     sent = entry.message
-    assert (sent.content, sent.semantics.brought) == (draft, Brought(prompt=ORIGIN))
+    assert (sent.content, sent.about.brought) == (draft, Brought(prompt=ORIGIN))
     again = workspace.requests.compose_kind("regenerate")
     assert again.payload.body == composed.payload.body
     (turn,) = (turn for turn in again.envelope.turns if turn.role == "user")
@@ -126,11 +128,11 @@ async def test_a_prompt_in_the_draft_keeps_its_origin(make_workspace, serve):
     (turn,) = (turn for turn in stored.shown.envelope.turns if turn.role == "user")
     assert [span.origin.label for span in turn.text.spans] == [f"draft, from {ORIGIN}"]
     await say(workspace, heard, draft)
-    assert workspace.state.entries[2].message.semantics.brought is None
+    assert workspace.state.entries[2].message.about.brought is None
 
 
 async def test_replies_of_a_prompt_become_messages_and_can_be_undone(make_workspace, serve):
-    picture = Part("image", "image/png", data="iVBORw0KGgo=", name="git:commit")
+    picture = MediaBlock("image", "image/png", data="iVBORw0KGgo=", name="git:commit")
     serve(
         said("user", "One"),
         said("assistant", "Two"),
@@ -147,7 +149,7 @@ async def test_replies_of_a_prompt_become_messages_and_can_be_undone(make_worksp
         ("user", "One"),
         ("assistant", "Two"),
     ]
-    assert all(message.semantics.brought == Brought(prompt=ORIGIN) for message in messages)
+    assert all(message.about.brought == Brought(prompt=ORIGIN) for message in messages)
     await workspace.undo()
     await workspace.undo()
     assert not workspace.state.entries
@@ -170,9 +172,9 @@ async def test_a_document_is_attached_with_its_origin_and_sent_again(make_worksp
     server.contents = {uri: ["Text\u200b".encode()], "pic://": [PNG], "two://": [b"1", b"2"]}
     workspace, heard = await make_workspace(model="echo")
     (document,) = await workspace.source_texts.read(f"git:{uri}")
-    assert document.part == Part("file", "text/plain", text="Text\u200b", name=f"git:{uri}")
+    assert document.part == MediaBlock("file", "text/plain", text="Text\u200b", name=f"git:{uri}")
     (picture,) = await workspace.source_texts.read("git:pic://")
-    assert (picture.part.kind, picture.name) == ("image", "git:pic://")
+    assert (picture.part.media, picture.name) == ("image", "git:pic://")
     two = await workspace.source_texts.read("git:two://")
     assert [one.name for one in two] == ["git:two:// 1", "git:two:// 2"]
     for attachment in (document, picture):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from tests.support.messages import make_message
 from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tests.support.vendors import HttpRequest
@@ -19,7 +20,7 @@ from tests.support.workspace import (
     settled,
 )
 from tui_chat.errors import StoreError
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.tool import DECLINED
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.events import BranchChanged, Failed
@@ -121,7 +122,7 @@ async def test_output_of_a_failing_tool_is_sent_to_the_model(make_workspace):
     await settled(workspace, heard)
     answer = workspace.state.entries[2].message
     assert answer.content == "no such city\nThe tool failed with status 3."
-    assert answer.semantics.failed
+    assert answer.failed
 
 
 async def test_a_running_tool_can_be_cancelled_or_answered_by_hand(make_workspace):
@@ -232,8 +233,8 @@ async def test_stored_calls_whose_ids_are_the_same_run_once_each(make_workspace,
     await say(workspace, heard, "hello")
     session_id, last = workspace.state.session_id, workspace.state.entries[-1]
     cities = zip(ids, "ab", strict=True)
-    calls = tuple(ToolCall(id_, "echo_city", json.dumps({"city": city})) for id_, city in cities)
-    reply = Message("assistant", "", tool_calls=calls)
+    calls = tuple(CallBlock(id_, "echo_city", json.dumps({"city": city})) for id_, city in cities)
+    reply = make_message("assistant", "", tool_calls=calls)
     await workspace.store.messages.add(session_id, reply, last.message.id)
     await workspace.sessions.reload_branch()
     first, second = workspace.state.pending_calls

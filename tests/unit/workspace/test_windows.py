@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.messages import make_message, thought
 from tests.support.workspace import say
 from tui_chat.errors import StoreBusy
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store
@@ -64,7 +64,7 @@ async def asked(other: Store, session_id: str, text: str) -> str:
     exchange = await other.replies.begin(
         session_id,
         parent_id=last.message.id,
-        user=Message("user", text),
+        user=Message.of("user", text),
         model="slow",
         endpoint="e",
         request=RECORD,
@@ -72,10 +72,8 @@ async def asked(other: Store, session_id: str, text: str) -> str:
     return exchange.reply.message.id
 
 
-def thinking(text: str, thought: str) -> Message:
-    reasoning = (ReasoningBlock(Protocol.GEMINI, thought),)
-    semantics = MessageSemantics(reasoning=reasoning)
-    return Message("assistant", text, semantics=semantics)
+def thinking(text: str, words: str) -> Message:
+    return make_message("assistant", text, reasoning=(thought(Protocol.GEMINI, words),))
 
 
 async def test_a_reply_that_another_program_receives_is_read_until_its_end(
@@ -93,7 +91,7 @@ async def test_a_reply_that_another_program_receives_is_read_until_its_end(
         question, reply = workspace.state.entries[-2:]
         assert (question.message.content, reply.status) == ("two", "streaming")
         assert reply.message.content == message.content
-        assert reply.message.semantics.reasoning == message.semantics.reasoning
+        assert reply.message.reasoning == message.reasoning
         assert heard.of(BranchChanged)
     heard.changes.clear()
     assert await workspace.windows.check() == FOLLOW_INTERVAL
@@ -104,7 +102,7 @@ async def test_a_reply_that_another_program_receives_is_read_until_its_end(
     assert [str(told.error) for told in heard.of(Failed)] == [
         "A reply is still arriving here, in another window."
     ] * 2
-    await other.replies.end(reply_id, message=Message("assistant", "So."), status="complete")
+    await other.replies.end(reply_id, message=Message.of("assistant", "So."), status="complete")
     assert await workspace.windows.check() == CHECK_INTERVAL
     assert workspace.state.entries[-1].message.content == "So."
     assert workspace.state.entries[-1].status == "complete"
@@ -122,7 +120,7 @@ async def test_replies_of_a_killed_program_are_interrupted(make_workspace, other
     other = await other_program()
     await asked(other, listed, "unseen")
     reply_id = await asked(other, shown, "seen")
-    await other.replies.flush(reply_id, Message("assistant", "As far as"))
+    await other.replies.flush(reply_id, Message.of("assistant", "As far as"))
     await workspace.windows.check()
     assert workspace.state.entries[-1].message.content == "As far as"
     clock.time += QUIET
@@ -179,7 +177,7 @@ async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace,
     assert heard.of(BranchChanged)
     assert workspace.state.session.title == "Ours"
     said = workspace.state.entries
-    await other.messages.edit(said[0].message.id, Message("user", "another"))
+    await other.messages.edit(said[0].message.id, Message.of("user", "another"))
     await other.branches.activate_sibling((await other.branches.load(mine))[0].message.id, -1)
     await titles()
     assert [entry.siblings for entry in workspace.state.entries] == [2, 1], "it can be gone to"

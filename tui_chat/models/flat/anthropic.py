@@ -9,8 +9,8 @@ from dataclasses import replace
 from tui_chat.models.blocks import Block, Change, Extras, Json
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.flat.forms import FlatForms, loaded
-from tui_chat.models.message import MessageRole, ToolCall
-from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
+from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall, WireForm
+from tui_chat.models.message import MessageRole
 
 
 class AnthropicForms(FlatForms):
@@ -43,7 +43,7 @@ class AnthropicForms(FlatForms):
         return replace(extras, keys=keys, changes=tuple(changes))
 
     def reasoning(
-        self, block: ReasoningBlock, piece: LayoutPiece, before: Sequence[Block]
+        self, block: FlatReasoning, piece: LayoutPiece, before: Sequence[Block]
     ) -> Extras:
         known: dict[str, Json] = {"signature": block.signature}
         if block.encrypted:

@@ -22,8 +22,8 @@ from tui_chat.models.blocks import (
     TextBlock,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import MessageRole, ToolCall
-from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
+from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall, WireForm
+from tui_chat.models.message import MessageRole
 
 NO_PIECE = LayoutPiece("other")
 """Stands for the piece of a message without a layout."""
@@ -79,7 +79,7 @@ class FlatForms:
         return self.extras(piece) if piece is not NO_PIECE else None
 
     def reasoning(
-        self, block: ReasoningBlock, piece: LayoutPiece, before: Sequence[Block]
+        self, block: FlatReasoning, piece: LayoutPiece, before: Sequence[Block]
     ) -> Extras:
         """Return the extras of reasoning of this protocol. `before` are the blocks before it."""
         return self.extras(piece, block.kind, signature=block.signature, data=block.encrypted)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from tui_chat.models.blocks import Block, Change, Extras, JsonObject
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.flat.forms import FlatForms, loaded
-from tui_chat.models.message import MessageRole, ToolCall
-from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
+from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall, WireForm
+from tui_chat.models.message import MessageRole
 
 
 class GeminiForms(FlatForms):
@@ -40,7 +40,7 @@ class GeminiForms(FlatForms):
         return replace(extras, changes=(response,))
 
     def reasoning(
-        self, block: ReasoningBlock, piece: LayoutPiece, before: Sequence[Block]
+        self, block: FlatReasoning, piece: LayoutPiece, before: Sequence[Block]
     ) -> Extras:
         return self._signed(piece, signature=block.signature)
 

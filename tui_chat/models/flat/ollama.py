@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from tui_chat.models.blocks import Block, Extras, Json, JsonObject, TextBlock, extras_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.flat.forms import FlatForms, loaded
-from tui_chat.models.message import MessageRole, ToolCall
-from tui_chat.models.semantics import LayoutPiece, WireForm
+from tui_chat.models.flat.values import LayoutPiece, ToolCall, WireForm
+from tui_chat.models.message import MessageRole
 
 
 class OllamaForms(FlatForms):

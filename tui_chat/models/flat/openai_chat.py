@@ -20,9 +20,8 @@ from tui_chat.models.blocks import (
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.flat.forms import NO_PIECE, FlatForms
-from tui_chat.models.message import MessageRole, ToolCall
-from tui_chat.models.semantics import LayoutPiece, WireForm
-from tui_chat.models.semantics import ReasoningBlock as FlatReasoning
+from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall, WireForm
+from tui_chat.models.message import MessageRole
 
 _OLD_CALL = "function_call"
 _PARTS = {"thinking": "part", "thinking text": "part with text"}

@@ -9,8 +9,8 @@ from tui_chat.models.blocks import Block, Change, Extras, JsonObject
 from tui_chat.models.blocks import ReasoningBlock as Reasoning
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.flat.forms import NO_PIECE, FlatForms, loaded
-from tui_chat.models.message import MessageRole, ToolCall
-from tui_chat.models.semantics import LayoutPiece, ReasoningBlock, WireForm
+from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall, WireForm
+from tui_chat.models.message import MessageRole
 
 
 class ResponsesForms(FlatForms):
@@ -59,7 +59,7 @@ class ResponsesForms(FlatForms):
         return self.extras(piece, piece.name, id=piece.id) if piece is not NO_PIECE else None
 
     def reasoning(
-        self, block: ReasoningBlock, piece: LayoutPiece, before: Sequence[Block]
+        self, block: FlatReasoning, piece: LayoutPiece, before: Sequence[Block]
     ) -> Extras:
         is_more = piece.name == "more"
         if block.id and piece.name != "item":

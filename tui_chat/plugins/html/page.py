@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.interop import readable_parts
 from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.citations import References
 from tui_chat.models.media import with_header
-from tui_chat.models.message import Message, Part, ToolCall, own_words
+from tui_chat.models.message import Message, own_words
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.tool_call_summary import diff, summary
@@ -144,16 +145,16 @@ def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := readable_parts.thoughts(message):
         yield _folded("Reasoning", _rendered(thought))
-    for text in filter(None, message.semantics.replaced):
+    for text in filter(None, message.about.replaced):
         yield _folded(readable_parts.REPLACED, _plain(text))
     if message.content:
         if message.role == "tool":
             yield _folded(_result_words(message.content), _plain(message.content))
         else:
             yield _rendered(readable_parts.text_with_marks(message))
-    if message.semantics.refusal:
-        yield _rendered(message.semantics.refusal)
-    yield from _sources(message.semantics.references)
+    if message.refusal:
+        yield _rendered(message.refusal)
+    yield from _sources(message.about.references)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
         inner = _diff(edit) if (edit := diff(call)) else _plain(readable_parts.arguments(call))
@@ -197,7 +198,7 @@ def _rendered(text: str) -> str:
     return f'<div dir="auto">\n{_markdown().render(sanitize(text))}</div>\n'
 
 
-def _part(part: Part) -> str:
+def _part(part: MediaBlock) -> str:
     words = readable_parts.part_words(part)
     if part.text:
         return _folded(words, _plain(part.text))
@@ -252,7 +253,7 @@ def _prompt_words(message: Message) -> str:
     return one_line(words, 100) or ", ".join(map(readable_parts.part_words, message.parts))
 
 
-def _call_words(call: ToolCall) -> str:
+def _call_words(call: CallBlock) -> str:
     """Return the name of a tool and what it is called with, on one line: a path, a command."""
     name, words = one_line(call.name, 60) or "tool", one_line(summary(call), 160)
     return f"{name}: {words}" if words else name

@@ -131,7 +131,7 @@ def _hidden(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 _COUNTED_SINCE = 3
-_SEARCHED_SINCE = 20
+_SEARCHED_SINCE = 21
 """The version of the present search index; those before it are made anew by an update."""
 
 

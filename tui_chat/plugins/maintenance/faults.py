@@ -14,19 +14,22 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import unpack
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
+from tui_chat.store.blocks_migration import FLAT_COLUMNS, convert_damaged
 from tui_chat.store.errors import DECODE_ERRORS
 from tui_chat.store.index import rebuild
 from tui_chat.store.requests import recipe_of, times_of
 from tui_chat.store.rows import (
+    ABOUT,
+    BLOCKS,
     EDITS,
+    EXTRAS,
     MUTED,
     PLACES,
     SETTINGS,
-    JsonField,
-    json_value,
     names_of,
 )
 from tui_chat.store.sessions import variables_of
@@ -57,7 +60,11 @@ _ROW_NAMES: dict[_Table, tuple[str, str]] = {
 """The name of a row in sentences, and its key column."""
 
 _READERS: tuple[tuple[_Table, str, Callable[[str], object], str], ...] = (
-    *(("messages", name, partial(json_value, name), "''") for name in get_args(JsonField)),
+    ("messages", "blocks", BLOCKS.read, "''"),
+    ("messages", "about", ABOUT.read, "''"),
+    ("messages", "extras", EXTRAS.read, "''"),
+    # Of a database from before blocks; now they are empty.
+    *(("messages", name, partial(unpack, kind), "''") for name, kind in FLAT_COLUMNS.items()),
     ("messages", "muted", MUTED.read, "''"),
     ("sessions", "tags", names_of, "''"),
     ("sessions", "lorebooks", names_of, "''"),
@@ -84,7 +91,7 @@ _KNOWN_VALUES: tuple[tuple[_Table, str, tuple[object, ...], str], ...] = (
     ("sessions", "unread", (0, 1), "0"),
     ("roles", "status", ("enabled", "disabled"), "'enabled'"),
     ("requests", "copied", (0, 1), "0"),
-    ("reply_changes", "field", ("content", *get_args(JsonField)), ""),
+    ("reply_changes", "field", ("content", "blocks", "about", *FLAT_COLUMNS), ""),
 )
 """The same for columns with a fixed set of values, as their constraints have it."""
 
@@ -193,6 +200,8 @@ def replace_faulty_values(connection: sqlite3.Connection) -> list[str]:
     is open.
     """
     done: list[str] = []
+    if count := convert_damaged(connection):
+        done.append(f"Messages of which everything but unreadable values was kept: {count:,}.")
     for find, sentence in (
         (unknown_values, "Invalid values that were replaced by the most likely ones"),
         (undecodable_values, "Unreadable values that were removed"),

@@ -374,7 +374,7 @@ async def _check(
             result = await server.call(tool, arguments)
             check |= {"result": result.text, "failed": result.failed}
             check["parts"] = [
-                {"kind": part.kind, "type": part.mime, "bytes": len(part.data) * 3 // 4}
+                {"kind": part.media, "type": part.mime, "bytes": len(part.data) * 3 // 4}
                 for part in result.parts
             ]
     except TuiChatError as fault:

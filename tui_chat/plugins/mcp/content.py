@@ -15,6 +15,7 @@ from typing import Any
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import (
     as_object,
     as_string,
@@ -24,7 +25,6 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.media import detect_mime, kind_of, known_mime
-from tui_chat.models.message import Part
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 
@@ -39,7 +39,7 @@ class ToolResult:
 
     text: str
     """The text for the model, at most `RESULT_SIZE` bytes."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MediaBlock, ...] = ()
     """Pictures, sounds and files."""
     failed: bool = False
     """True if the tool says that it failed, or there is no result."""
@@ -52,7 +52,7 @@ class ResultContent:
     """Texts and parts, in the order of a result."""
 
     texts: tuple[str, ...] = ()
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MediaBlock, ...] = ()
 
     @property
     def text(self) -> str:
@@ -111,7 +111,7 @@ def _parsed(text: str) -> object:
 def read_content(value: object) -> ResultContent:
     """Return content blocks, one or a list."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[MediaBlock] = []
     single = object_or_none(value)
     for block in [single] if single is not None else objects_in(value):
         for item in _read_block(block):
@@ -120,11 +120,11 @@ def read_content(value: object) -> ResultContent:
             elif len(parts) < MOST_PARTS:
                 parts.append(item)
             else:
-                texts.append(f"[{item.kind} left out: there are more than {MOST_PARTS}]")
+                texts.append(f"[{item.media} left out: there are more than {MOST_PARTS}]")
     return ResultContent(tuple(texts), tuple(parts))
 
 
-def _read_block(block: Mapping[str, Any]) -> Iterator[str | Part]:
+def _read_block(block: Mapping[str, Any]) -> Iterator[str | MediaBlock]:
     kind = as_string(block.get("type"))
     match kind:
         case "text":
@@ -140,7 +140,7 @@ def _read_block(block: Mapping[str, Any]) -> Iterator[str | Part]:
             yield f"[content of the unknown type “{one_line(kind, 40)}” left out]"
 
 
-def read_resource(resource: Mapping[str, Any]) -> Iterator[str | Part]:
+def read_resource(resource: Mapping[str, Any]) -> Iterator[str | MediaBlock]:
     """Yield the text or the file that a resource is."""
     if isinstance(resource.get("text"), str):
         yield as_string(resource["text"])
@@ -160,7 +160,7 @@ def document_bytes(resource: Mapping[str, Any], name: str) -> bytes:
         raise InputError(f"{one_line(name)} is damaged: it has neither text nor base64.") from None
 
 
-def _media(data: str, mime: str, kind: str, name: str) -> str | Part:
+def _media(data: str, mime: str, kind: str, name: str) -> str | MediaBlock:
     """Return a part of base64, or a sentence in place of one that is damaged or not what it says
     that it is.
     """
@@ -171,4 +171,4 @@ def _media(data: str, mime: str, kind: str, name: str) -> str | Part:
     mime = detect_mime(content) or known_mime(mime)
     if not content or (kind != "file" and kind_of(mime) != kind):
         return f"[{kind} left out: it is empty or of another type]"
-    return Part(kind_of(mime), mime, data, name=name)
+    return MediaBlock(kind_of(mime), mime, data, name=name)

@@ -204,7 +204,7 @@ def _message_json(entry: Entry) -> dict[str, Any]:
     if message.tool_calls:
         value["calls"] = [f"{call.name}({call.arguments})" for call in message.tool_calls]
     if message.parts:
-        value["parts"] = [part.mime or part.kind for part in message.parts]
+        value["parts"] = [part.mime or part.media for part in message.parts]
     if message.timestamp is not None:
         value["time"] = _time(message.timestamp)
     return value

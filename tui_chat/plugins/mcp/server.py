@@ -21,10 +21,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from tui_chat.errors import InputError, ProviderError, Refused, TuiChatError, install_advice
+from tui_chat.models.about import About, Brought
 from tui_chat.models.json_text import clean_json
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.semantics import Brought, MessageSemantics
 from tui_chat.models.text import clean
 from tui_chat.plugins.mcp.content import (
     MOST_PARTS,
@@ -409,9 +409,6 @@ def _description(entry: Mapping[str, Any]) -> str:
 
 def _prompt_message(message: Mapping[str, Any], label: str, origin: Brought) -> Message:
     content = read_content(message["content"])
-    return Message(
-        message["role"],
-        clean(content.text),
-        parts=tuple(replace(part, name=part.name or label) for part in content.parts),
-        semantics=MessageSemantics(brought=origin),
-    )
+    parts = (replace(part, name=part.name or label) for part in content.parts)
+    blocks = (*text_blocks(clean(content.text)), *parts)
+    return Message(message["role"], blocks, about=About(brought=origin))

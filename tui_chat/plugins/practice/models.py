@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import httpx
 
-from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import to_json
+from tui_chat.models.turn import Turn
 from tui_chat.offline import models
 from tui_chat.offline.mirror import fenced, inline_code
 from tui_chat.offline.models import Model, at_speed, echo, read_positive, read_speed
@@ -149,7 +149,7 @@ def _toolsmith(prompt: Prompt, name: str = "") -> Iterator[Piece]:
 def _report(prompt: Prompt, result: Turn) -> str:
     calls = (call for turn in reversed(prompt.envelope.turns) for call in turn.tool_calls)
     called = next((call.name for call in calls if call.id == result.tool_call_id), "tool")
-    name, text = inline_code(result.name or called), result.text.plain
+    name, text = inline_code(result.tool_name or called), result.text.plain
     if not text:
         return f"The tool {name} answered with nothing."
     return f"The tool {name} answered:\n\n{fenced(text)}"

@@ -39,7 +39,7 @@ async def show_probabilities(app: TuiChat, _: str) -> None:
     transcript = app.chat.transcript
     current = transcript.current
     entries = [*([current] if current else []), *reversed(transcript.entries)]
-    message = next((e.message for e in entries if e.message.semantics.tokens), None)
+    message = next((e.message for e in entries if e.message.about.tokens), None)
     if message is None:
         app.notify(
             "No reply has the probabilities of its tokens. “Log probabilities” in the "
@@ -47,7 +47,7 @@ async def show_probabilities(app: TuiChat, _: str) -> None:
             markup=False,
         )
         return
-    tokens = await to_thread(unpack_tokens, message.semantics.tokens)
+    tokens = await to_thread(unpack_tokens, message.about.tokens)
     if tokens:
         await app.push_screen_wait(TokenProbabilities(tokens, message.content))
 

@@ -17,10 +17,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from tui_chat.context.patterns import BadPattern, Pattern
 from tui_chat.errors import InputError, install_advice
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.boundary import Accepts, Check, Forms, Range, read
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.json_text import JsonError, as_array, decode_json
-from tui_chat.models.message import ToolCall
 from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Verdict
 
 
@@ -292,7 +292,7 @@ def _calls(check: ReplyCheck, cell: Cell, tools: Iterable[ToolDefinition]) -> De
     return not faults, " ".join(faults) or f"The calls are valid: {names}."
 
 
-def _call_fault(call: ToolCall, tools: Iterable[ToolDefinition]) -> str:
+def _call_fault(call: CallBlock, tools: Iterable[ToolDefinition]) -> str:
     tool = next((each for each in tools if each.name == call.name), None)
     if tool is None:
         return f"The request declares no tool {_quoted(call.name)}."

@@ -27,9 +27,10 @@ from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import split_turn
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Range
-from tui_chat.models.envelope import Level, Placement, Turn
+from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.turn import Placement, Turn
 
 _ABSENT = object()
 _MOST_NOTES = 3

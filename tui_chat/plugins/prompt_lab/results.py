@@ -19,7 +19,8 @@ from hashlib import sha256
 from typing import Any, TypeVar
 
 from tui_chat.errors import InputError, RecordGone
-from tui_chat.models.boundary import pack, plain, unpack
+from tui_chat.interop.own_json import inputs_with_blocks
+from tui_chat.models.boundary import pack, plain, read_own, unpack
 from tui_chat.plugins.prompt_lab.tables import prepare_tables
 from tui_chat.plugins.prompt_lab.values import (
     Case,
@@ -255,7 +256,7 @@ class LabStore:
 
     async def suite(self, run: Run) -> Suite:
         """Return the suite of a run with its cases, as they were when it was planned."""
-        cases = tuple(unpack(Case, text) for text in await self._values(run, "case_id"))
+        cases = tuple(map(_stored_case, await self._values(run, "case_id")))
         return Suite(run.suite, run.source, cases, judge=run.judge)
 
     async def _values(self, run: Run, column: str) -> tuple[str, ...]:
@@ -357,6 +358,11 @@ async def _value_ids(tx: Transaction, values: Mapping[str, object]) -> dict[str,
             *(sha256(text.encode()).hexdigest(), text),
         )
     return ids
+
+
+def _stored_case(text: str) -> Case:
+    case = json.loads(text)
+    return read_own(Case, {**case, "inputs": inputs_with_blocks(case["inputs"])})
 
 
 def _cell_values(cell: Cell) -> tuple[Any, ...]:

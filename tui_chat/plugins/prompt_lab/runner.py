@@ -278,7 +278,7 @@ class _Exchange:
         seconds = max(0.0, self._clock() - self._began)
         message = restore_names(reply.message(composed.protocol), composed.encoded.aliases)
         prices = prices_of(composed, reply.usage.tier)
-        media = frozenset(part.kind for turn in composed.envelope.turns for part in turn.parts)
+        media = frozenset(part.media for turn in composed.envelope.turns for part in turn.parts)
         cost = cost_of(reply.usage, prices, media)
         if prices is FREE:
             cost = Decimal(0)
@@ -288,7 +288,7 @@ class _Exchange:
         return CellReply(
             text=reply.text[:MOST_TEXT],
             reasoning=reply.thought[:MOST_TEXT],
-            refusal=message.semantics.refusal,
+            refusal=message.refusal,
             calls=message.tool_calls,
             finish=reply.finish.raw if reply.finish else "",
             reason=reply.finish.reason if reply.finish else "",

@@ -34,6 +34,7 @@ from tui_chat import paths
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError, located
 from tui_chat.files import MAX_BYTES, make_private_folder, read_text, write_text
+from tui_chat.interop.own_json import inputs_with_blocks
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys
 from tui_chat.library.json_locations import Path as JsonPath
@@ -377,7 +378,7 @@ def _whole_inputs(test: Test) -> Inputs | None:
     table = object_or_none(value) or {}
     whole = {**table, "endpoint": plain(NO_ENDPOINT), "preset": plain(NO_PRESET)}
     try:
-        return read_own(Inputs, whole)
+        return read_own(Inputs, inputs_with_blocks(whole))
     except InvalidValue as error:
         fault = error.faults[0]
         place = format_path((*test.place, "inputs", *fault.path))

@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal
 
 from tui_chat.context import Inputs
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.boundary import Range
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.message import ToolCall
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.usage import NO_USAGE, Usage
@@ -172,7 +172,7 @@ class CellReply:
     text: str = ""
     reasoning: str = ""
     refusal: str = ""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[CallBlock, ...] = ()
     """Tool calls; none is run."""
     finish: str = ""
     """The provider's name for the reason of its end."""

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import ReasoningBlock, keys_of
 from tui_chat.models.json_text import as_object, as_string, decode_lenient
 from tui_chat.models.media import detect_mime_of_base64, format_size
 from tui_chat.models.transcript import SessionTranscript
@@ -146,9 +147,14 @@ class Review:
             yield SensitiveText(one.kind, one.text, placeholder, one.count, tuple(one.excerpts))
 
 
+def _is_signed(block: ReasoningBlock) -> bool:
+    keys = keys_of(block)
+    return bool(keys.get("signature") or keys.get("thoughtSignature"))
+
+
 def _warning(transcript: SessionTranscript) -> str:
-    blocks = [entry.message.semantics.reasoning for entry in transcript.entries]
-    count = sum(any(block.encrypted or block.signature for block in some) for some in blocks)
+    blocks = [entry.message.reasoning for entry in transcript.entries]
+    count = sum(any(block.encrypted or _is_signed(block) for block in some) for some in blocks)
     if not count:
         return ""
     messages = "1 message" if count == 1 else f"{count:,} messages"

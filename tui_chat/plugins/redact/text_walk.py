@@ -4,7 +4,7 @@
    `_STRUCTURE` names the few that are no texts.
 2. A text that is JSON stays JSON: its strings are visited one by one, so also JSON within JSON. In
    base64 of a text, the text is visited, and what is put in its place is base64 again.
-3. What depends on a text follows it: the offsets of citations and of the pieces of a message, the
+3. What depends on a text follows it: the offsets of citations, the
    digests of bodies, and the names that recipes have for revisions. The probabilities of a reply's
    tokens go if one of its tokens does.
 """
@@ -13,17 +13,24 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from hashlib import sha256
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, TypeVar, cast
 
-from tui_chat.models.citations import References, Source, web_address
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Extras,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+)
+from tui_chat.models.citations import Source, web_address
 from tui_chat.models.media import detect_mime_of_base64
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message, is_words
 from tui_chat.models.request import RequestRecord
-from tui_chat.models.semantics import Layout
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.redact.encodings import base64_runs, json_escaped, json_strings
@@ -36,10 +43,24 @@ _STRUCTURE = frozenset(
         *("id", "session_id", "role_id", "parent_id", "head_id", "message_id", "tool_call_id"),
         *("file_id", "sha256", "digest", "signature", "encrypted", "tokens", "fingerprint"),
         *("answered", "kind", "status", "protocol", "mime", "method", "operation", "shape"),
-        "role",
+        *("role", "call_id", "media", "owner", "form"),
     )
 )
 """Fields whose texts are ids, words of protocols, or opaque to everyone but a provider."""
+_OPAQUE = frozenset(
+    (
+        *("id", "signature", "thoughtSignature", "thought_signature"),
+        *("encrypted_content", "reasoning_opaque"),
+    )
+)
+"""Keys of `Extras` with the same."""
+_OPAQUE_REASONING = _OPAQUE | {"data"}
+_PROPERTIES: Mapping[type, str] = {
+    CallBlock: "tool_calls",
+    MediaBlock: "parts",
+    ReasoningBlock: "reasoning",
+}
+"""The names of blocks in places."""
 _DEEPEST = 4
 """Levels of JSON or base64 within each other that are visited."""
 
@@ -123,10 +144,16 @@ class TextWalk:
             return value if after == str(value) else after
         if isinstance(value, Message):
             return self._message(value, path)
-        if isinstance(value, Part):
+        if isinstance(value, MediaBlock):
             return self._part(value, path)
         if isinstance(value, Source):
             return self._source(value, path)
+        if isinstance(value, ReasoningBlock):
+            visited = self._fields(value, path, "extras")
+            extras = self._extras(value.extras, f"{path}.extras", _OPAQUE_REASONING)
+            return replace(visited, extras=extras)
+        if isinstance(value, Extras):
+            return self._extras(value, path, _OPAQUE)
         if is_dataclass(value) and not isinstance(value, type):
             return self._fields(value, path)
         if isinstance(value, Mapping):
@@ -160,39 +187,86 @@ class TextWalk:
                     changes[field.name] = after
         return replace(value, **changes) if changes else value
 
+    def _extras(self, extras: Extras | None, path: str, opaque: Collection[str]) -> Extras | None:
+        """Return what a protocol wrote, with its texts visited but for what is opaque."""
+        if extras is None:
+            return None
+        visited: Extras = self._fields(extras, path, "keys")
+        return replace(visited, keys=self._keys(extras.keys, f"{path}.keys", opaque))
+
+    def _keys(self, keys: Mapping[str, Any], path: str, opaque: Collection[str]) -> dict[str, Any]:
+        visited: dict[str, Any] = {}
+        for key, value in keys.items():
+            place = f"{path}.{key}"
+            if key in opaque and isinstance(value, str):
+                visited[key] = value
+                continue
+            name, _ = self._text(key, path, "", is_key=True)
+            if isinstance(value, Mapping):
+                visited[name] = self._keys(cast("Mapping[str, Any]", value), place, opaque)
+            else:
+                visited[name] = self._visited(value, place, "", key)
+        return visited
+
     def _message(self, message: Message, path: str) -> Message:
         content, edits = self._text(message.content, "content", "content")
-        visited: Message = self._fields(message, path, "content")
-        if self._are_tokens_changed(message, edits):
-            visited = replace(visited, semantics=replace(visited.semantics, tokens=""))
+        visited: Message = self._fields(message, path, "blocks")
+        blocks: list[Block] = []
+        start = 0
+        counts = Counter[str]()
+        for block in message.blocks:
+            if isinstance(block, TextBlock) and is_words(block):
+                blocks.append(self._text_block(block, start, content, edits))
+                start += len(block.text)
+                continue
+            name = _PROPERTIES.get(type(block), "blocks")
+            number = counts[name] if name != "blocks" else len(blocks)
+            blocks.append(self._value(block, f"{path}.{name}[{number}]".lstrip("."), ""))
+            counts[name] += 1
+        if self._are_tokens_changed(message, bool(edits)):
+            visited = replace(visited, about=replace(visited.about, tokens=""))
+        return replace(visited, blocks=tuple(blocks))
+
+    def _text_block(
+        self, block: TextBlock, start: int, content: str, edits: Sequence[Edit]
+    ) -> TextBlock:
+        """Return a text of a message. The texts were visited together, as `content` is now, since
+        what was found may lie in several of them: the first of these has what is there now.
+        """
+        visited: TextBlock = self._fields(block, "", "text")
         if not edits:
             return visited
-        semantics, before = visited.semantics, message.content
-        if (layout := semantics.layout) and sum(map(_length, layout.pieces)) == len(before):
-            semantics = replace(semantics, layout=_moved_layout(layout, edits))
-        if semantics.references.fits(before):
-            references = _moved_references(semantics.references, edits, len(content))
-            semantics = replace(semantics, references=references)
-        return replace(visited, content=content, semantics=semantics)
+        first, end = moved(start, edits), moved(start + len(block.text), edits)
+        citations = tuple(
+            replace(
+                cited,
+                start=max(moved(start + cited.start, edits) - first, 0),
+                end=moved(start + cited.end, edits) - first,
+            )
+            if cited.end
+            else cited
+            for cited in visited.citations
+        )
+        return replace(visited, text=content[first:end], citations=citations)
 
-    def _are_tokens_changed(self, message: Message, edits: Sequence[Edit]) -> bool:
+    def _are_tokens_changed(self, message: Message, has_edits: bool) -> bool:
         """True if what was found is among the tokens of a reply, which have its text in pieces:
         they cannot be kept then. They are those of the content, unless that was edited since.
         """
-        if not message.semantics.tokens:
+        if not message.about.tokens:
             return False
-        text = "".join(token.text for token in unpack_tokens(message.semantics.tokens))
+        text = "".join(token.text for token in unpack_tokens(message.about.tokens))
         if text == message.content:
-            return bool(edits)
-        return not text or bool(self._text(text, "semantics.tokens", "")[1])
+            return has_edits
+        return not text or bool(self._text(text, "about.tokens", "")[1])
 
-    def _part(self, part: Part, path: str) -> Part:
-        visited: Part = self._fields(part, path, "data")
+    def _part(self, part: MediaBlock, path: str) -> MediaBlock:
+        visited: MediaBlock = self._fields(part, path, "data")
         if not part.data:
             return visited
         data, edits = self._text(part.data, f"{path}.data", "", is_file=True)
         if edits and edits[0] == Edit(0, len(part.data), len(data)) and not _holds_text(part.data):
-            return replace(visited, kind="file", mime="text/plain", data="", text=data)
+            return replace(visited, media="file", mime="text/plain", data="", text=data)
         return replace(visited, data=data)
 
     def _source(self, source: Source, path: str) -> Source:
@@ -312,25 +386,6 @@ def moved(offset: int, edits: Sequence[Edit]) -> int:
             return edit.start + shift + edit.length
         shift += edit.length - (edit.end - edit.start)
     return offset + shift
-
-
-def _length(piece: Any) -> int:
-    return piece.length
-
-
-def _moved_layout(layout: Layout, edits: Sequence[Edit]) -> Layout:
-    ends = [0, *accumulate(map(_length, layout.pieces))]
-    lengths = [moved(end, edits) - moved(start, edits) for start, end in pairwise(ends)]
-    pieces = zip(layout.pieces, lengths, strict=True)
-    return replace(layout, pieces=tuple(replace(piece, length=size) for piece, size in pieces))
-
-
-def _moved_references(references: References, edits: Sequence[Edit], length: int) -> References:
-    citations = tuple(
-        replace(citation, start=moved(citation.start, edits), end=moved(citation.end, edits))
-        for citation in references.citations
-    )
-    return replace(references, citations=citations, length=length)
 
 
 def _holds_text(data: str) -> bool:

@@ -26,9 +26,9 @@ from tui_chat.workspace.state import LastSent
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.endpoint import Protocol
     from tui_chat.models.envelope import Note
-    from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
     from tui_chat.send import PartialReply
     from tui_chat.workspace.events import WorkspaceEvent
@@ -152,7 +152,7 @@ class Panel:
         """The slots that get the next draft."""
         return [slot for slot in self.slots if slot.is_included]
 
-    def faults(self, draft: str, parts: tuple[Part, ...] = ()) -> list[Note]:
+    def faults(self, draft: str, parts: tuple[MediaBlock, ...] = ()) -> list[Note]:
         """Return the errors in the requests that a draft would be, each with the slot's name.
         Raises InputError if the draft cannot be sent.
         """
@@ -171,7 +171,9 @@ class Panel:
             for note in self._compose(slot, draft, parts).errors
         ]
 
-    async def send(self, draft: str, parts: tuple[Part, ...], stored: Callable[[], None]) -> bool:
+    async def send(
+        self, draft: str, parts: tuple[MediaBlock, ...], stored: Callable[[], None]
+    ) -> bool:
         """Send a draft to the slots that take part; True once it is on its way to one of them."""
         return await self._submit(
             self.included, [slot.slot for slot in self.included], draft, parts, stored
@@ -190,7 +192,7 @@ class Panel:
         slots: Sequence[PanelSlot],
         sent: Sequence[Slot],
         draft: str = "",
-        parts: tuple[Part, ...] = (),
+        parts: tuple[MediaBlock, ...] = (),
         stored: Callable[[], None] | None = None,
     ) -> bool:
         self._workspace.tool_sources.load()
@@ -200,12 +202,12 @@ class Panel:
         await self.refresh()
         return bool(replies)
 
-    def _compose(self, slot: PanelSlot, draft: str, parts: tuple[Part, ...] = ()) -> Composed:
+    def _compose(self, slot: PanelSlot, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Composed:
         composed = self._workspace.requests.compose_for(slot.slot, draft, parts)
         slot.edits = _edit_words(composed, self._workspace.state.endpoint.protocol)
         return composed
 
-    async def cost(self, draft: str, parts: tuple[Part, ...] = ()) -> Decimal | None:
+    async def cost(self, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Decimal | None:
         """Return what sending a draft will cost, in US dollars, with replies as long as the last
         ones; None if the price of a slot's model is not known. Raises InputError if a target cannot
         be used.

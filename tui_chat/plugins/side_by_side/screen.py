@@ -36,7 +36,7 @@ from tui_chat.ui.slash_commands import parse_command
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Part
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.exchange import Target
     from tui_chat.workspace.workspace import Workspace
@@ -108,7 +108,7 @@ class ComparisonScreen(ModalScreen[str]):
         targets: Sequence[Target],
         context: AreaContext,
         draft: str,
-        parts: tuple[Part, ...],
+        parts: tuple[MediaBlock, ...],
         sent: Callable[[], None],
     ) -> None:
         """`draft` and `parts` are what is sent first; `sent` is called once they are on disk."""

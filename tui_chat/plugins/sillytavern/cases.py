@@ -27,15 +27,15 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, choose
 from tui_chat.library.foreign_files import ImportNote
 from tui_chat.library.lorebooks import parse_lorebook
+from tui_chat.models.about import About
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.json_text import as_array, as_object, object_or_none
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.message import Message, MessageRole
+from tui_chat.models.message import Message, MessageRole, with_content
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, ProfilePlacement, Role
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import (
     AuthorNote,
     CharacterTexts,
@@ -191,7 +191,7 @@ class _CaseReader:
         if history and begins is not None and not begins.get("is_system"):
             first = expander.expand_text(history[0].content, is_card=True)
             if first != history[0].content:
-                history = (replace(history[0], content=first), *history[1:])
+                history = (with_content(history[0], first), *history[1:])
         if inputs.draft and not draft:  # an empty message is sent, too
             history = (*history, Message("user", id="typed", name=inputs.user_name))
         variables = {**inputs.variables, **expander.set_values}
@@ -364,13 +364,13 @@ def _message(found: Mapping[str, Any], number: int) -> Message:
     extra = object_or_none(found.get("extra")) or {}
     is_user = found.get("is_user") is True
     role: MessageRole = "user" if is_user else "assistant"
-    return Message(
+    return Message.of(
         "system" if extra.get("type") == "narrator" else role,
         clean(string(found.get("mes"))),
         f"message-{number}",
         name=string(found.get("name")),
         timestamp=parse_timestamp(found.get("send_date")),
-        semantics=MessageSemantics(is_speaker_chosen=bool(found.get("force_avatar"))),
+        about=About(is_speaker_chosen=bool(found.get("force_avatar"))),
     )
 
 

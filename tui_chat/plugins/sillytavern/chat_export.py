@@ -16,6 +16,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any, Literal, cast
 
 from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -25,7 +26,7 @@ from tui_chat.models.json_text import (
     decode_lenient,
     to_json,
 )
-from tui_chat.models.message import Message, Part
+from tui_chat.models.message import Message
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import (
@@ -354,7 +355,7 @@ class _ChatWriter:
             extra["type"] = "narrator"
         if entry.model:
             extra["model"] = entry.model
-        if thoughts := [block.text for block in message.semantics.reasoning if block.text]:
+        if thoughts := [block.text for block in message.reasoning if block.text]:
             extra["reasoning"] = "\n\n".join(thoughts)
         if media := list(_media(message.parts)):
             extra["media"] = media
@@ -388,10 +389,10 @@ class _ChatWriter:
 
 
 def _source(message: Message) -> JsonObject:
-    if not message.semantics.source:
+    if not message.about.source:
         return {}
     try:
-        return as_object(decode_lenient(message.semantics.source))
+        return as_object(decode_lenient(message.about.source))
     except ValueError:
         return {}
 
@@ -432,8 +433,8 @@ def _date(seconds: float | None) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _media(parts: Sequence[Part]) -> Iterator[JsonObject]:
+def _media(parts: Sequence[MediaBlock]) -> Iterator[JsonObject]:
     for part in parts:
         url = part.url or (f"data:{part.mime};base64,{part.data}" if part.data else part.file_id)
         if url:
-            yield {"url": url, "type": cast("str", part.kind)}
+            yield {"url": url, "type": cast("str", part.media)}

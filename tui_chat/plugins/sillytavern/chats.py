@@ -30,7 +30,8 @@ from tui_chat.interop.formats import (
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.about import About
+from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -38,8 +39,7 @@ from tui_chat.models.json_text import (
     as_string,
     to_json,
 )
-from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, Part, ToolCall
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
+from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, text_blocks, tool_result
 from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
 from tui_chat.models.text import clean
 from tui_chat.plugins.sillytavern.chat_export import (
@@ -148,8 +148,8 @@ def _set_timers(
     for number, entry in enumerate(tree.entries):
         message = entry.message
         if timers is not None and message.id == head_id:
-            semantics = replace(message.semantics, lore_timers=timers)
-            tree.entries[number] = replace(entry, message=replace(message, semantics=semantics))
+            about = replace(message.about, lore_timers=timers)
+            tree.entries[number] = replace(entry, message=replace(message, about=about))
 
 
 def _key(header: JsonObject, facts: JsonObject, messages: Sequence[JsonObject]) -> tuple[str, ...]:
@@ -257,26 +257,20 @@ class _ChatReader:
         reply = role == "assistant"
         name = as_string(data.get("name"))
         thought = as_string(extra.get("reasoning"))
-        semantics = MessageSemantics(source=source)
-        if thought and reply:
-            # Without a kind it is shown, but not sent.
-            block = ReasoningBlock(Protocol.OPENAI_CHAT, thought)
-            semantics = MessageSemantics(reasoning=(block,), source=source)
+        # Reasoning without extras is shown, but not sent.
+        thoughts = (ReasoningBlock(thought),) if thought and reply else ()
         sent = data.get("send_date")
         is_user = role == "user"
         is_guest = bool(data.get("force_avatar")) and name not in ("", self.names[is_user])
         shown_name = name if len(self.speakers[is_user]) > 1 or is_guest else ""
-        if is_guest:
-            semantics = replace(semantics, is_speaker_chosen=True)
         message = Message(
             role,
-            text,
+            (*thoughts, *text_blocks(text), *self._pictures(extra)),
             self._id((before or "", role, shown_name, as_string(sent), text)),
             name=shown_name,
             timestamp=parse_timestamp(sent),
             muted=muted,
-            semantics=semantics,
-            parts=tuple(self._pictures(extra)),
+            about=About(is_speaker_chosen=is_guest, source=source),
         )
         if not reply:
             return self.tree.add(message, self.head)
@@ -293,7 +287,7 @@ class _ChatReader:
 
     def _tools(self, data: JsonObject, invoked: list[JsonObject]) -> None:
         calls = tuple(
-            ToolCall(
+            CallBlock(
                 as_string(each.get("id")) or f"call_{index}",
                 as_string(each.get("name")),
                 as_string(each.get("parameters")) or "{}",
@@ -302,17 +296,18 @@ class _ChatReader:
         )
         sent, at = as_string(data.get("send_date")), parse_timestamp(data.get("send_date"))
         reply_id = self._id((self.before or "", "assistant", "", sent + to_json(invoked), ""))
-        semantics = MessageSemantics(source=self._source(data, has_texts=True))
-        reply = Message("assistant", "", reply_id, calls, timestamp=at, semantics=semantics)
+        about = About(source=self._source(data, has_texts=True))
+        reply = Message("assistant", calls, reply_id, timestamp=at, about=about)
         self.before = self.head = self.tree.add(reply, self.head)
         for call, each in zip(calls, invoked, strict=True):
             text = as_string(each.get("result"))
             key = self._id((self.before, "tool", call.name, sent + call.id, text))
-            result = Message("tool", text, key, (), call.id, call.name, at)
+            blocks = tool_result(call.id, text, name=call.name)
+            result = Message("tool", blocks, key, timestamp=at)
             self.before = self.head = self.tree.add(result, self.before)
         self.aside = None
 
-    def _pictures(self, extra: JsonObject) -> Iterator[Part]:
+    def _pictures(self, extra: JsonObject) -> Iterator[MediaBlock]:
         if extra.keys().isdisjoint(_PICTURED):
             return
         named = [as_string(as_object(each).get("url")) for each in as_array(extra.get("media"))]
@@ -320,12 +315,12 @@ class _ChatReader:
         for url in dict.fromkeys(filter(None, named)):
             head, comma, data = url.partition(";base64,")
             if comma and head.startswith("data:"):
-                yield Part("image", head.removeprefix("data:"), data=data)
+                yield MediaBlock("image", head.removeprefix("data:"), data=data)
             elif url.startswith(("http://", "https://")):
-                yield Part("image", url=url)
+                yield MediaBlock("image", url=url)
             else:
                 self.tree.notes.append(MISSING_FILE)
-                yield Part("image", file_id=url, name=url.rpartition("/")[2])
+                yield MediaBlock("image", file_id=url, name=url.rpartition("/")[2])
 
 
 _PICTURED = ("media", "image", "file")

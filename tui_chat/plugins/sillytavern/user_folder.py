@@ -319,7 +319,7 @@ def _persona_of_lines(transcript: SessionTranscript) -> str:
     """
     locked, spoken = "", ""
     for entry in transcript.entries:
-        source = entry.message.semantics.source
+        source = entry.message.about.source
         if '"force_avatar"' not in source and '"header"' not in source:
             continue
         try:

@@ -19,7 +19,6 @@ from tui_chat.errors import InputError, ProviderError, ReplyCut
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Turn
 from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.reply import Reply, Rope
@@ -32,6 +31,7 @@ from tui_chat.models.request import (
 )
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.turn import Turn
 from tui_chat.models.usage import NO_USAGE
 from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.exchange import RecordedExchange

@@ -295,7 +295,7 @@ def _said(message: Message) -> Iterator[str]:
     for call in message.tool_calls:
         yield from (call.id, call.name, call.arguments)
     for part in message.parts:
-        yield from (part.kind, part.mime, part.data, part.url, part.file_id, part.text)
+        yield from (part.media, part.mime, part.data, part.url, part.file_id, part.text)
 
 
 def _shared(one: Sequence[Key], other: Sequence[Key]) -> int:

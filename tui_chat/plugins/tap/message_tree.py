@@ -45,7 +45,7 @@ class MessageTree:
         """Begin with a system prompt; yield its messages, each with the id of the one before it."""
         chain = b""
         for text in texts:
-            message, before = Message("system", text), self.root
+            message, before = Message.of("system", text), self.root
             chain = _next(chain, message_key(message))
             self.root = self._id_of(chain)
             yield replace(message, id=self.root), before

@@ -103,8 +103,8 @@ def explain(
     usage, is_read = recorded.reply.usage, reader is not None and reader.error is None
     call, comparison = _calibrated(call, comparison, usage.input)
     prices = prices_of(call, usage.tier)
-    media = {part.kind for turn in call.turns for part in turn.parts}
-    media |= {f"output {part.kind}" for part in recorded.reply.parts}
+    media = {part.media for turn in call.turns for part in turn.parts}
+    media |= {f"output {part.media}" for part in recorded.reply.parts}
     cost = cost_of(usage, prices, media)
     priced = source_of_cost(usage, prices, cost)
     if not priced and (prices or usage.tier.lower() not in STANDARD_TIERS):

@@ -24,13 +24,19 @@ from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversati
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import NO_REFERENCES, References
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import MESSAGE_ROLES, Part
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
-from tui_chat.plugins.transcripts.content import FILE_BESIDE, joined, parsed, references_of
+from tui_chat.plugins.transcripts.content import (
+    FILE_BESIDE,
+    FoundReferences,
+    joined,
+    parsed,
+    reasoning,
+    references_of,
+)
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
@@ -154,7 +160,7 @@ class _ConversationReader:
             self.notes.append(UNKNOWN)
             return before
         step = Step(key, role, timestamp=parse_timestamp(data.get("create_time")))
-        references = NO_REFERENCES
+        references = FoundReferences()
         if instructions:
             step.role, text = "system", instructions
         else:
@@ -193,10 +199,10 @@ class _ConversationReader:
 
     def _content(
         self, content: JsonObject, kind: str, facts: JsonObject
-    ) -> tuple[str, list[Part], References]:
+    ) -> tuple[str, list[MediaBlock], FoundReferences]:
         """Return the text of a message, its images and files, and what it rests on."""
         texts: list[str] = []
-        parts: list[Part] = []
+        parts: list[MediaBlock] = []
         for text, part in _contents(content, kind):
             if text:
                 texts.append(text)
@@ -215,16 +221,16 @@ class _ConversationReader:
 _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
 
 
-def _attached(facts: JsonObject, pointers: str) -> Iterator[Part]:
+def _attached(facts: JsonObject, pointers: str) -> Iterator[MediaBlock]:
     """Yield the attachments of a message that its content does not have."""
     for attached in map(as_object, as_array(facts.get("attachments"))):
         file_id, mime = as_string(attached.get("id")), as_string(attached.get("mime_type"))
         if file_id and file_id not in pointers:
             kind = "image" if mime.startswith("image/") else "file"
-            yield Part(kind, mime, file_id=file_id, name=as_string(attached.get("name")))
+            yield MediaBlock(kind, mime, file_id=file_id, name=as_string(attached.get("name")))
 
 
-def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, Part | None]]:
+def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, MediaBlock | None]]:
     """Yield the texts, images and files of content of any type."""
     text = as_string(content.get("text")) or as_string(content.get("result"))
     if kind == "tether_quote":
@@ -247,7 +253,7 @@ def _contents(content: JsonObject, kind: str) -> Iterator[tuple[str, Part | None
             if pointer := as_string(pointing.get("asset_pointer")):
                 named = as_string(pointing.get("content_type"))
                 of = "image" if "image" in named else "audio" if "audio" in named else "file"
-                yield "", Part(of, file_id=pointer)
+                yield "", MediaBlock(of, file_id=pointer)
 
 
 def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
@@ -255,7 +261,7 @@ def _thoughts(content: JsonObject) -> Iterator[ReasoningBlock]:
         summary = as_string(thought.get("summary"))
         text = as_string(thought.get("content"))
         if whole := joined((f"**{summary}**" if summary else "", text)):
-            yield ReasoningBlock(Protocol.OPENAI_RESPONSES, whole, kind="summary")
+            yield reasoning(Protocol.OPENAI_RESPONSES, whole)
 
 
 _INSTRUCTED = ("user_profile", "user_instructions")
@@ -292,7 +298,7 @@ def _status(data: JsonObject, finish: str) -> EntryStatus:
     return "stopped" if finish == "interrupted" else "complete"
 
 
-def _with_sources(text: str, facts: JsonObject) -> tuple[str, References]:
+def _with_sources(text: str, facts: JsonObject) -> tuple[str, FoundReferences]:
     """Replace the marks of citations by their words; return the text and what it rests on."""
     events = ReplyEvents()
     by_mark: dict[str, JsonObject] = {}
@@ -319,7 +325,7 @@ def _with_sources(text: str, facts: JsonObject) -> tuple[str, References]:
         for number in _add_sources(events, as_object(citation.get("metadata"))):
             events.add_citation(number, *((start or 0, end or 0) if is_placed else ()))
     text = "".join(pieces)
-    return text, references_of(events, text)
+    return text, references_of(events)
 
 
 def _add_sources(events: ReplyEvents, reference: JsonObject) -> list[int]:

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversation
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.message import Part
 from tui_chat.plugins.transcripts.content import (
     MISSING_FILE,
     anthropic_reasoning,
@@ -129,7 +129,7 @@ class _MessageReader:
     def _end(self) -> None:
         """Complete the message of the step, which its results follow."""
         self._messages += self._step.has_message
-        self._step.references = references_of(self._references, joined(self._step.texts))
+        self._step.references = references_of(self._references)
 
     def _block(self, block: JsonObject) -> None:
         kind = as_string(block.get("type"))
@@ -200,18 +200,18 @@ class _MessageReader:
             )
         )
 
-    def _attached(self) -> Iterator[Part]:
+    def _attached(self) -> Iterator[MediaBlock]:
         for attachment in map(as_object, as_array(self._data.get("attachments"))):
             name = as_string(attachment.get("file_name"))
             if text := as_string(attachment.get("extracted_content")):
-                yield Part("file", "text/plain", text=text, name=name)
+                yield MediaBlock("file", "text/plain", text=text, name=name)
             elif name:
                 self._notes.append(MISSING_FILE)
-                yield Part("file", file_id=as_string(attachment.get("id")) or name, name=name)
+                yield MediaBlock("file", file_id=as_string(attachment.get("id")) or name, name=name)
         files = as_array(self._data.get("files_v2")) or as_array(self._data.get("files"))
         for file in map(as_object, files):
             name = as_string(file.get("file_name"))
             if file_id := as_string(file.get("file_uuid")) or name:
                 self._notes.append(MISSING_FILE)
                 kind = "image" if as_string(file.get("file_kind")) == "image" else "file"
-                yield Part(kind, file_id=file_id, name=name)
+                yield MediaBlock(kind, file_id=file_id, name=name)

@@ -31,8 +31,8 @@ from tui_chat.interop.formats import (
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.message import Part
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.claude_code_requests import RequestRecords
@@ -339,10 +339,10 @@ def _was_interrupted(blocks: Sequence[JsonObject]) -> bool:
     return any(text.startswith(_INTERRUPTED) for text in texts_of(blocks))
 
 
-def _own_content(blocks: Sequence[JsonObject]) -> tuple[list[str], list[Part]]:
+def _own_content(blocks: Sequence[JsonObject]) -> tuple[list[str], list[MediaBlock]]:
     """Return the texts and pictures of the user's own."""
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[MediaBlock] = []
     for block in blocks:
         text = as_string(block.get("text"))
         if text and not _INSERTED.match(text):
@@ -352,15 +352,15 @@ def _own_content(blocks: Sequence[JsonObject]) -> tuple[list[str], list[Part]]:
     return [text for text in texts if text], parts
 
 
-def _part(block: JsonObject) -> Part | None:
+def _part(block: JsonObject) -> MediaBlock | None:
     if as_string(block.get("type")) not in ("image", "document"):
         return None
     source = as_object(block.get("source"))
     if url := as_string(source.get("url")):
-        return Part("image", url=url)
+        return MediaBlock("image", url=url)
     if as_string(source.get("type")) == "text":
         text = as_string(source.get("data"))
-        return Part("file", "text/plain", text=text, name=as_string(block.get("title")))
+        return MediaBlock("file", "text/plain", text=text, name=as_string(block.get("title")))
     name = as_string(block.get("title"))
     return part_of_base64(source.get("data"), source.get("media_type"), name)
 

@@ -21,15 +21,15 @@ from tui_chat.interop.formats import FoundConversation, ImportSource, LinesForma
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import (
     joined,
     parsed,
     pictures_of,
+    reasoning,
     result_text,
     texts_of,
     unknown_content,
@@ -203,16 +203,18 @@ class _RolloutReader:
         if self.answer is not None and self.answer.results:
             self.answer = None
         answer, item_id = self._current(), as_string(item.get("id"))
-        reasoning = [
-            ReasoningBlock(Protocol.OPENAI_RESPONSES, text, id=item_id, kind=kind)
-            for kind, key in (("summary", "summary"), ("reasoning_text", "content"))
-            for text in texts_of(item.get(key))
-            if text
-        ]
+        parts: list[ReasoningBlock] = []
+        for key in ("summary", "content"):
+            for text in filter(None, texts_of(item.get(key))):
+                is_more = bool(parts and item_id)  # a part of the same item
+                form = f"{'more ' * is_more}{'content' * (key == 'content')}".strip()
+                identity = "" if is_more else item_id
+                parts.append(reasoning(Protocol.OPENAI_RESPONSES, text, form, id=identity))
         hidden = as_string(item.get("encrypted_content"))
-        if hidden and not reasoning:
-            reasoning = [ReasoningBlock(Protocol.OPENAI_RESPONSES, encrypted=hidden, id=item_id)]
-        answer.reasoning += reasoning
+        if hidden and not parts:
+            keys = {"id": item_id, "encrypted_content": hidden}
+            parts = [reasoning(Protocol.OPENAI_RESPONSES, "", **keys)]
+        answer.reasoning += parts
 
     def _call(self, call_id: str, name: str, arguments: object) -> None:
         answer = self._current()
@@ -228,7 +230,7 @@ class _RolloutReader:
             owner = self._add("assistant")
         owner.results.append(Result(call_id, text, "", failed, parts, self.timestamp))
 
-    def _output_content(self, output: object) -> tuple[str, list[Part], bool]:
+    def _output_content(self, output: object) -> tuple[str, list[MediaBlock], bool]:
         if isinstance(output, str):
             text, code = _unwrapped(as_string(output))
             return text, [], bool(code)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from tui_chat.models.citations import References
+from tui_chat.models.blocks import Extras, MediaBlock, ReasoningBlock
+from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
@@ -21,10 +23,8 @@ from tui_chat.models.media import (
     known_mime,
     standard_base64,
 )
-from tui_chat.models.message import Part
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.protocols.common.reply_events import ReplyEvents
 
 FILE_BESIDE = "An image or file beside the export was not imported; a placeholder takes its place."
@@ -97,29 +97,46 @@ def cut_elements(text: str, *names: str) -> tuple[str, list[str]]:
 def anthropic_reasoning(block: JsonObject) -> ReasoningBlock:
     """Return the reasoning of a block `thinking` or `redacted_thinking`."""
     text, signature = as_string(block.get("thinking")), as_string(block.get("signature"))
-    encrypted = as_string(block.get("data"))
-    return ReasoningBlock(Protocol.ANTHROPIC, text, signature, encrypted=encrypted)
+    if encrypted := as_string(block.get("data")):
+        return reasoning(Protocol.ANTHROPIC, text, "redacted_thinking", data=encrypted)
+    return reasoning(Protocol.ANTHROPIC, text, signature=signature)
 
 
-def references_of(events: ReplyEvents, text: str) -> References:
-    """Return the references that were added to `events`, as those of a message's text."""
+def reasoning(protocol: Protocol, text: str, form: str = "", **keys: str) -> ReasoningBlock:
+    """Return reasoning as a protocol would have sent it. `keys`: an empty one is left out."""
+    present = {key: value for key, value in keys.items() if value}
+    return ReasoningBlock(text, Extras(protocol, form, present))
+
+
+class FoundReferences(NamedTuple):
+    """What a message rests on."""
+
+    references: References = NO_REFERENCES
+    citations: tuple[Citation, ...] = ()
+    """Counted in the message's text."""
+
+
+def references_of(events: ReplyEvents) -> FoundReferences:
+    """Return the references that were added to `events`."""
     reply = Reply()
     for event in events.drain():
         reply = advance(reply, event)
-    return reply.references.counted_in(text)
+    return FoundReferences(reply.references, reply.citations)
 
 
 # Files
 
 
-def part_of_base64(data: object, mime: object, name: str = "") -> Part:
+def part_of_base64(data: object, mime: object, name: str = "") -> MediaBlock:
     """Return a picture, sound or file given as base64; damaged if it is not base64."""
     content = standard_base64(as_string(data))
     kind = known_mime(as_string(mime)) or (detect_mime_of_base64(content) if content else "")
-    return Part(kind_of(kind), kind, data=content, name=name)
+    return MediaBlock(kind_of(kind), kind, data=content, name=name)
 
 
-def part_of_url(url: str, notes: list[str], *, name: str = "", mime: str = "image/png") -> Part:
+def part_of_url(
+    url: str, notes: list[str], *, name: str = "", mime: str = "image/png"
+) -> MediaBlock:
     """Return a picture or file given by a data URL, an address, or the name of a file that is not
     at hand, which adds a note. `mime` is the type if the URL says none.
     """
@@ -127,17 +144,17 @@ def part_of_url(url: str, notes: list[str], *, name: str = "", mime: str = "imag
     if comma and head.startswith("data:"):
         return part_of_base64(data, head.removeprefix("data:"), name)
     if is_link(url):
-        return Part(kind_of(mime), url=url, name=name)
+        return MediaBlock(kind_of(mime), url=url, name=name)
     notes.append(MISSING_FILE)
     short = url[:_LONGEST_ID]
-    return Part(kind_of(mime), file_id=short, name=name or file_name(short))
+    return MediaBlock(kind_of(mime), file_id=short, name=name or file_name(short))
 
 
-def missing_part(notes: list[str], file_id: str, name: str = "", mime: str = "") -> Part:
+def missing_part(notes: list[str], file_id: str, name: str = "", mime: str = "") -> MediaBlock:
     """Return a missing picture or file, with a note. Its name defaults to that of `file_id`."""
     notes.append(MISSING_FILE)
     name = name or file_name(file_id)
-    return Part(
+    return MediaBlock(
         kind_of(mime), mime, file_id=file_id[:_LONGEST_ID] or "file", name=name[:_LONGEST_NAME]
     )
 
@@ -147,7 +164,7 @@ def file_name(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
 
 
-def pictures_of(blocks: object, notes: list[str]) -> list[Part]:
+def pictures_of(blocks: object, notes: list[str]) -> list[MediaBlock]:
     """Return the pictures of blocks whose `image_url` is an address, or an object with one."""
     urls = [as_object(block).get("image_url") for block in as_array(blocks)]
     addresses = [as_string(url) or as_string(as_object(url).get("url")) for url in urls]

@@ -28,8 +28,8 @@ from tui_chat.files import open_file
 from tui_chat.hooks import load_all
 from tui_chat.interop.formats import FoundConversation, ImportSource, NoCard
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.media import detect_mime, kind_of
-from tui_chat.models.message import Part
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.plugins.transcripts.content import FILE_BESIDE
@@ -331,10 +331,14 @@ def _with_files(found: FoundConversation, beside: dict[str, _Member]) -> FoundCo
         return found
     entries, count = list[Entry](), 0
     for entry in transcript.entries:
-        parts = tuple(_filled(part, beside) for part in entry.message.parts)
-        filled = sum(new is not old for new, old in zip(parts, entry.message.parts, strict=True))
+        message = entry.message
+        blocks = tuple(
+            _filled(block, beside) if isinstance(block, MediaBlock) else block
+            for block in message.blocks
+        )
+        filled = sum(new is not old for new, old in zip(blocks, message.blocks, strict=True))
         if filled:
-            entry = replace(entry, message=replace(entry.message, parts=parts))
+            entry = replace(entry, message=replace(message, blocks=blocks))
         entries.append(entry)
         count += filled
     notes = list(found.notes)
@@ -344,7 +348,7 @@ def _with_files(found: FoundConversation, beside: dict[str, _Member]) -> FoundCo
     return replace(found, transcript=transcript, notes=tuple(notes))
 
 
-def _filled(part: Part, beside: dict[str, _Member]) -> Part:
+def _filled(part: MediaBlock, beside: dict[str, _Member]) -> MediaBlock:
     """Return a part with the content of its file; the same part if that is not there."""
     member = beside.get(_id_in(part.file_id)) if part.file_id else None
     if member is None or part.data or part.text:
@@ -355,11 +359,11 @@ def _filled(part: Part, beside: dict[str, _Member]) -> Part:
     if mime := detect_mime(data):
         if len(data) > LARGEST:
             return part
-        return Part(kind_of(mime), mime, data=b64encode(data).decode(), name=name)
+        return MediaBlock(kind_of(mime), mime, data=b64encode(data).decode(), name=name)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return part
     if not text or "\0" in text or len(data) > LARGEST_TEXT:
         return part
-    return Part("file", "text/plain", text=clean(text), name=name)
+    return MediaBlock("file", "text/plain", text=clean(text), name=name)

@@ -26,15 +26,15 @@ from tui_chat.interop.formats import (
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import (
     joined,
     part_of_base64,
     part_of_url,
+    reasoning,
     result_text,
     total,
 )
@@ -142,12 +142,12 @@ class _GeminiReader:
             return
         step.model = as_string(data.get("model"))
         step.reasoning = [
-            ReasoningBlock(Protocol.GEMINI, text)
+            reasoning(Protocol.GEMINI, text)
             for thought in map(as_object, as_array(data.get("thoughts")))
             if (text := _thought(thought))
         ]
         step.reasoning += [
-            ReasoningBlock(Protocol.GEMINI, text)
+            reasoning(Protocol.GEMINI, text)
             for part in map(as_object, as_array(data.get("content")))
             if part.get("thought") is True and (text := as_string(part.get("text")))
         ]
@@ -161,7 +161,7 @@ class _GeminiReader:
         call_id = step.call(call_id, name, call.get("args"))
         self.by_call[call_id] = step
         texts: list[str] = []
-        parts: list[Part] = []
+        parts: list[MediaBlock] = []
         result = call.get("result")
         for block in as_array(result) or [result]:
             more, pictures, answers = self._content(block)
@@ -181,9 +181,9 @@ class _GeminiReader:
             elif all(known_result.call_id != result.call_id for known_result in owner.results):
                 owner.results.append(result)
 
-    def _content(self, content: object) -> tuple[list[str], list[Part], list[Result]]:
+    def _content(self, content: object) -> tuple[list[str], list[MediaBlock], list[Result]]:
         texts: list[str] = []
-        parts: list[Part] = []
+        parts: list[MediaBlock] = []
         results: list[Result] = []
         for part in as_array(content) or [content]:
             if isinstance(part, str):

@@ -13,11 +13,9 @@ from __future__ import annotations
 from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.media import known_mime
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.plugins.transcripts.content import missing_part, result_text, unknown_content
 from tui_chat.plugins.transcripts.steps import Result, Rounds, Step, add_steps
 
@@ -117,7 +115,7 @@ def _part(rounds: Rounds, part: JsonObject, notes: list[str]) -> None:
             rounds.text(text)
         case "think":
             if text:
-                rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+                rounds.reasoning(ReasoningBlock(text))
         case "tool_call":
             call = as_object(value)
             call_id = rounds.call(
@@ -136,7 +134,7 @@ def _part(rounds: Rounds, part: JsonObject, notes: list[str]) -> None:
             notes.append(unknown_content(part))
 
 
-def _file(file: JsonObject, notes: list[str], mime: str = "") -> Part:
+def _file(file: JsonObject, notes: list[str], mime: str = "") -> MediaBlock:
     mime = known_mime(as_string(file.get("type"))) or mime
     path = as_string(file.get("filepath")) or as_string(file.get("file_id")) or "file"
     return missing_part(notes, path, as_string(file.get("filename")), mime)

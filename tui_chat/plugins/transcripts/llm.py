@@ -21,10 +21,8 @@ from typing import Any
 from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import part_of_base64, part_of_url, result_text
 from tui_chat.plugins.transcripts.foreign_database import (
@@ -71,10 +69,10 @@ class _Log:
         fragments = (self._row("fragments", "id", fragment, "content") for (fragment,) in ids)
         return "\n".join(as_string(row[0]) for row in fragments if row)
 
-    def _attachments(self, ids: list[Any], notes: list[str]) -> list[Part]:
+    def _attachments(self, ids: list[Any], notes: list[str]) -> list[MediaBlock]:
         return [part for key in ids if (part := self._attachment(key, notes)) is not None]
 
-    def _attachment(self, attachment_id: object, notes: list[str]) -> Part | None:
+    def _attachment(self, attachment_id: object, notes: list[str]) -> MediaBlock | None:
         row = self._row("attachments", "id", attachment_id, "type", "path", "url", "content")
         if row is None:
             return None
@@ -275,7 +273,7 @@ class _Log:
                 step.texts.append(_lines(self._fragments(ids), as_string(text)))
             case "reasoning":
                 if thoughts := as_string(text):
-                    step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, thoughts))
+                    step.reasoning.append(ReasoningBlock(thoughts))
             case "tool_call":
                 step.call(call_id, name, data.get("arguments"))
             case "tool_result":
@@ -297,7 +295,7 @@ def _answer(key: str, row: tuple[Any, ...], of: dict[str, list[Any]]) -> Step:
     step.model = as_string(resolved) or as_string(model)
     step.usage = Usage(as_count(input_tokens), as_count(output_tokens))
     if thoughts := as_string(reasoning):
-        step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, thoughts))
+        step.reasoning.append(ReasoningBlock(thoughts))
     for name, arguments, call_id in of["tool_calls"]:
         step.call(as_string(call_id), as_string(name), arguments)
     return step

@@ -17,10 +17,9 @@ from html import unescape
 from tui_chat.interop.formats import ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
-from tui_chat.models.message import MESSAGE_ROLES, Part
-from tui_chat.models.semantics import ReasoningBlock
+from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import (
     joined,
@@ -132,7 +131,7 @@ def _item(rounds: Rounds, item: JsonObject, notes: list[str]) -> None:
             rounds.text(text)
         case "reasoning":
             if text := text or joined(texts_of(item.get("summary"))):
-                rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+                rounds.reasoning(ReasoningBlock(text))
         case "function_call":
             call_id = as_string(item.get("call_id")) or as_string(item.get("id"))
             rounds.call(call_id, as_string(item.get("name")), item.get("arguments"))
@@ -159,7 +158,7 @@ def _content(rounds: Rounds, content: str) -> None:
         if match[1] == "reasoning":
             lines = (unescape(line) for line in body.strip("\n").split("\n"))
             text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
-            rounds.reasoning(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+            rounds.reasoning(ReasoningBlock(text))
         else:
             _call(rounds, dict(_ATTRIBUTE.findall(content, match.end(), opened)))
         offset = end + len(_END)
@@ -181,11 +180,11 @@ def _unquoted(text: str) -> str:
     return as_string(inner) if isinstance(inner, str) else text
 
 
-def _file(file: JsonObject, notes: list[str]) -> Part:
+def _file(file: JsonObject, notes: list[str]) -> MediaBlock:
     name, inner = as_string(file.get("name")), as_object(file.get("file"))
     name = name or as_string(inner.get("filename"))
     if text := as_string(as_object(inner.get("data")).get("content")):
-        return Part("file", "text/plain", text=text, name=name)
+        return MediaBlock("file", "text/plain", text=text, name=name)
     url = as_string(file.get("url")) or as_string(file.get("id")) or name
     if as_string(file.get("type")) == "image":
         return part_of_url(url, notes, name=name)

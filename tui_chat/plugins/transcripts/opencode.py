@@ -18,10 +18,8 @@ from typing import Any
 from tui_chat.interop.formats import FoundConversation, ImportSource, ObjectFormat, Reading
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import part_of_url, result_text, total
 from tui_chat.plugins.transcripts.foreign_database import (
@@ -165,7 +163,7 @@ def _part(step: Step, part: JsonObject, notes: list[str]) -> None:
                 step.texts.append(text)
         case "reasoning":
             if text:
-                step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+                step.reasoning.append(ReasoningBlock(text))
         case "tool":
             state = as_object(part.get("state"))
             call_id, name = as_string(part.get("callID")), as_string(part.get("tool"))
@@ -185,7 +183,7 @@ def _part(step: Step, part: JsonObject, notes: list[str]) -> None:
             pass
 
 
-def _file(part: JsonObject, notes: list[str]) -> Part | None:
+def _file(part: JsonObject, notes: list[str]) -> MediaBlock | None:
     name, mime = as_string(part.get("filename")), as_string(part.get("mime"))
     url = as_string(part.get("url"))
     return part_of_url(url, notes, name=name, mime=mime) if url else None

@@ -16,7 +16,7 @@ from tui_chat.interop.formats import (
     UnreadableConversation,
     readable,
 )
-from tui_chat.interop.messages import read_message
+from tui_chat.interop.messages import read_line
 from tui_chat.interop.own_json import check_version, is_own, read_session
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
@@ -31,9 +31,13 @@ _TRUSTED = 16
 def _read_sessions(
     elements: Iterable[tuple[str, object]], header: JsonObject
 ) -> Iterator[FoundConversation]:
-    check_version(header)
+    version = check_version(header)
+
+    def read(data: JsonObject) -> Reading:
+        return read_session(data, version), []
+
     for place, value in elements:
-        yield readable(place, value, lambda data: (read_session(data), []), may_be_empty=True)
+        yield readable(place, value, read, may_be_empty=True)
 
 
 def _without_sessions(_: JsonObject) -> Reading:
@@ -96,7 +100,7 @@ def _read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> 
 
 def _parse_message(place: str, value: object, index: int) -> Message:
     try:
-        message = read_message(value, place, index)
+        message = read_line(value, place, index)
     except InputError as error:
         key, fault = str(error).removeprefix(place).split(" ", 1)
         raise UnreadableConversation(place + key.removesuffix(":"), fault) from error

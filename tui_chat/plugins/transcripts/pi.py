@@ -19,10 +19,8 @@ from tui_chat.interop.formats import FoundConversation, ImportSource, LinesForma
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
+from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.message import Part
-from tui_chat.models.semantics import ReasoningBlock
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import part_of_base64, total
 from tui_chat.plugins.transcripts.steps import (
@@ -120,7 +118,7 @@ class _SessionReader:
                 case "thinking":
                     text = as_string(block.get("thinking"))
                     # Without a kind it is shown, but not sent.
-                    step.reasoning.append(ReasoningBlock(Protocol.OPENAI_CHAT, text))
+                    step.reasoning.append(ReasoningBlock(text))
                 case "toolCall":
                     name, arguments = as_string(block.get("name")), block.get("arguments")
                     step.call(as_string(block.get("id")), name, arguments)
@@ -146,11 +144,11 @@ class _SessionReader:
         yield found_conversation("", transcript, tree.notes, project=as_string(header.get("cwd")))
 
 
-def _content(content: object) -> tuple[str, list[Part]]:
+def _content(content: object) -> tuple[str, list[MediaBlock]]:
     if isinstance(content, str):
         return content, []
     texts: list[str] = []
-    parts: list[Part] = []
+    parts: list[MediaBlock] = []
     for block in map(as_object, as_array(content)):
         if block.get("type") == "image":
             parts.append(part_of_base64(block.get("data"), block.get("mimeType")))

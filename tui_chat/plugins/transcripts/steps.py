@@ -17,18 +17,14 @@ from itertools import pairwise
 from tui_chat.interop.formats import FoundConversation
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import NO_REFERENCES, References
-from tui_chat.models.message import Message, MessageRole, Part, ToolCall
-from tui_chat.models.semantics import (
-    NO_MESSAGE_SEMANTICS,
-    MessageSemantics,
-    ReasoningBlock,
-    Summary,
-)
+from tui_chat.models.about import NOTHING_ABOUT, About, Summary
+from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
+from tui_chat.models.citations import NO_REFERENCES
+from tui_chat.models.message import Message, MessageRole, place_citations, text_blocks, tool_result
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.plugins.transcripts.content import call_arguments, joined
+from tui_chat.plugins.transcripts.content import FoundReferences, call_arguments, joined
 
 SUBAGENT = "subagent"
 """The tag of a subagent's session."""
@@ -43,7 +39,7 @@ class Result:
     name: str = ""
     """The tool, if the call is unknown."""
     failed: bool = False
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[MediaBlock] = field(default_factory=list[MediaBlock])
     timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     key: str = ""
@@ -61,9 +57,9 @@ class Step:
     texts: list[str] = field(default_factory=list[str])
     """Joined by an empty line."""
     reasoning: list[ReasoningBlock] = field(default_factory=list[ReasoningBlock])
-    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    calls: list[CallBlock] = field(default_factory=list[CallBlock])
     results: list[Result] = field(default_factory=list[Result])
-    parts: list[Part] = field(default_factory=list[Part])
+    parts: list[MediaBlock] = field(default_factory=list[MediaBlock])
     timestamp: float | None = None
     """Seconds since the epoch, UTC."""
     model: str = ""
@@ -74,7 +70,7 @@ class Step:
     is_summary: bool = False
     """True if it stands for what precedes it since a compaction."""
     name: str = ""
-    references: References = NO_REFERENCES
+    references: FoundReferences = FoundReferences()
 
     @property
     def has_message(self) -> bool:
@@ -84,7 +80,7 @@ class Step:
     def call(self, call_id: str, name: str, arguments: object) -> str:
         """Add a call; return its id, which is made from the key if it has none."""
         call_id = call_id or f"{self.key}/{len(self.calls)}"
-        self.calls.append(ToolCall(call_id, name or "tool", call_arguments(arguments)))
+        self.calls.append(CallBlock(call_id, name or "tool", call_arguments(arguments)))
         return call_id
 
 
@@ -171,21 +167,20 @@ def add_steps(tree: TranscriptBuilder, steps: Sequence[Step]) -> Mapping[Step | 
 def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int) -> str | None:
     """Add a step's messages after `before`, the last of `preceding`; return the last one."""
     if step.has_message:
-        semantics = NO_MESSAGE_SEMANTICS
-        if step.reasoning or step.is_summary or step.references != NO_REFERENCES:
+        about = NOTHING_ABOUT
+        references, citations = step.references
+        if step.is_summary or references != NO_REFERENCES:
             summary = Summary(0, preceding) if step.is_summary else None
-            semantics = MessageSemantics(
-                tuple(step.reasoning), summary=summary, references=step.references
-            )
+            about = About(references, summary=summary)
+        blocks = [*step.reasoning, *text_blocks(joined(step.texts)), *step.parts, *step.calls]
+        place_citations(blocks, citations)
         message = Message(
             step.role,
-            joined(step.texts),
+            tuple(blocks),
             tree.id_of(step.key),
-            tool_calls=tuple(step.calls),
             name=step.name,
             timestamp=step.timestamp,
-            semantics=semantics,
-            parts=tuple(step.parts),
+            about=about,
         )
         before = tree.add(
             message,
@@ -203,16 +198,15 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
         enumerate(step.results), key=lambda item: order.get(item[1].call_id, len(order))
     )
     for index, result in numbered:
-        message = Message(
-            "tool",
+        blocks = tool_result(
+            result.call_id,
             result.text,
-            tree.id_of(result.key or f"{step.key}/result/{index}"),
-            tool_call_id=result.call_id,
+            tuple(result.parts),
             name=names.get(result.call_id, result.name),
-            timestamp=result.timestamp,
-            semantics=MessageSemantics(failed=True) if result.failed else NO_MESSAGE_SEMANTICS,
-            parts=tuple(result.parts),
+            failed=True if result.failed else None,
         )
+        message_id = tree.id_of(result.key or f"{step.key}/result/{index}")
+        message = Message("tool", blocks, message_id, timestamp=result.timestamp)
         before = tree.add(message, before)
     return before
 

@@ -45,10 +45,10 @@ def _read(data: JsonObject) -> Reading:
     prompt = _PROMPTED.sub("", title, count=1).strip() if _PROMPTED.match(title) else title
     tree = TranscriptBuilder("takeout", time, title)
     sent = parse_timestamp(data.get("time"))
-    head = tree.add(Message("user", prompt, tree.id_of("prompt"), timestamp=sent), None)
+    head = tree.add(Message.of("user", prompt, tree.id_of("prompt"), timestamp=sent), None)
     pages = [as_string(as_object(item).get("html")) for item in as_array(data.get("safeHtmlItem"))]
     if answer := "\n\n".join(filter(None, map(text_of_html, pages))):
-        reply = Message("assistant", answer, tree.id_of("answer"), timestamp=sent)
+        reply = Message.of("assistant", answer, tree.id_of("answer"), timestamp=sent)
         head = tree.add(reply, head)
     if any(key in data for key in _ATTACHED):
         tree.notes.append("Files of a prompt are not in the activity, and are left out.")

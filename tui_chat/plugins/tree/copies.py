@@ -1,11 +1,12 @@
 """What is brought from another branch to the end of the active one: a copy of a reply, or a summary
 of the messages that the active branch does not have. Each becomes a message that says where it is
-from (`MessageSemantics.brought`); what is sent of it is its text.
+from (`About.brought`); what is sent of it is its text.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Set
+from dataclasses import replace
 from decimal import Decimal
 
 from tui_chat.compose import Composed
@@ -13,8 +14,9 @@ from tui_chat.context.history import summarize
 from tui_chat.context.muted_history import without_muted
 from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.message import Message
-from tui_chat.models.semantics import Brought, MessageSemantics
+from tui_chat.models.about import About, Brought
+from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.message import Message, is_words
 from tui_chat.models.text import clean
 from tui_chat.workspace.workspace import Workspace
 
@@ -55,16 +57,13 @@ async def bring_reply(workspace: Workspace, message_id: str) -> bool:
         raise NotYet("This reply is still arriving.")
     if not message.content.strip() and not message.parts:
         raise InputError("This reply has no text.", advice="Tool calls stay on their branch.")
-    semantics = MessageSemantics(
-        references=message.semantics.references, brought=Brought(message_id)
-    )
+    blocks = (b for b in message.blocks if is_words(b) or isinstance(b, MediaBlock))
     copy = Message(
         "assistant",
-        message.content,
+        tuple(replace(block, extras=None) for block in blocks),
         name=message.name,
         timestamp=workspace.now().timestamp(),
-        parts=message.parts,
-        semantics=semantics,
+        about=About(references=message.about.references, brought=Brought(message_id)),
     )
     return await workspace.branches.append(copy, session_id, model=entry.model, done=DONE)
 
@@ -103,12 +102,10 @@ async def bring_summary(workspace: Workspace, plan: BranchSummary, text: str) ->
     """Add a summary at the end of the active branch. Return False if that is not possible now,
     which is reported.
     """
-    message = Message(
+    message = Message.of(
         "system",
         clean(text).strip(),
         timestamp=workspace.now().timestamp(),
-        semantics=MessageSemantics(
-            brought=Brought(plan.end_id, max(plan.messages - plan.left_out, 1))
-        ),
+        about=About(brought=Brought(plan.end_id, max(plan.messages - plan.left_out, 1))),
     )
     return await workspace.branches.append(message, plan.session_id, done=DONE)

@@ -327,7 +327,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         for entry in self._workspace.state.entries:
             before.pop(entry.message.id, None)
         removed = before.get(row.first)
-        brought = removed.semantics.brought if removed is not None else None
+        brought = removed.about.brought if removed is not None else None
         return brought.message_id if brought and brought.message_id else row.first
 
     # Bringing something here

@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.anthropic.decode import decode
 from tui_chat.protocols.anthropic.encode import encode, version_header
+from tui_chat.protocols.anthropic.reader import READER
 from tui_chat.protocols.anthropic.stream import ReplyParser, read_reply
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 
 ANTHROPIC = ProtocolDefinition(
     protocol=Protocol.ANTHROPIC,
     encode=encode,
-    decode=decode,
+    decode=READER.decode,
     parser=ReplyParser,
     read_reply=read_reply,
     models_path=lambda endpoint: "/v1/models?limit=1000",

@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import OpaqueBlock, form_of
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.anthropic.messages import ANTHROPIC, JOINED, SYSTEM, framed
 from tui_chat.protocols.anthropic.sent_message import SentTurn, sent_turn, trimmed_message
 from tui_chat.protocols.common.call_pairing import variant
@@ -35,14 +35,14 @@ from tui_chat.protocols.common.trees import Word, object_of
 _FILLER = object_of({"role": Word("user"), "content": Word(FILLER)})
 
 
-_Placed = tuple[BlockTurn, SentTurn]
+_Placed = tuple[Turn, SentTurn]
 
 
 @dataclass(slots=True)
 class Conversation:
     """The turns by their places, and what is sent of them."""
 
-    system: list[BlockTurn] = field(default_factory=list[BlockTurn])
+    system: list[Turn] = field(default_factory=list[Turn])
     runs: list[list[_Placed]] = field(default_factory=list[list[_Placed]])
     """The turns of each message, and what is sent of them."""
     messages: list[Tree] = field(default_factory=list[Tree])
@@ -52,7 +52,7 @@ class Conversation:
 
 
 def conversation_of(
-    turns: Sequence[BlockTurn], model: str, endpoint: Endpoint, *, is_composed: bool
+    turns: Sequence[Turn], model: str, endpoint: Endpoint, *, is_composed: bool
 ) -> Conversation:
     """Return the conversation of a request to a model. `is_composed`: it was not captured."""
     facts = endpoint.facts_of(model)
@@ -84,9 +84,7 @@ def conversation_of(
     return conversation
 
 
-def _without_prefill(
-    turns: Sequence[BlockTurn], why: str
-) -> tuple[Sequence[BlockTurn], list[Note]]:
+def _without_prefill(turns: Sequence[Turn], why: str) -> tuple[Sequence[Turn], list[Note]]:
     """Return the turns with the beginning of the reply as the user's, and notes on it: as a user
     message it still steers the reply. The model's own last message stays its own.
     """
@@ -101,7 +99,7 @@ def _without_prefill(
     return ([*turns[:first], *changed] if changed else turns), notes
 
 
-def _leading(turns: Sequence[BlockTurn]) -> int:
+def _leading(turns: Sequence[Turn]) -> int:
     """Return how many turns go to the top-level `system`."""
     for index, turn in enumerate(turns):
         is_elsewhere = turn.captured_from(ANTHROPIC) and form_of(turn, ANTHROPIC) != SYSTEM
@@ -110,7 +108,7 @@ def _leading(turns: Sequence[BlockTurn]) -> int:
     return len(turns)
 
 
-def _may_stay(turns: Sequence[BlockTurn], index: int) -> bool:
+def _may_stay(turns: Sequence[Turn], index: int) -> bool:
     """Return True if a later system turn is where the API accepts one."""
     before, after = index - 1, index + 1
     while before >= 0 and turns[before].role == "system":
@@ -121,7 +119,7 @@ def _may_stay(turns: Sequence[BlockTurn], index: int) -> bool:
     return follows and (after == len(turns) or turns[after].role == "assistant")
 
 
-def _move(conversation: Conversation, turn: BlockTurn, fallback: str, *, is_known: bool) -> None:
+def _move(conversation: Conversation, turn: Turn, fallback: str, *, is_known: bool) -> None:
     why = "this model accepts none there" if is_known else "it is unknown if the model accepts one"
     is_hoisted = fallback == "hoist"
     what = "moved to the top" if is_hoisted else "sent as a user message"
@@ -133,11 +131,11 @@ def _move(conversation: Conversation, turn: BlockTurn, fallback: str, *, is_know
         _add(conversation, variant(turn, "as user", _as_user))
 
 
-def _as_user(turn: BlockTurn) -> BlockTurn:
+def _as_user(turn: Turn) -> Turn:
     return replace(turn, role="user", extras=None)
 
 
-def _add(conversation: Conversation, turn: BlockTurn) -> None:
+def _add(conversation: Conversation, turn: Turn) -> None:
     sent = sent_turn(turn)
     conversation.notes += sent.notes
     conversation.ends_blank = False
@@ -150,7 +148,7 @@ def _add(conversation: Conversation, turn: BlockTurn) -> None:
         conversation.runs.append([(turn, sent)])
 
 
-def _joins(before: BlockTurn, turn: BlockTurn) -> bool:
+def _joins(before: Turn, turn: Turn) -> bool:
     """Return True if a turn belongs to the message of the turn before it."""
     if turn.captured_from(ANTHROPIC):
         return form_of(turn, ANTHROPIC) == JOINED and before.role in ("user", "tool")
@@ -165,7 +163,7 @@ def _message(run: Sequence[_Placed]) -> Tree:
 
 
 @Memo
-def _joined_message(first: BlockTurn, *sent: SentTurn) -> Obj:
+def _joined_message(first: Turn, *sent: SentTurn) -> Obj:
     blocks = [block for each in sent for block in each.blocks]
     return object_of(framed(first, blocks), first.origin)
 
@@ -198,7 +196,7 @@ def _add_filler(conversation: Conversation, why: str) -> None:
     conversation.notes.append(filler_note(why))
 
 
-def _is_paused(turn: BlockTurn) -> bool:
+def _is_paused(turn: Turn) -> bool:
     """Return True if Anthropic paused the final turn of the model."""
     return any(isinstance(b, OpaqueBlock) and b.protocol is ANTHROPIC for b in turn.blocks)
 

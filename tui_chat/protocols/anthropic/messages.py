@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     Cache,
@@ -32,9 +31,11 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.reading import (
     boolean,
+    content_at,
     items_of,
     learned,
     learned_turn,
@@ -126,7 +127,7 @@ def _mark(cache: Cache) -> JsonObject:
 # --- messages ----------------------------------------------------------------------------
 
 
-def write_content(turn: BlockTurn) -> tuple[list[Json], Json]:
+def write_content(turn: Turn) -> tuple[list[Json], Json]:
     """Return the blocks of a turn, and its content as a message by itself: these, or one text."""
     if turn.role == "tool":
         blocks, text = [_write_result(turn)], None
@@ -137,14 +138,14 @@ def write_content(turn: BlockTurn) -> tuple[list[Json], Json]:
     return blocks, blocks if text is None else text
 
 
-def _write_blocks(turn: BlockTurn, start: int) -> tuple[list[Json], Text | None]:
+def _write_blocks(turn: Turn, start: int) -> tuple[list[Json], Text | None]:
     """Return the blocks from an index on, and the text if they are one that is bare."""
     blocks: list[Json] = []
     bare: Text | None = None
     for index in range(start, len(turn.blocks)):
         block, text = turn.blocks[index], None
         if isinstance(block, TextBlock) and not block.is_refusal:
-            text = turn.text(index)
+            text = turn.text_at(index)
             is_bare = own(block, ANTHROPIC) is None and not block.cache
             bare = text if is_bare else None
         if (written := write_block(block, text)) is not None:
@@ -152,7 +153,7 @@ def _write_blocks(turn: BlockTurn, start: int) -> tuple[list[Json], Text | None]
     return blocks, bare if len(blocks) == 1 else None
 
 
-def _write_result(turn: BlockTurn) -> JsonObject:
+def _write_result(turn: Turn) -> JsonObject:
     head = turn.blocks[0]
     assert isinstance(head, ResultBlock)
     written: JsonObject = {
@@ -167,7 +168,7 @@ def _write_result(turn: BlockTurn) -> JsonObject:
     return with_keys(written | _write_cache(head), head, ANTHROPIC)
 
 
-def _marked(turn: BlockTurn, blocks: Sequence[Json]) -> list[Json]:
+def _marked(turn: Turn, blocks: Sequence[Json]) -> list[Json]:
     """Return blocks with the mark of a turn on the last one that takes one."""
     assert turn.cache_mark is not None
     marked = list(blocks)
@@ -183,7 +184,7 @@ def _marked(turn: BlockTurn, blocks: Sequence[Json]) -> list[Json]:
     return marked
 
 
-def write_message(turns: Sequence[BlockTurn]) -> JsonObject:
+def write_message(turns: Sequence[Turn]) -> JsonObject:
     """Return the turns that share a message as that message. Of several, what has no origin of its
     own has none yet.
     """
@@ -194,7 +195,7 @@ def write_message(turns: Sequence[BlockTurn]) -> JsonObject:
     return framed(first, content)
 
 
-def framed(turn: BlockTurn, content: Json) -> JsonObject:
+def framed(turn: Turn, content: Json) -> JsonObject:
     """Return the message with a content; `turn` is the first one in it."""
     role = "user" if turn.role == "tool" else turn.role
     return with_keys({"role": Word(role), "content": content}, turn, ANTHROPIC)
@@ -205,19 +206,19 @@ def framed(turn: BlockTurn, content: Json) -> JsonObject:
 _ROLES: dict[str, MessageRole] = {"user": "user", "assistant": "assistant", "system": "system"}
 
 
-def read_system(value: Json) -> Iterator[BlockTurn]:
+def read_system(value: Json) -> Iterator[Turn]:
     """Yield the turns of the top-level `system`: one for a string, one for each block."""
     blocks = [TextBlock(value)] if isinstance(value, str) and value else []
     for number, block in enumerate([*blocks, *map(_read, items_of(value))], 1):
         origin = turn_origin("system", number)
-        yield BlockTurn("system", (block,), origin, extras=Extras(ANTHROPIC, SYSTEM))
+        yield Turn("system", (block,), origin, extras=Extras(ANTHROPIC, SYSTEM))
 
 
-def read_message(wire: JsonObject, place: int = 0, number: int = 1) -> list[BlockTurn]:
+def read_message(wire: JsonObject, place: int = 0, number: int = 1) -> list[Turn]:
     """Return the turns of a message. Raises InputError for an unknown role."""
     _, role = role_at(wire, f"messages[{place}]", _ROLES)
     groups: list[tuple[MessageRole, list[Block]]] = []
-    content = wire.get("content")
+    content = content_at(wire, "content", f"messages[{place}]")
     if isinstance(content, str) and content:
         groups.append((role, [TextBlock(content)]))
     for item in items_of(content):
@@ -230,7 +231,7 @@ def read_message(wire: JsonObject, place: int = 0, number: int = 1) -> list[Bloc
     if not groups:
         groups.append((role, []))
     turns = [
-        BlockTurn(of, tuple(blocks), turn_origin(of, number + n), extras=Extras(ANTHROPIC, JOINED))
+        Turn(of, tuple(blocks), turn_origin(of, number + n), extras=Extras(ANTHROPIC, JOINED))
         for n, (of, blocks) in enumerate(groups)
     ]
     turns[0] = replace(turns[0], extras=Extras(ANTHROPIC))
@@ -247,7 +248,7 @@ def _read_result(wire: JsonObject) -> Iterator[Block]:
     blocks = (*inner, *map(_read, items_of(content)))
 
     def write(head: ResultBlock) -> Json:
-        return _write_result(BlockTurn("tool", (head, *blocks), turn_origin("tool", 1)))
+        return _write_result(Turn("tool", (head, *blocks), turn_origin("tool", 1)))
 
     failed, cache = boolean(wire.get("is_error")), read_cache(wire)
     head = ResultBlock(string(wire, "tool_use_id"), failed=failed, cache=cache)

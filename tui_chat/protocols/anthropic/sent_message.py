@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block, with_each_block
 from tui_chat.models.blocks import (
     Block,
     Extras,
@@ -30,6 +29,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.json_tree import Obj, Tree
 from tui_chat.models.memo import Memo
+from tui_chat.models.turn import Turn, kept_blocks, with_block, with_each_block
 from tui_chat.protocols.anthropic.messages import (
     ANTHROPIC,
     REDACTED,
@@ -67,7 +67,7 @@ class SentTurn:
 
 
 @Memo
-def sent_turn(turn: BlockTurn) -> SentTurn:
+def sent_turn(turn: Turn) -> SentTurn:
     """Return a turn as it is sent."""
     is_own = turn.captured_from(ANTHROPIC)
     said = turn if is_own else _as_said(turn)
@@ -83,7 +83,7 @@ def sent_turn(turn: BlockTurn) -> SentTurn:
     return SentTurn(trees, kinds, message, notes)
 
 
-def trimmed_message(turn: BlockTurn) -> Obj | None:
+def trimmed_message(turn: Turn) -> Obj | None:
     """Return the message of a turn without the white space that it ends in, which Anthropic refuses
     in the last message of the model; None if it ends in none, or has nothing else.
     """
@@ -96,7 +96,7 @@ def trimmed_message(turn: BlockTurn) -> Obj | None:
     trimmed = kept_blocks(fit, range(end))
     last = trimmed.blocks[-1]
     if isinstance(last, TextBlock) and (words := last.text.rstrip()) != last.text:
-        text = trimmed.text(end - 1)[: len(words)]
+        text = trimmed.text_at(end - 1)[: len(words)]
         trimmed = with_block(trimmed, end - 1, replace(last, text=words), text)
     return None if trimmed is fit else object_of(write_message((trimmed,)), turn.origin)
 
@@ -104,7 +104,7 @@ def trimmed_message(turn: BlockTurn) -> Obj | None:
 # --- fitting -----------------------------------------------------------------------------
 
 
-def _as_said(turn: BlockTurn) -> BlockTurn:
+def _as_said(turn: Turn) -> Turn:
     """Return a turn with the same blocks in the protocol's own forms: documents of text as text,
     since of bytes only PDF is accepted, and thinking that a gateway passed on as Anthropic's.
     """
@@ -126,13 +126,13 @@ def _own_thinking(block: Block) -> Block:
     return ReasoningBlock(block.text, Extras(ANTHROPIC, "", keys))
 
 
-def _fitted(turn: BlockTurn) -> BlockTurn:
+def _fitted(turn: Turn) -> Turn:
     """Return a turn of which the protocol accepts all blocks."""
     fit = portable(turn, ANTHROPIC)
     return without(fit, lambda block: not _is_accepted(turn, block))
 
 
-def _is_accepted(turn: BlockTurn, block: Block) -> bool:
+def _is_accepted(turn: Turn, block: Block) -> bool:
     match block:
         case ResultBlock():
             return True
@@ -154,7 +154,7 @@ def _is_signed(block: ReasoningBlock) -> bool:
 # --- notes -------------------------------------------------------------------------------
 
 
-def _notes(turn: BlockTurn, said: BlockTurn, fit: BlockTurn) -> Iterator[Note]:
+def _notes(turn: Turn, said: Turn, fit: Turn) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and what is sent of it."""
     yield from argument_notes(turn, ANTHROPIC)
     if not is_bare(said):

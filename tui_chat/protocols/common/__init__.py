@@ -11,9 +11,7 @@ cache_marks       marks up to which a prompt is cached, as many as may be sent
 losses            what a turn loses, found by comparison
 
 Captured requests
-request_fields    reading a body without losing a key
-decoding          the envelope of a captured request: turns, tools, settings
-settings          the tables by which a setting is taken out of it
+request_body      parsing a body
 
 Requests
 encoding          origins, and notes of all encoders

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     Cache,
@@ -30,6 +29,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.text import Origin, Text
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.reading import items_of
@@ -43,8 +43,8 @@ sent."""
 
 
 def limit_cache_marks(
-    turns: Sequence[BlockTurn], protocol: Protocol
-) -> tuple[Sequence[BlockTurn], list[Note]]:
+    turns: Sequence[Turn], protocol: Protocol
+) -> tuple[Sequence[Turn], list[Note]]:
     """Return the turns with the marks that may be sent, and notes on those left out."""
     marks = {index: _lifetimes(turn) for index, turn in enumerate(turns) if has_marks(turn)}
     if protocol is Protocol.ANTHROPIC:
@@ -65,7 +65,7 @@ def limit_cache_marks(
 
 
 def _changes_lifetime(
-    turns: Sequence[BlockTurn], sent: dict[int, _Lifetimes], protocol: Protocol
+    turns: Sequence[Turn], sent: dict[int, _Lifetimes], protocol: Protocol
 ) -> bool:
     """Return True if a mark of another vendor is sent, whose lifetimes are others."""
     marked = [index for index, lifetimes in sent.items() if any(lifetimes)]
@@ -94,12 +94,12 @@ def _lifetime_note(protocol: Protocol) -> Note:
     return Note(Level.INFO, "setting-changed", sentence)
 
 
-def has_marks(turn: BlockTurn) -> bool:
+def has_marks(turn: Turn) -> bool:
     """Return True if a turn or a block of it has a cache mark."""
     return turn.cache_mark is not None or any(map(_cache, turn.blocks))
 
 
-def _lifetimes(turn: BlockTurn) -> _Lifetimes:
+def _lifetimes(turn: Turn) -> _Lifetimes:
     lifetimes: list[CacheLifetime] = [
         _lifetime(cache) for block in turn.blocks if (cache := _cache(block))
     ]
@@ -124,7 +124,7 @@ def _keep_last(marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
 
 
 def _one_for_each_message(
-    turns: Sequence[BlockTurn], marks: dict[int, _Lifetimes], protocol: Protocol
+    turns: Sequence[Turn], marks: dict[int, _Lifetimes], protocol: Protocol
 ) -> dict[int, _Lifetimes]:
     """Leave the last mark of each of the last messages that accept one in OpenAI's protocols."""
     accepting = [index for index in marks if _takes_breakpoint(turns[index], protocol)]
@@ -135,7 +135,7 @@ def _one_for_each_message(
     return sent
 
 
-def _takes_breakpoint(turn: BlockTurn, protocol: Protocol) -> bool:
+def _takes_breakpoint(turn: Turn, protocol: Protocol) -> bool:
     if protocol is Protocol.OPENAI_RESPONSES and turn.role not in ("user", "system"):
         return False
     is_text = (isinstance(block, TextBlock) and bool(block.text) for block in turn.blocks)
@@ -143,7 +143,7 @@ def _takes_breakpoint(turn: BlockTurn, protocol: Protocol) -> bool:
 
 
 def _shorten_until_valid(
-    turns: Sequence[BlockTurn], marks: dict[int, _Lifetimes]
+    turns: Sequence[Turn], marks: dict[int, _Lifetimes]
 ) -> dict[int, _Lifetimes]:
     """Shorten the marks of an hour that follow one of five minutes. A system turn that is shortened
     may be before other marks, which are then shortened too.
@@ -153,9 +153,7 @@ def _shorten_until_valid(
     return marks
 
 
-def _shorten_once(
-    turns: Sequence[BlockTurn], marks: dict[int, _Lifetimes]
-) -> dict[int, _Lifetimes]:
+def _shorten_once(turns: Sequence[Turn], marks: dict[int, _Lifetimes]) -> dict[int, _Lifetimes]:
     system = any("5m" in marks for index, marks in marks.items() if turns[index].role == "system")
     short, sent = False, dict[int, _Lifetimes]()
     for index, lifetimes in marks.items():
@@ -169,7 +167,7 @@ def _shorten_once(
     return sent
 
 
-def _replace_lifetimes(turn: BlockTurn, sent: _Lifetimes) -> BlockTurn:
+def _replace_lifetimes(turn: Turn, sent: _Lifetimes) -> Turn:
     """Return a turn with other lifetimes of its marks."""
     left, mark = list(sent), turn.cache_mark
     if mark is not None:
@@ -193,7 +191,7 @@ def _with_cache(block: Block, cache: Cache) -> Block:
 
 
 def _mark_notes(
-    turn: BlockTurn, protocol: Protocol, lifetimes: _Lifetimes, sent: _Lifetimes
+    turn: Turn, protocol: Protocol, lifetimes: _Lifetimes, sent: _Lifetimes
 ) -> Iterator[Note]:
     origin, label = mark_origin(turn), protocol.label
     if lost := sent.count(None):
@@ -211,7 +209,7 @@ def _mark_notes(
         yield Note(Level.INFO, "cache-mark-shortened", sentence, origin)
 
 
-def with_breakpoint(message: JsonObject, turn: BlockTurn, text_type: str) -> JsonObject:
+def with_breakpoint(message: JsonObject, turn: Turn, text_type: str) -> JsonObject:
     """Return a turn's message in a protocol of OpenAI with a cache breakpoint on its last part. A
     text becomes a part of the type `text_type`.
     """
@@ -226,7 +224,7 @@ def with_breakpoint(message: JsonObject, turn: BlockTurn, text_type: str) -> Jso
     return {**message, "content": [*parts[:-1], {**last, BREAKPOINT: mark}]}
 
 
-def mark_origin(turn: BlockTurn) -> Origin:
+def mark_origin(turn: Turn) -> Origin:
     """Return the origin of a turn's mark."""
     return turn.cache_mark.origin if turn.cache_mark is not None else turn.origin
 

@@ -20,11 +20,11 @@ from itertools import accumulate
 from typing import Any, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block
 from tui_chat.models.blocks import Block, CallBlock, Extras, ResultBlock
-from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import GLUE
+from tui_chat.models.turn import Turn, kept_blocks, with_block
 from tui_chat.protocols.common.tools import NameRule, aliases_for
 
 
@@ -59,7 +59,7 @@ class PairingRules:
 class PairedTurns:
     """The turns in the form to send."""
 
-    turns: Sequence[BlockTurn]
+    turns: Sequence[Turn]
     aliases: dict[str, str] = field(default_factory=dict[str, str])
     """The tool names that were changed, and their aliases."""
     notes: tuple[Note, ...] = ()
@@ -69,24 +69,24 @@ _Tools = tuple[tuple[CallBlock, ...], ResultBlock | None]
 
 
 @Memo
-def tools_of(turn: BlockTurn) -> _Tools | None:
+def tools_of(turn: Turn) -> _Tools | None:
     """Return the calls of a turn, and the head of the result that it is; None for neither."""
-    calls, result = turn.calls, turn.result
+    calls, result = turn.tool_calls, turn.result
     return (calls, result) if calls or result is not None else None
 
 
-def _calls(turn: BlockTurn) -> tuple[CallBlock, ...]:
+def _calls(turn: Turn) -> tuple[CallBlock, ...]:
     tools = tools_of(turn)
     return tools[0] if tools is not None else ()
 
 
-def _result_of(turn: BlockTurn) -> ResultBlock | None:
+def _result_of(turn: Turn) -> ResultBlock | None:
     tools = tools_of(turn)
     return tools[1] if tools is not None else None
 
 
 def pair_calls(
-    turns: Sequence[BlockTurn], rules: PairingRules, tool_names: Sequence[str] = ()
+    turns: Sequence[Turn], rules: PairingRules, tool_names: Sequence[str] = ()
 ) -> PairedTurns:
     """Bring calls and results into order. `tool_names` are those of the defined tools."""
     is_in_order = _is_in_order(turns, rules)
@@ -108,11 +108,11 @@ def _alias_note(name: str, alias: str) -> Note:
     return Note(Level.WARNING, "tool-renamed", sentence, GLUE)
 
 
-def _is_in_order(turns: Sequence[BlockTurn], rules: PairingRules) -> bool:
+def _is_in_order(turns: Sequence[Turn], rules: PairingRules) -> bool:
     """Return True if all calls and results are valid without a change."""
     seen: list[str] = []
-    caller: BlockTurn | None = None
-    results: list[BlockTurn] = []
+    caller: Turn | None = None
+    results: list[Turn] = []
     for turn in turns:
         tools = tools_of(turn)
         if tools is not None and tools[1] is not None:
@@ -132,11 +132,9 @@ def _is_in_order(turns: Sequence[BlockTurn], rules: PairingRules) -> bool:
 
 
 @Memo
-def _has_valid_results(
-    caller: BlockTurn, results: tuple[BlockTurn, ...], rules: PairingRules
-) -> bool:
+def _has_valid_results(caller: Turn, results: tuple[Turn, ...], rules: PairingRules) -> bool:
     """Return True if the calls of a turn and their results are valid without a change."""
-    calls = caller.calls
+    calls = caller.tool_calls
     ids = [call.id for call in calls]
     answers = [result.call_id for turn in results if (result := turn.result) is not None]
     return (
@@ -167,9 +165,7 @@ class _OpenCall:
 class _Pairing:
     """The pairing of one conversation."""
 
-    def __init__(
-        self, turns: Sequence[BlockTurn], rules: PairingRules, aliases: dict[str, str]
-    ) -> None:
+    def __init__(self, turns: Sequence[Turn], rules: PairingRules, aliases: dict[str, str]) -> None:
         self._turns = turns
         self._rules = rules
         self._aliases = aliases
@@ -226,7 +222,7 @@ class _Pairing:
         used.add(fit)
         return fit
 
-    def ordered(self) -> Iterator[BlockTurn]:
+    def ordered(self) -> Iterator[Turn]:
         """Yield the turns in the order in which they are sent."""
         rules = self._rules
         waiting: list[_OpenCall] = []
@@ -261,7 +257,7 @@ class _Pairing:
     def _is_missing(self, call: _OpenCall) -> bool:
         return call.result is None and not self._rules.open_ended
 
-    def _results(self, calls: list[_OpenCall]) -> Iterator[BlockTurn]:
+    def _results(self, calls: list[_OpenCall]) -> Iterator[Turn]:
         """Yield the results of the calls of one turn, or of one run of turns."""
         if not calls:
             return
@@ -287,7 +283,7 @@ class _Pairing:
         assert call.result is not None
         return self._outside[max(call.result, call.turn + 1)] > self._outside[call.turn + 1]
 
-    def _missing(self, call: _OpenCall) -> BlockTurn:
+    def _missing(self, call: _OpenCall) -> Turn:
         sentence = f"The call of “{call.call.name}” has no result; an empty one is sent."
         origin = self._turns[call.turn].origin
         self.notes.append(Note(Level.WARNING, "result-missing", sentence, origin))
@@ -295,10 +291,10 @@ class _Pairing:
         return variant(
             self._turns[call.turn],
             ("missing", call.number, call.id, name),
-            lambda turn: BlockTurn("tool", (ResultBlock(call.id, name),), GLUE),
+            lambda turn: Turn("tool", (ResultBlock(call.id, name),), GLUE),
         )
 
-    def _result(self, call: _OpenCall) -> BlockTurn:
+    def _result(self, call: _OpenCall) -> Turn:
         assert call.result is not None
         turn = self._turns[call.result]
         head = _result_of(turn)
@@ -314,7 +310,7 @@ class _Pairing:
         named = replace(head, call_id=identity, name=name)
         return variant(turn, (identity, name), lambda old: with_block(old, 0, named))
 
-    def _renamed(self, turn: BlockTurn, calls: list[_OpenCall]) -> BlockTurn:
+    def _renamed(self, turn: Turn, calls: list[_OpenCall]) -> Turn:
         renamed = [
             replace(c.call, id=c.id, name=self._aliases.get(c.call.name, c.call.name))
             for c in calls
@@ -328,7 +324,7 @@ class _Pairing:
         key = tuple((call.id, call.name) for call in renamed)
         return variant(turn, key, lambda old: _with_calls(old, renamed))
 
-    def _without_call(self, turn: BlockTurn) -> Iterator[BlockTurn]:
+    def _without_call(self, turn: Turn) -> Iterator[Turn]:
         """Yield a result that answers no call, or one that was answered before."""
         head = _result_of(turn)
         if self._rules.open_ended or head is None:
@@ -350,14 +346,14 @@ def _hash(identity: str) -> str:
     return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
 
 
-def _with_calls(turn: BlockTurn, calls: Sequence[CallBlock]) -> BlockTurn:
+def _with_calls(turn: Turn, calls: Sequence[CallBlock]) -> Turn:
     """Return a turn with other calls in the places of its own."""
     left = iter(calls)
     blocks = tuple(next(left) if type(block) is CallBlock else block for block in turn.blocks)
     return replace(turn, blocks=blocks)
 
 
-def _as_user_turn(turn: BlockTurn) -> BlockTurn:
+def _as_user_turn(turn: Turn) -> Turn:
     """Return a tool result as a message of the user with the same content."""
     content = kept_blocks(turn, range(1, len(turn.blocks)))
     blocks = tuple(map(_without_frame, content.blocks))
@@ -379,7 +375,7 @@ def _find_call(result: ResultBlock, open_calls: list[_OpenCall]) -> _OpenCall | 
     return next(by_name, None) or (nameless[0] if nameless and not result.name else None)
 
 
-T = TypeVar("T", Turn, BlockTurn)
+T = TypeVar("T", Turn, Turn)
 _variants: Memo[Any, dict[object, Any]] = Memo(lambda _: {})
 
 

@@ -15,7 +15,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, cast
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import Extras, Json, JsonObject
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
@@ -26,10 +25,10 @@ from tui_chat.models.envelope import (
     Note,
     Parameters,
     RequestTool,
-    Turn,
 )
 from tui_chat.models.settings import CONTEXT_SETTINGS
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.encoding import captured_origin
 
 SILENT: Mapping[str, str] = {
@@ -215,7 +214,7 @@ _NO_PREFILL = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES, Protocol.GEMINI)
 _WRITTEN = (OriginKind.PRESET, OriginKind.SETTING, OriginKind.LORE)
 
 
-def begins_reply(turn: Turn | BlockTurn) -> bool:
+def begins_reply(turn: Turn | Turn) -> bool:
     """Return True for a turn written as the beginning of a reply (a prefill), if it is last."""
     return turn.role == "assistant" and turn.origin.outermost.kind in _WRITTEN
 

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -35,10 +34,10 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.media import standard_base64
 from tui_chat.models.text import Origin
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.turn_fit import (
     arguments_object,
     google_signature,
-    part_of,
     portable_media,
 )
 
@@ -149,7 +148,7 @@ _CITATIONS = ("annotations", "citations")
 """Keys that list the citations of a text, in OpenAI's protocols and Anthropic's."""
 
 
-def is_bare(turn: BlockTurn) -> bool:
+def is_bare(turn: Turn) -> bool:
     """Return True for a turn of texts, calls and results alone, of which nothing can be lost."""
     if turn.extras is not None or turn.name or turn.cache_mark is not None:
         return False
@@ -165,7 +164,7 @@ def is_bare(turn: BlockTurn) -> bool:
     return True
 
 
-def _facts(turn: BlockTurn) -> Iterator[_Fact]:
+def _facts(turn: Turn) -> Iterator[_Fact]:
     if turn.name:
         yield "name", turn.name, -1, None
     for index, block in enumerate(turn.blocks):
@@ -203,7 +202,7 @@ def _thinker(block: ReasoningBlock) -> Protocol | None:
 
 
 def turn_losses(
-    turn: BlockTurn, heard: Sequence[BlockTurn], protocol: Protocol, *, sends_marks: bool = False
+    turn: Turn, heard: Sequence[Turn], protocol: Protocol, *, sends_marks: bool = False
 ) -> Iterator[Loss]:
     """Yield what a turn loses, in order. `heard` are the turns that the protocol's reader makes of
     what is sent of it. `sends_marks`: cache marks are sent.
@@ -230,7 +229,7 @@ def _is_within(kind: str, value: Any, words: str) -> bool:
     return kind in ("text", "refusal", "media") and bool(value) and value in words
 
 
-def _words(turns: Sequence[BlockTurn]) -> Iterator[str]:
+def _words(turns: Sequence[Turn]) -> Iterator[str]:
     for turn in turns:
         for block in turn.blocks:
             if isinstance(block, TextBlock):
@@ -239,12 +238,12 @@ def _words(turns: Sequence[BlockTurn]) -> Iterator[str]:
                 yield block.url  # with the bytes in it, if their type is not known
 
 
-def _thoughts(turns: Sequence[BlockTurn]) -> Iterator[str]:
+def _thoughts(turns: Sequence[Turn]) -> Iterator[str]:
     blocks = (block for turn in turns for block in turn.blocks)
     return (block.text for block in blocks if isinstance(block, ReasoningBlock))
 
 
-def _foreign_losses(turn: BlockTurn, protocol: Protocol, *, sends_marks: bool) -> Iterator[Loss]:
+def _foreign_losses(turn: Turn, protocol: Protocol, *, sends_marks: bool) -> Iterator[Loss]:
     """Yield the citations, and what only another protocol understands."""
     if any(isinstance(block, TextBlock) and block.citations for block in turn.blocks):
         yield Loss("citations", None)
@@ -322,7 +321,7 @@ def _sets_nothing(value: Json) -> bool:
 
 
 def loss_notes(
-    turn: BlockTurn,
+    turn: Turn,
     losses: Sequence[Loss],
     protocol: Protocol,
     reasons: Mapping[str, str] | None = None,
@@ -362,7 +361,7 @@ def _reasoning_sources(losses: Sequence[Loss], protocol: Protocol) -> str:
     return " and ".join(labels)
 
 
-def _media_note(turn: BlockTurn, loss: Loss, protocol: Protocol) -> Note:
+def _media_note(turn: Turn, loss: Loss, protocol: Protocol) -> Note:
     block = turn.blocks[loss.block]
     assert isinstance(block, MediaBlock)
     block = portable_media(block, protocol)
@@ -373,18 +372,16 @@ def _media_note(turn: BlockTurn, loss: Loss, protocol: Protocol) -> Note:
         reason = "media elsewhere" if is_kept else "media absent"
         owner = block.owner.label if block.owner is not None else ""
     note = _note(turn, reason, protocol, what, owner)
-    return Note(note.level, note.code, note.sentence, note.origin, unsent=part_of(block))
+    return Note(note.level, note.code, note.sentence, note.origin, unsent=block)
 
 
-def _note(
-    turn: BlockTurn, reason: str, protocol: Protocol, value: Any = "", source: str = ""
-) -> Note:
+def _note(turn: Turn, reason: str, protocol: Protocol, value: Any = "", source: str = "") -> Note:
     return reason_note(reason, turn.origin, protocol, value, source)
 
 
-def argument_notes(turn: BlockTurn, protocol: Protocol) -> Iterator[Note]:
+def argument_notes(turn: Turn, protocol: Protocol) -> Iterator[Note]:
     """Yield the notes on arguments that have to be an object and are none."""
-    for call in turn.calls:
+    for call in turn.tool_calls:
         if arguments_object(call.arguments) is None:
             yield reason_note("arguments", turn.origin, protocol, call.name)
 

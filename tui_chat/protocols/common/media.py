@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
-from tui_chat.models.message import Part
 from tui_chat.protocols.common.encoding import is_captured
 
 _NOUNS = {"image": "An image", "audio": "A sound", "video": "A video"}
@@ -38,9 +38,9 @@ def media_notes(
                 yield Note(Level.WARNING, "medium-not-accepted", sentence, turn.origin)
 
 
-def _medium(part: Part) -> str:
+def _medium(part: MediaBlock) -> str:
     """Return the medium of a part; empty for text and documents."""
     if part.text:
         return ""
-    kind = part.mime.partition("/")[0] if part.kind == "file" else part.kind
+    kind = part.mime.partition("/")[0] if part.media == "file" else part.media
     return kind if kind in _NOUNS else ""

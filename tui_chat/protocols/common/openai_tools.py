@@ -9,13 +9,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import is_
 from typing import Any, cast
 
-from tui_chat.models.blocks import Extras, JsonObject
+from tui_chat.models.blocks import Block, CallBlock, Extras, JsonObject, OpaqueBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
@@ -24,12 +24,10 @@ from tui_chat.models.envelope import (
     Note,
     RequestTool,
     ToolDefinition,
-    Turn,
 )
-from tui_chat.models.json_text import to_json
-from tui_chat.models.message import ToolCall
-from tui_chat.models.semantics import LayoutPiece
+from tui_chat.models.json_text import as_string, to_json
 from tui_chat.models.tool import name_in, prefix_in
+from tui_chat.models.turn import Turn, with_each_block
 from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.reading import boolean, string
@@ -86,11 +84,13 @@ def with_functions(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
 
 def announced_tools(turn: Turn) -> list[JsonObject]:
     """Return the items of a turn of Responses that announce tools within the conversation."""
-    layout = turn.semantics.layout
-    if layout is None or layout.protocol is not Protocol.OPENAI_RESPONSES:
-        return []
-    pieces = [piece for piece in layout.pieces if piece.kind == "other"]
-    items = [dictionary(json.loads(p.data)) for p in pieces if p.name not in _OF_THE_MODEL]
+    items = [
+        dictionary(block.value)
+        for block in turn.blocks
+        if isinstance(block, OpaqueBlock)
+        and block.protocol is Protocol.OPENAI_RESPONSES
+        and block.name not in _OF_THE_MODEL
+    ]
     return [item for item in items if isinstance(item.get("tools"), list)]
 
 
@@ -103,10 +103,7 @@ def without_announcements(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     return tuple(
         turn
         for turn in turns
-        if turn.text.plain
-        or turn.tool_calls
-        or turn.semantics.reasoning
-        or not announced_tools(turn)
+        if turn.text.plain or turn.tool_calls or turn.reasoning or not announced_tools(turn)
     )
 
 
@@ -179,46 +176,33 @@ def _note(level: Level, code: str, sentence: str) -> Note:
 
 def _with_function_calls(turn: Turn, names: _Names) -> Turn:
     """Return a turn whose calls are those of functions, the same object for the same names."""
-    layout = turn.semantics.layout
-    if layout is None or layout.protocol not in _OPENAI or not turn.tool_calls:
+    calls = turn.tool_calls
+    if all(_function_call(call, names) is call for call in calls):
         return turn
-    pieces = [piece for piece in layout.pieces if piece.kind == "call"]
-    if len(pieces) != len(turn.tool_calls):
-        return turn
-    calls = [
-        _function_call(call, piece, names)
-        for call, piece in zip(turn.tool_calls, pieces, strict=True)
-    ]
-    if all(new is old for (new, _), old in zip(calls, turn.tool_calls, strict=True)):
-        return turn
-    key = ("functions", *(call.name for call, _ in calls))
-    return variant(turn, key, lambda turn: _replace_calls(turn, calls))
+    key = ("functions", *(_function_call(call, names).name for call in calls))
+    return variant(turn, key, lambda turn: with_each_block(turn, partial(_as_function, names)))
 
 
-def _function_call(
-    call: ToolCall, piece: LayoutPiece, names: _Names
-) -> tuple[ToolCall, LayoutPiece]:
-    extras = cast("dict[str, Any]", json.loads(piece.extras)) if piece.extras else {}
-    namespace = extras.pop("namespace", "")
-    namespace = namespace if isinstance(namespace, str) else ""
-    if not piece.is_custom and not namespace:
-        return call, piece
+def _as_function(names: _Names, block: Block) -> Block:
+    return _function_call(block, names) if isinstance(block, CallBlock) else block
+
+
+def _function_call(call: CallBlock, names: _Names) -> CallBlock:
+    extras = call.extras
+    if extras is None or extras.protocol not in _OPENAI:
+        return call
+    is_custom = extras.form == "custom"
+    namespace = as_string(extras.keys.get("namespace"))
+    if not is_custom and not namespace:
+        return call
     name = names.get((namespace, call.name), "") or _only(names, call.name) or call.name
-    arguments = to_json({INPUT: call.arguments}) if piece.is_custom else call.arguments
-    bare = replace(piece, name="", extras=to_json(extras) if extras else "")
-    return replace(call, name=name, arguments=arguments), bare
+    arguments = to_json({INPUT: call.arguments}) if is_custom else call.arguments
+    keys = {key: value for key, value in extras.keys.items() if key != "namespace"}
+    bare = Extras(extras.protocol, keys=keys)
+    return replace(call, name=name, arguments=arguments, extras=bare)
 
 
 def _only(names: _Names, name: str) -> str:
     """Return the function of a name if one namespace alone has it."""
     found = [function for (_, own), function in names.items() if own == name]
     return found[0] if len(found) == 1 else ""
-
-
-def _replace_calls(turn: Turn, calls: Collection[tuple[ToolCall, LayoutPiece]]) -> Turn:
-    layout = turn.semantics.layout
-    assert layout is not None
-    marks = iter([piece for _, piece in calls])
-    pieces = tuple(next(marks) if piece.kind == "call" else piece for piece in layout.pieces)
-    semantics = replace(turn.semantics, layout=replace(layout, pieces=pieces))
-    return replace(turn, tool_calls=tuple(call for call, _ in calls), semantics=semantics)

@@ -14,7 +14,6 @@ from typing import TypeVar, cast
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Cache,
     CallBlock,
@@ -33,7 +32,8 @@ from tui_chat.models.envelope import Parameters, RequestTool
 from tui_chat.models.json_text import type_name
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.protocols.common.request_fields import excerpt
+from tui_chat.models.turn import Turn
+from tui_chat.protocols.common.request_body import excerpt
 from tui_chat.protocols.common.trees import dictionary, plain
 
 B = TypeVar("B", bound=TextBlock | ReasoningBlock | CallBlock | ResultBlock | MediaBlock)
@@ -44,7 +44,7 @@ class WireRequest:
     """A captured request as its protocol's reader understands it."""
 
     protocol: Protocol
-    turns: tuple[BlockTurn, ...]
+    turns: tuple[Turn, ...]
     parameters: Parameters = Parameters()
     tools: tuple[RequestTool, ...] | None = None
     """In the order of the request; None if it has no list of tools."""
@@ -62,8 +62,8 @@ def learned(
 
 
 def learned_turn(
-    turn: BlockTurn, read: JsonObject, protocol: Protocol, written: Json, form: str = ""
-) -> BlockTurn:
+    turn: Turn, read: JsonObject, protocol: Protocol, written: Json, form: str = ""
+) -> Turn:
     """Return a turn with the difference between its message and what we write of it."""
     return replace(turn, extras=extras_of(protocol, read, plain(written), form))
 
@@ -98,6 +98,18 @@ def objects_at(holder: Mapping[str, Json], key: str) -> list[JsonObject]:
         if not isinstance(item, dict):
             raise InputError(f"{key}[{index}] must be an object, not {type_name(item)}.")
     return cast("list[JsonObject]", value)
+
+
+def content_at(wire: Mapping[str, Json], key: str, place: str, *, has_parts: bool = True) -> Json:
+    """Return a content: a text, null or, if the protocol has them, a list of parts. Raises
+    InputError for anything else.
+    """
+    content: Json = wire.get(key)
+    kinds = (str, list) if has_parts else (str,)
+    if content is None or isinstance(content, kinds):
+        return cast("Json", content)
+    words = "a text or a list of parts" if has_parts else "a text"
+    raise InputError(f"{place}.{key} must be {words}, not {type_name(content)}.")
 
 
 def role_at(

@@ -18,6 +18,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TypeAlias
 
 from tui_chat.errors import ProviderError, ReplyCut, TooLarge
+from tui_chat.models.blocks import MediaBlock, MediaKind
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SOURCES,
@@ -39,7 +40,6 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, standard_base64
-from tui_chat.models.message import Part, PartKind
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.sanitize import one_line as readable_line
@@ -230,7 +230,7 @@ class ReplyEvents:
         data: str,
         mime: str = "",
         *,
-        kind: PartKind | None = None,
+        kind: MediaKind | None = None,
         name: str = "",
         signature: str = "",
         id: str = "",
@@ -242,7 +242,7 @@ class ReplyEvents:
         whole = standard_base64(data) if len(data) % 4 == 0 else ""
         mime = known_mime(mime) or (detect_mime_of_base64(whole) if whole else "")
         kind = kind_of(mime) if mime or kind is None else kind
-        part = Part(kind, mime, data=whole, name=readable_line(name, TITLE_LENGTH))
+        part = MediaBlock(kind, mime, data=whole, name=readable_line(name, TITLE_LENGTH))
         self._has_other = True
         self._out.append(MediaPart(part, signature, id, to_json(extras) if extras else ""))
 
@@ -251,7 +251,7 @@ class ReplyEvents:
         match = _DATA_URL.match(url)
         if match is None and (address := web_address(url)):
             self._has_other = True
-            self._out.append(MediaPart(Part("image", url=address)))
+            self._out.append(MediaPart(MediaBlock("image", url=address)))
             return
         head, data = (match[1], url[match.end() :]) if match else ("", "")
         self.add_media(data, head, kind="image")

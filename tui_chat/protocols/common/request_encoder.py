@@ -22,7 +22,6 @@ from dataclasses import replace
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import Change, Extras, Json, JsonObject, patched
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import (
@@ -35,11 +34,11 @@ from tui_chat.models.envelope import (
     Parameters,
     ToolDefinition,
 )
-from tui_chat.models.flat.turns import blocks_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
 from tui_chat.models.settings import ToolChoice, WebSearch
 from tui_chat.models.text import GLUE, Origin
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
 from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls
@@ -169,14 +168,14 @@ class RequestEncoder:
 
     def block_turns(
         self, rules: PairingRules, shared: Collection[str] = (), *, limits_marks: bool = False
-    ) -> Sequence[BlockTurn]:
+    ) -> Sequence[Turn]:
         """Return the turns with calls and results as the rules demand. Adds the notes on the turns
         and on what the envelope loses, except the `shared` settings; see `envelope_notes`.
 
         `limits_marks`: cache marks are sent, as many as the protocol takes.
         """
         envelope = self.envelope
-        turns: Sequence[BlockTurn] = [blocks_of(turn) for turn in envelope.turns]
+        turns: Sequence[Turn] = envelope.turns
         general = list(envelope_notes(envelope, self.protocol, shared))
         if limits_marks:
             turns, marked = limit_cache_marks(turns, self.protocol)

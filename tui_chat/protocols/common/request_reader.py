@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
-from tui_chat.models.blocks import Json, JsonObject, extras_of, patched
+from tui_chat.models.blocks import Json, JsonObject, OpaqueBlock, extras_of, patched
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import HostedTool, NativeTool, RequestTool, ToolDefinition
+from tui_chat.models.envelope import (
+    ChatEnvelope,
+    HostedTool,
+    Level,
+    NativeTool,
+    Note,
+    RequestTool,
+    ToolDefinition,
+)
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import WireRequest, items_of, string
+from tui_chat.protocols.common.request_body import excerpt, load_request
 from tui_chat.protocols.common.setting_rows import Table, read_settings, write_settings
 from tui_chat.protocols.common.trees import dictionary, plain
 
@@ -26,9 +35,9 @@ class RequestReader:
     protocol: Protocol
     table: Table
     """Its settings."""
-    read_turns: Callable[[JsonObject], Iterable[BlockTurn]]
+    read_turns: Callable[[JsonObject], Iterable[Turn]]
     """Returns the turns of a body. Raises InputError if it has no conversation."""
-    write_turns: Callable[[Sequence[BlockTurn]], JsonObject]
+    write_turns: Callable[[Sequence[Turn]], JsonObject]
     """Returns the keys of a body with these turns."""
     read_tool: Callable[[JsonObject], ToolDefinition | None]
     """Returns a function; None for any other tool."""
@@ -38,6 +47,25 @@ class RequestReader:
     write_hosted: Callable[[HostedTool], JsonObject] = lambda tool: {}
     streams: bool = False
     """True if a request that does not say so asks for a stream."""
+    conversation: str = "messages"
+    """The key that a request must have; empty for none."""
+    known: frozenset[str] = frozenset()
+    """Types of content that the protocol has although no field of a block can express them. A note
+    tells of all others.
+    """
+
+    def decode(self, body: bytes) -> ChatEnvelope:
+        """Return the envelope of a body. Raises InputError if it is not of this protocol."""
+        fields, notes = load_request(body, self.protocol, self.conversation)
+        request = self.read(fields)
+        return ChatEnvelope(
+            request.turns,
+            request.parameters,
+            request.tools,
+            notes=(*notes, *_unknown_notes(request.turns, self.known, self.protocol)),
+            source=self.protocol,
+            rest=request.rest,
+        )
 
     def read(self, body: JsonObject) -> WireRequest:
         """Return a captured request. Raises InputError if it has no conversation."""
@@ -88,3 +116,18 @@ class RequestReader:
         if isinstance(tool, NativeTool):
             return tool.value
         return patched(plain(self.write_tool(tool)), tool.extras)
+
+
+def _unknown_notes(
+    turns: Iterable[Turn], known: Collection[str], source: Protocol
+) -> Iterator[Note]:
+    places: dict[str, list[Turn]] = {}
+    for turn in turns:
+        for block in turn.blocks:
+            if isinstance(block, OpaqueBlock) and block.name not in known:
+                places.setdefault(block.name, []).append(turn)
+    for name, affected in places.items():
+        what = f"Content of the type {excerpt(name)} is" if name else "Content without a type is"
+        times = f" ({len(affected)} times)" if len(affected) > 1 else ""
+        sentence = f"{what} not known here{times}: to {source.label} it is sent as it came."
+        yield Note(Level.WARNING, "unknown-content", sentence, affected[0].origin)

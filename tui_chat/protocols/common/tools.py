@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import Json, JsonObject
+from tui_chat.models.blocks import CallBlock, Json, JsonObject
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
@@ -83,8 +83,13 @@ def restore_names(message: Message, aliases: Sequence[tuple[str, str]]) -> Messa
     if not aliases or not message.tool_calls:
         return message
     ours = {alias: name for name, alias in aliases}
-    calls = tuple(replace(call, name=ours.get(call.name, call.name)) for call in message.tool_calls)
-    return message if calls == message.tool_calls else replace(message, tool_calls=calls)
+    blocks = tuple(
+        replace(block, name=ours[block.name])
+        if isinstance(block, CallBlock) and block.name in ours
+        else block
+        for block in message.blocks
+    )
+    return replace(message, blocks=blocks)
 
 
 def tool_tree(value: JsonValue, prefix: str = "") -> Tree:

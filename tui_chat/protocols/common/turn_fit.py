@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
-from tui_chat.models.block_turn import BlockTurn, kept_blocks, with_block, with_each_block
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -30,16 +29,16 @@ from tui_chat.models.media import (
     is_link,
     standard_base64,
 )
-from tui_chat.models.message import Part
 from tui_chat.models.reply import MADE_ID
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Turn, kept_blocks, with_block, with_each_block
 from tui_chat.protocols.common.trees import labelled
 
 _CHAT, _GEMINI, _ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.GEMINI, Protocol.ANTHROPIC
 _RESPONSES = Protocol.OPENAI_RESPONSES
 
 
-def portable(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
+def portable(turn: Turn, protocol: Protocol) -> Turn:
     """Return a turn as another protocol can take it: without what only its own understands; see
     `with_portable_forms`.
     """
@@ -49,7 +48,7 @@ def portable(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
     return without(turn, lambda block: _is_empty(block, protocol))
 
 
-def with_portable_forms(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
+def with_portable_forms(turn: Turn, protocol: Protocol) -> Turn:
     """Return a turn whose texts that were pieces of one are that, with pictures and files in a form
     that all protocols accept.
     """
@@ -61,7 +60,7 @@ def _portable(block: Block, protocol: Protocol) -> Block:
     return portable_media(block, protocol) if isinstance(block, MediaBlock) else block
 
 
-def without(turn: BlockTurn, leaves_out: Callable[[Block], bool]) -> BlockTurn:
+def without(turn: Turn, leaves_out: Callable[[Block], bool]) -> Turn:
     """Return a turn without some of its blocks."""
     return kept_blocks(turn, [i for i, block in enumerate(turn.blocks) if not leaves_out(block)])
 
@@ -74,7 +73,7 @@ def _is_empty(block: Block, protocol: Protocol) -> bool:
     return is_text and not google_signature(block)
 
 
-def _without_stream_borders(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
+def _without_stream_borders(turn: Turn, protocol: Protocol) -> Turn:
     """Return a turn whose adjacent texts are one, if Gemini's model said them: their borders show
     where a piece of the stream ended.
     """
@@ -85,7 +84,7 @@ def _without_stream_borders(turn: BlockTurn, protocol: Protocol) -> BlockTurn:
         before, block = turn.blocks[index - 1 : index + 1]
         if _is_piece(before) and _is_piece(block):
             assert isinstance(block, TextBlock)
-            text = turn.text(index - 1) + turn.text(index)
+            text = turn.text_at(index - 1) + turn.text_at(index)
             signed = block if google_signature(block) else before
             joined = replace(block, text=text.plain, extras=signed.extras)
             rest = kept_blocks(turn, [i for i in range(len(turn.blocks)) if i != index])
@@ -117,23 +116,8 @@ def portable_media(block: MediaBlock, protocol: Protocol) -> MediaBlock:
     # Bytes need a name [I: openai-agents-python#1513, laravel/ai#324], and Responses refuses one
     # beside a link [I: langchainjs#9887].
     if block.data and not block.name and protocol in (_CHAT, _RESPONSES):
-        return replace(block, name=file_name(part_of(block), 1))
+        return replace(block, name=file_name(block, 1))
     return replace(block, name="") if block.url and protocol is _RESPONSES else block
-
-
-def part_of(block: MediaBlock) -> Part:
-    """Return a picture or file in the flat model, in which a note on it is written."""
-    return Part(
-        block.media,
-        block.mime,
-        block.data,
-        block.url,
-        block.file_id,
-        block.text,
-        block.owner,
-        block.name,
-        block.detail,
-    )
 
 
 def google_signature(block: Block) -> str:
@@ -172,11 +156,11 @@ def text_document(block: Block) -> Block:
     """Return a document of text that is given as bytes as text; any other block as it is."""
     if not isinstance(block, MediaBlock) or not block.data:
         return block
-    text = as_text(part_of(block)).text
+    text = as_text(block).text
     return replace(block, data="", text=text) if text else block
 
 
-def id_to_send(turn: BlockTurn, identity: str) -> str:
+def id_to_send(turn: Turn, identity: str) -> str:
     """Return the id of a call for a protocol that needs none: empty if we made it up."""
     return "" if turn.extras is None and MADE_ID.fullmatch(identity) else identity
 
@@ -186,7 +170,7 @@ def is_blank(block: Block) -> bool:
     return isinstance(block, TextBlock) and not block.text.strip()
 
 
-def text_borders(turn: BlockTurn) -> list[int]:
+def text_borders(turn: Turn) -> list[int]:
     """Return the indices of text blocks that begin a new block of text, and do not go on in the
     text before: Anthropic's model cites in the middle of a sentence.
     """
@@ -214,12 +198,12 @@ def _is_cited_between(before: TextBlock, after: TextBlock) -> bool:
     return ends or begins or any(mine.keys.get("citations") for mine in extras)
 
 
-def merged_text(turn: BlockTurn) -> Text:
+def merged_text(turn: Turn) -> Text:
     """Return the text of a turn for a place of one string: a line break stands between blocks."""
     borders, merged = set(text_borders(turn)), Text()
     for index, block in enumerate(turn.blocks):
         if isinstance(block, TextBlock) and not block.is_refusal:
-            text = turn.text(index)
+            text = turn.text_at(index)
             merged = with_break(merged, text) if index in borders else joined(merged, text)
     return merged
 

@@ -9,8 +9,8 @@ import re
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
-from tui_chat.protocols.gemini.decode import decode
 from tui_chat.protocols.gemini.encode import KEY_HEADER, VERSION, encode
+from tui_chat.protocols.gemini.reader import READER
 from tui_chat.protocols.gemini.stream import ReplyParser, read_reply
 
 _VERSION = re.compile(r"/(v\d+[a-z0-9]*)$")
@@ -33,7 +33,7 @@ def _request_path(root: str, path: str, version: str) -> str:
 GEMINI = ProtocolDefinition(
     protocol=Protocol.GEMINI,
     encode=encode,
-    decode=decode,
+    decode=READER.decode,
     parser=ReplyParser,
     read_reply=read_reply,
     models_path=lambda endpoint: f"/{endpoint.api_version or VERSION}/models?pageSize=1000",

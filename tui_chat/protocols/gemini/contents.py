@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -23,6 +22,7 @@ from tui_chat.models.blocks import (
     Json,
     JsonObject,
     MediaBlock,
+    MediaKind,
     OpaqueBlock,
     ReasoningBlock,
     ResultBlock,
@@ -33,8 +33,9 @@ from tui_chat.models.blocks import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Lit
-from tui_chat.models.message import MessageRole, PartKind
+from tui_chat.models.message import MessageRole
 from tui_chat.models.text import GLUE, Text
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import (
     items_of,
     learned,
@@ -63,19 +64,19 @@ _TRUE = Lit(True)
 # --- writing -----------------------------------------------------------------------------
 
 
-def write_content(first: BlockTurn, parts: Json) -> JsonObject:
+def write_content(first: Turn, parts: Json) -> JsonObject:
     """Return a content with these parts; `first` is its first turn."""
     role = {"role": Word("model" if first.role == "assistant" else "user")}
     written = {**({} if first.role == "system" else role), "parts": parts}
     return with_keys(written, first, _GEMINI)
 
 
-def write_parts(turn: BlockTurn) -> list[Json]:
+def write_parts(turn: Turn) -> list[Json]:
     """Return the parts of a turn. Nothing is left out that the protocol has a form for."""
     if (head := turn.result) is not None:
         return [_spelled(_write_result(turn, head), head)]
     parts = (
-        write_part(block, turn.text(index) if isinstance(block, TextBlock) else None)
+        write_part(block, turn.text_at(index) if isinstance(block, TextBlock) else None)
         for index, block in enumerate(turn.blocks)
     )
     return [part for part in parts if part is not None]
@@ -138,7 +139,7 @@ def _write_media(block: MediaBlock) -> JsonObject | None:
     return None
 
 
-def _write_result(turn: BlockTurn, head: ResultBlock) -> JsonObject:
+def _write_result(turn: Turn, head: ResultBlock) -> JsonObject:
     """Return a tool result as a part whose keys are in camelCase, but for those of its media."""
     content = turn.blocks[1:]
     if content and isinstance(content[0], OpaqueBlock):  # the whole part, which was empty
@@ -153,7 +154,7 @@ def _write_result(turn: BlockTurn, head: ResultBlock) -> JsonObject:
     return with_keys({"functionResponse": written}, head, _GEMINI)
 
 
-def _write_response(turn: BlockTurn, head: ResultBlock) -> Json:
+def _write_response(turn: Turn, head: ResultBlock) -> Json:
     text = merged_text(turn)
     if OBJECT in form_of(head, _GEMINI).split():
         # If its text was edited, it may be no object any more.
@@ -168,14 +169,14 @@ def _write_response(turn: BlockTurn, head: ResultBlock) -> Json:
 _ROLES: dict[str, MessageRole] = {"user": "user", "model": "assistant", "function": "user"}
 
 
-def read_content(wire: JsonObject, number: int = 1, place: str = "content") -> list[BlockTurn]:
+def read_content(wire: JsonObject, number: int = 1, place: str = "content") -> list[Turn]:
     """Return a content as turns. `number` is that of the first, `place` the content's in the body.
     Raises InputError for an unknown role.
     """
     _, role = role_at({"role": "user", **wire}, place, _ROLES)
     groups = list(_groups(items_of(wire.get("parts")), role)) or [(role, [])]
     turns = [
-        BlockTurn(
+        Turn(
             each,
             tuple(blocks),
             turn_origin(each, number + index),
@@ -188,10 +189,10 @@ def read_content(wire: JsonObject, number: int = 1, place: str = "content") -> l
     return turns
 
 
-def read_instruction(wire: JsonObject) -> BlockTurn | None:
+def read_instruction(wire: JsonObject) -> Turn | None:
     """Return the turn of a `systemInstruction`; None if it has no parts."""
     blocks = tuple(_read_part(part, "system") for part in items_of(wire.get("parts")))
-    turn = BlockTurn("system", blocks, turn_origin("system", 1), extras=Extras(_GEMINI))
+    turn = Turn("system", blocks, turn_origin("system", 1), extras=Extras(_GEMINI))
     written = write_content(turn, write_parts(turn))
     return learned_turn(turn, wire, _GEMINI, written) if blocks else None
 
@@ -254,7 +255,7 @@ KEPT = re.compile(r"gs://|https://generativelanguage\.googleapis\.com/")
 """Files that Google keeps, which nobody else can fetch."""
 
 
-def kind_of_mime(mime: str) -> PartKind:
+def kind_of_mime(mime: str) -> MediaKind:
     """Return the kind of part of a MIME type."""
     match mime.partition("/")[0]:
         case "image" | "audio" | "video" as kind:
@@ -287,7 +288,7 @@ def _read_result(wire: Json) -> list[Block]:
         content += media
 
     def write(head: ResultBlock) -> JsonObject:
-        return _write_result(BlockTurn("tool", (head, *content), GLUE), head)
+        return _write_result(Turn("tool", (head, *content), GLUE), head)
 
     head = ResultBlock(string(answer, "id"), string(answer, "name"), failed)
     return [learned(head, part, _GEMINI, write, form), *content]

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tui_chat.models.block_turn import BlockTurn, with_block
 from tui_chat.models.blocks import Json, JsonObject, form_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Turn, with_block
 from tui_chat.protocols.common.call_pairing import variant
 from tui_chat.protocols.common.encoding import (
     FILLER,
@@ -40,7 +40,7 @@ _GEMINI = Protocol.GEMINI
 _FILLER = object_of({"role": Word("user"), "parts": [{"text": Word(FILLER)}]})
 
 
-def conversation(request: RequestEncoder, turns: Sequence[BlockTurn]) -> JsonObject:
+def conversation(request: RequestEncoder, turns: Sequence[Turn]) -> JsonObject:
     """Return `systemInstruction`, if there is one, and `contents`."""
     spoken = [turn for turn in turns if turn.role != "system"]
     system = [turn for turn in turns if turn.role == "system"]
@@ -64,12 +64,12 @@ def conversation(request: RequestEncoder, turns: Sequence[BlockTurn]) -> JsonObj
     return {**written, "contents": Arr(tuple(contents))}
 
 
-def _begins_with_call(spoken: Sequence[BlockTurn]) -> bool:
+def _begins_with_call(spoken: Sequence[Turn]) -> bool:
     """Return True if the first content has a tool call, and was not captured so."""
     for index, turn in enumerate(spoken):
         if turn.role != "assistant" or turn.captured_from(_GEMINI):
             return False
-        if turn.calls:
+        if turn.tool_calls:
             return index == 0 or _joins(spoken[index - 1 : index], turn)
     return False
 
@@ -77,10 +77,10 @@ def _begins_with_call(spoken: Sequence[BlockTurn]) -> bool:
 # --- contents ----------------------------------------------------------------------------
 
 
-def _contents(request: RequestEncoder, spoken: Sequence[BlockTurn]) -> Iterator[Tree]:
+def _contents(request: RequestEncoder, spoken: Sequence[Turn]) -> Iterator[Tree]:
     """Yield the contents, each of one turn or of several that are joined."""
     signed = _signed_from(request, spoken)
-    run: list[BlockTurn] = []
+    run: list[Turn] = []
     sent: list[SentContent] = []
     for index, turn in enumerate(spoken):
         if turn.role == "tool":
@@ -98,12 +98,12 @@ def _contents(request: RequestEncoder, spoken: Sequence[BlockTurn]) -> Iterator[
 
 
 @Memo
-def _joined_content(first: BlockTurn, *sent: SentContent) -> Obj:
+def _joined_content(first: Turn, *sent: SentContent) -> Obj:
     parts = [part for each in sent for part in each.parts]
     return object_of(write_content(first, parts), first.origin)
 
 
-def _joins(run: Sequence[BlockTurn], turn: BlockTurn) -> bool:
+def _joins(run: Sequence[Turn], turn: Turn) -> bool:
     """Return True if a turn belongs to the content of the turns before it."""
     before = run[-1]
     if turn.captured_from(_GEMINI):
@@ -112,17 +112,17 @@ def _joins(run: Sequence[BlockTurn], turn: BlockTurn) -> bool:
         if not is_moved:
             return form_of(turn, _GEMINI) == JOINED and before.role != "assistant"
     if turn.role == "assistant":
-        return before.role == "assistant" and not before.calls
+        return before.role == "assistant" and not before.tool_calls
     return turn.role == "tool" and before.role == "tool"
 
 
-def _named(spoken: Sequence[BlockTurn], index: int) -> BlockTurn:
+def _named(spoken: Sequence[Turn], index: int) -> Turn:
     """Return a result with the name of the call that it answers."""
     turn = spoken[index]
     head = turn.result
     if head is None or head.name or turn.captured_from(_GEMINI):
         return turn
-    before = (spoken[place].calls for place in range(index - 1, -1, -1))
+    before = (spoken[place].tool_calls for place in range(index - 1, -1, -1))
     calls = next(filter(None, before), ())
     name = {call.id: call.name for call in calls}.get(head.call_id)
     if not name:
@@ -130,7 +130,7 @@ def _named(spoken: Sequence[BlockTurn], index: int) -> BlockTurn:
     return variant(turn, ("named", name), lambda old: with_block(old, 0, replace(head, name=name)))
 
 
-def _signed_from(request: RequestEncoder, spoken: Sequence[BlockTurn]) -> int:
+def _signed_from(request: RequestEncoder, spoken: Sequence[Turn]) -> int:
     """Return the index from which on the first call of a turn must have a signature."""
     if "gemini-3" not in request.model or request.captured:
         return len(spoken)
@@ -141,7 +141,7 @@ def _signed_from(request: RequestEncoder, spoken: Sequence[BlockTurn]) -> int:
 # --- the instruction ---------------------------------------------------------------------
 
 
-def _instruction(request: RequestEncoder, turns: Sequence[BlockTurn]) -> Json:
+def _instruction(request: RequestEncoder, turns: Sequence[Turn]) -> Json:
     """Return the `systemInstruction`; None if there is none."""
     if len(turns) == 1 and turns[0].captured_from(_GEMINI):
         sent = sent_content(turns[0], False)

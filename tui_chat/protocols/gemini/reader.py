@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import Extras, Json, JsonObject, form_of, patched
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import RequestTool, ToolDefinition
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import WireRequest, items_of, objects_at
 from tui_chat.protocols.common.request_reader import RequestReader
 from tui_chat.protocols.common.trees import dictionary, plain
@@ -80,7 +80,7 @@ def as_spelled(body: JsonObject, rest: Extras | None) -> JsonObject:
     return spelled(body, words, PLACES)
 
 
-def _read_turns(body: JsonObject) -> list[BlockTurn]:
+def _read_turns(body: JsonObject) -> list[Turn]:
     instruction = read_instruction(dictionary(body.get("systemInstruction")))
     turns = [instruction] if instruction is not None else []
     for index, content in enumerate(objects_at(body, "contents")):
@@ -88,9 +88,9 @@ def _read_turns(body: JsonObject) -> list[BlockTurn]:
     return turns
 
 
-def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
+def _write_turns(turns: Sequence[Turn]) -> JsonObject:
     body: JsonObject = {}
-    runs: list[list[BlockTurn]] = []
+    runs: list[list[Turn]] = []
     for turn in turns:
         if turn.role == "system":
             body["systemInstruction"] = write_content(turn, write_parts(turn))
@@ -104,6 +104,16 @@ def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
     return {**body, "contents": contents}
 
 
+_KNOWN = frozenset(
+    (
+        *("executableCode", "executable_code", "codeExecutionResult", "code_execution_result"),
+        *("functionCall", "function_call", "functionResponse", "function_response"),
+        *("inlineData", "inline_data", "fileData", "file_data"),
+        *("toolCall", "tool_call", "toolResponse", "tool_response"),
+    )
+)
+"""Types of content that the protocol has beside those of the blocks."""
+
 READER = GeminiReader(
     _GEMINI,
     TABLE,
@@ -113,4 +123,6 @@ READER = GeminiReader(
     write_function,
     read_hosted,
     write_hosted,
+    conversation="contents",
+    known=_KNOWN,
 )

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, with_block, with_each_block
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -32,6 +31,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj, Tree
 from tui_chat.models.memo import Memo
+from tui_chat.models.turn import Turn, with_block, with_each_block
 from tui_chat.protocols.common.losses import Loss, argument_notes, is_bare, loss_notes, turn_losses
 from tui_chat.protocols.common.trees import object_of, plain, tree
 from tui_chat.protocols.common.turn_fit import (
@@ -66,7 +66,7 @@ class SentContent:
 
 
 @Memo
-def sent_content(turn: BlockTurn, signs: bool) -> SentContent:
+def sent_content(turn: Turn, signs: bool) -> SentContent:
     """Return a turn as it is sent. `signs`: its first call must have a signature."""
     notes: list[Note] = []
     fit = turn if turn.captured_from(_GEMINI) else _fitted(turn)
@@ -92,7 +92,7 @@ def sent_content(turn: BlockTurn, signs: bool) -> SentContent:
 # --- fitting -----------------------------------------------------------------------------
 
 
-def _fitted(turn: BlockTurn) -> BlockTurn:
+def _fitted(turn: Turn) -> Turn:
     """Return a turn that is accepted."""
     fit = _with_bytes(portable(turn, _GEMINI))
     if turn.role == "system":
@@ -100,7 +100,7 @@ def _fitted(turn: BlockTurn) -> BlockTurn:
     return with_each_block(fit, lambda block: _fit_block(turn, block))
 
 
-def _fit_block(turn: BlockTurn, block: Block) -> Block:
+def _fit_block(turn: Turn, block: Block) -> Block:
     match block:
         case CallBlock():
             identity, arguments = id_to_send(turn, block.id), block.arguments or "{}"
@@ -120,7 +120,7 @@ def _fit_block(turn: BlockTurn, block: Block) -> Block:
     return block
 
 
-def _with_bytes(turn: BlockTurn) -> BlockTurn:
+def _with_bytes(turn: Turn) -> Turn:
     """Return a turn whose documents are bytes if it is a tool result."""
     if turn.role == "tool":
         for index, block in enumerate(turn.blocks):
@@ -131,7 +131,7 @@ def _with_bytes(turn: BlockTurn) -> BlockTurn:
     return turn
 
 
-def _signed(turn: BlockTurn) -> BlockTurn:
+def _signed(turn: Turn) -> Turn:
     """Return a turn whose first call has a signature; the turn itself if it had one."""
     for index, block in enumerate(turn.blocks):
         if isinstance(block, CallBlock):
@@ -146,7 +146,7 @@ def _signed(turn: BlockTurn) -> BlockTurn:
 # --- notes -------------------------------------------------------------------------------
 
 
-def _notes(turn: BlockTurn, fit: BlockTurn) -> Iterator[Note]:
+def _notes(turn: Turn, fit: Turn) -> Iterator[Note]:
     """Yield the notes on what is sent otherwise."""
     yield from argument_notes(fit, _GEMINI)
     for block in fit.blocks:
@@ -157,21 +157,21 @@ def _notes(turn: BlockTurn, fit: BlockTurn) -> Iterator[Note]:
         yield from merged_notes(turn)
 
 
-def _is_link(turn: BlockTurn, block: MediaBlock) -> bool:
+def _is_link(turn: Turn, block: MediaBlock) -> bool:
     is_captured = turn.captured_from(_GEMINI) or turn.role == "tool"
     return bool(block.url) and block.owner is None and not (block.data or is_captured)
 
 
-def merged_notes(turn: BlockTurn) -> Iterator[Note]:
+def merged_notes(turn: Turn) -> Iterator[Note]:
     """Yield the note on blocks of text that are sent as one."""
     if text_borders(turn):
         sentence = "has one text here; the blocks of text are joined by line breaks."
         yield Note(Level.INFO, "parts-merged", f"{_GEMINI.label} {sentence}", turn.origin)
 
 
-def instruction_notes(turn: BlockTurn) -> Iterator[Note]:
+def instruction_notes(turn: Turn) -> Iterator[Note]:
     """Yield the notes on a system turn of which the instruction has the text alone."""
-    heard = BlockTurn("system", (TextBlock(merged_text(turn).plain),), turn.origin)
+    heard = Turn("system", (TextBlock(merged_text(turn).plain),), turn.origin)
     losses = [
         Loss("opaque", block.name, index, _GEMINI)
         for index, block in enumerate(turn.blocks)

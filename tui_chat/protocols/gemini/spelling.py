@@ -7,27 +7,13 @@ answer in snake_case, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias, cast
 
 from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import JsonObject, as_array, as_object
-from tui_chat.protocols.common.request_fields import Fields, snake
 from tui_chat.protocols.common.trees import Labelled
-
-
-def camel_fields(value: Mapping[str, Any], place: str, spelled: set[str]) -> Fields:
-    """Take an object apart by its camelCase keys; add those that were not to `spelled`."""
-    fields: dict[str, Any] = {}
-    for key, inner in value.items():
-        name = camel_case(key)
-        if name != key and name not in value and snake(name) == key:
-            spelled.add(key)
-            fields[name] = inner
-        else:
-            fields[key] = inner
-    return Fields(fields, place)
-
 
 Places: TypeAlias = "Mapping[str, Places]"
 """The keys of objects within an object whose own keys are the protocol's too, and those in them."""
@@ -48,7 +34,14 @@ def camel(wire: JsonObject, places: Places = NOWHERE) -> tuple[dict[str, Any], s
 
 
 def _camel_keys(wire: JsonObject, places: Places, words: set[str]) -> dict[str, Any]:
-    fields = camel_fields(wire, "", words).remaining
+    fields: dict[str, Any] = {}
+    for key, inner in wire.items():
+        name = camel_case(key)
+        if name != key and name not in wire and snake(name) == key:
+            words.add(key)
+            fields[name] = inner
+        else:
+            fields[key] = inner
     for key, inside in places.items():
         if isinstance(inner := fields.get(key), dict):
             fields[key] = _camel_keys(cast("JsonObject", inner), inside, words)
@@ -72,6 +65,14 @@ def spelled(
     if isinstance(written, Labelled):
         return Labelled(result, written.name, written.origin)
     return result
+
+
+_UPPER = re.compile(r"[A-Z]")
+
+
+def snake(name: str) -> str:
+    """Return a camelCase name in snake_case."""
+    return _UPPER.sub(lambda match: "_" + match[0].lower(), name)
 
 
 _FOREIGN = frozenset({"args", "response", "output", "code"})

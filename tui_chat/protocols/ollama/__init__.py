@@ -7,17 +7,29 @@ is silent `api/types.go` and `server/routes.go` of the same repository (August 2
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import as_array, as_object
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
-from tui_chat.protocols.ollama.decode import decode, is_own_message
 from tui_chat.protocols.ollama.encode import encode
+from tui_chat.protocols.ollama.reader import READER
 from tui_chat.protocols.ollama.stream import ReplyParser, read_reply
+
+
+def is_own_message(message: Mapping[str, Any]) -> bool:
+    """Return True if a message's tool calls have objects as arguments; OpenAI Chat has texts."""
+    functions = (
+        as_object(as_object(call).get("function")) for call in as_array(message.get("tool_calls"))
+    )
+    return any(isinstance(function.get("arguments"), dict) for function in functions)
+
 
 OLLAMA = ProtocolDefinition(
     protocol=Protocol.OLLAMA,
     encode=encode,
-    decode=decode,
+    decode=READER.decode,
     parser=ReplyParser,
     read_reply=read_reply,
     stream_type="application/x-ndjson",

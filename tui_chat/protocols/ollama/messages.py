@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -31,8 +30,10 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.text import Text, clean
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.reading import (
+    content_at,
     items_of,
     learned,
     learned_turn,
@@ -59,7 +60,7 @@ _IMAGE_TYPES = {
 """The type of an image by the beginning of its base64."""
 
 
-def write_message(turn: BlockTurn) -> JsonObject:
+def write_message(turn: Turn) -> JsonObject:
     """Return a turn as a message."""
     written: JsonObject = {"role": Word(form_of(turn, OLLAMA) or turn.role)}
     written["content"], _ = content_of(turn)
@@ -72,8 +73,8 @@ def write_message(turn: BlockTurn) -> JsonObject:
         written["thinking"] = Named(thinking, "thinking")
     if images := [Named(data, "image") for block in turn.blocks if (data := image_of(block))]:
         written["images"] = images
-    if turn.calls:
-        written["tool_calls"] = [_write_call(call) for call in turn.calls]
+    if turn.tool_calls:
+        written["tool_calls"] = [_write_call(call) for call in turn.tool_calls]
     if (head := turn.result) is not None and head.name:
         written["tool_name"] = Named(head.name, "tool name")
     if head is not None and head.call_id:
@@ -89,7 +90,7 @@ def image_of(block: Block) -> str:
     return block.data if is_image and isinstance(block, MediaBlock) else ""
 
 
-def content_of(turn: BlockTurn) -> tuple[Text, bool]:
+def content_of(turn: Turn) -> tuple[Text, bool]:
     """Return the one text of a turn, and True if it was several that no blank line separates."""
     texts: list[Text] = []
     refusal, goes_on, is_merged, borders = Text(), False, False, set(text_borders(turn))
@@ -98,12 +99,12 @@ def content_of(turn: BlockTurn) -> tuple[Text, bool]:
             case TextBlock(is_refusal=True):
                 refusal = Text.of(clean(block.text), field_origin(turn.origin, "refusal"))
             case TextBlock() if block.text and not goes_on:
-                texts.append(turn.text(index))
+                texts.append(turn.text_at(index))
                 goes_on = True
             case TextBlock() if block.text:
                 is_merged = is_merged or index in borders
                 join = with_break if index in borders else joined
-                texts[-1] = join(texts[-1], turn.text(index))
+                texts[-1] = join(texts[-1], turn.text_at(index))
             case MediaBlock():
                 goes_on = False
                 if block.text:
@@ -129,16 +130,18 @@ def _write_call(block: CallBlock) -> JsonObject:
 # --- reading -----------------------------------------------------------------------------
 
 
-def read_message(wire: JsonObject, number: int = 1) -> BlockTurn:
+def read_message(wire: JsonObject, number: int = 1) -> Turn:
     """Return a message as a turn; roles are read in any capitalization, as the server does. Raises
     InputError for an unknown one.
     """
     word = string(wire, "role")
     roles: dict[str, MessageRole] = {role: role for role in MESSAGE_ROLES}
-    _, role = role_at({**wire, "role": word.lower()}, f"messages[{number - 1}]", roles)
+    place = f"messages[{number - 1}]"
+    _, role = role_at({**wire, "role": word.lower()}, place, roles)
+    content_at(wire, "content", place, has_parts=False)
     form = word if word != role else ""
     origin = turn_origin(role, number)
-    turn = BlockTurn(role, tuple(_blocks(wire, role)), origin, extras=Extras(OLLAMA, form))
+    turn = Turn(role, tuple(_blocks(wire, role)), origin, extras=Extras(OLLAMA, form))
     return learned_turn(turn, wire, OLLAMA, write_message(turn), form)
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, with_each_block
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock, ResultBlock, TextBlock
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
+from tui_chat.models.turn import Turn, with_each_block
 from tui_chat.protocols.common.losses import argument_notes, is_bare, loss_notes, turn_losses
 from tui_chat.protocols.common.trees import object_of, plain
 from tui_chat.protocols.common.turn_fit import id_to_send, text_document, with_portable_forms
@@ -37,7 +37,7 @@ class SentMessage:
 
 
 @Memo
-def sent_message(turn: BlockTurn) -> SentMessage:
+def sent_message(turn: Turn) -> SentMessage:
     """Return a turn as it is sent."""
     if turn.captured_from(OLLAMA):
         return SentMessage(object_of(write_message(turn), turn.origin))
@@ -51,7 +51,7 @@ def sent_message(turn: BlockTurn) -> SentMessage:
     return SentMessage(object_of(written, turn.origin), tuple(notes))
 
 
-def _own_form(turn: BlockTurn, block: Block) -> Block:
+def _own_form(turn: Turn, block: Block) -> Block:
     match block:
         case CallBlock() if block.id != (identity := id_to_send(turn, block.id)):
             return replace(block, id=identity)
@@ -61,7 +61,7 @@ def _own_form(turn: BlockTurn, block: Block) -> Block:
             return text_document(block)
 
 
-def _form_notes(turn: BlockTurn) -> Iterator[Note]:
+def _form_notes(turn: Turn) -> Iterator[Note]:
     """Yield the notes on what is sent in another form or place."""
     texts = [i for i, b in enumerate(turn.blocks) if isinstance(b, TextBlock) or _is_document(b)]
     images = [i for i, block in enumerate(turn.blocks) if image_of(block)]

@@ -10,14 +10,14 @@ import re
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 from tui_chat.protocols.common.openai import versioned_root
-from tui_chat.protocols.openai_chat.decode import decode
 from tui_chat.protocols.openai_chat.encode import encode
+from tui_chat.protocols.openai_chat.reader import READER
 from tui_chat.protocols.openai_chat.stream import ReplyParser, read_reply
 
 OPENAI_CHAT = ProtocolDefinition(
     protocol=Protocol.OPENAI_CHAT,
     encode=encode,
-    decode=decode,
+    decode=READER.decode,
     parser=ReplyParser,
     read_reply=read_reply,
     models_path=lambda endpoint: "/models",

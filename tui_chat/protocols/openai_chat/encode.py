@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import JsonObject
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import (
@@ -27,6 +26,7 @@ from tui_chat.models.envelope import (
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_openai_model
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, captured_origin, default_origin
@@ -104,7 +104,7 @@ def _rules(request: RequestEncoder) -> PairingRules:
 
 
 def _messages(
-    request: RequestEncoder, turns: Sequence[BlockTurn], to: Target, names: dict[str, None]
+    request: RequestEncoder, turns: Sequence[Turn], to: Target, names: dict[str, None]
 ) -> list[Tree]:
     """Return each turn as one message. What a tool result cannot hold follows in a user message,
     after all results of the same turn. Undocumented keys of a captured request are added to

@@ -15,7 +15,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -35,7 +34,9 @@ from tui_chat.models.json_text import to_json
 from tui_chat.models.media import data_url, split_data_url
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import (
+    content_at,
     items_of,
     learned,
     learned_turn,
@@ -93,7 +94,7 @@ ANY_TARGET = Target()
 class _Message:
     """A message that is being written."""
 
-    turn: BlockTurn
+    turn: Turn
     to: Target
     content: list[Json] = field(default_factory=list[Json])
     texts: list[Text] = field(default_factory=list[Text])
@@ -108,7 +109,7 @@ class _Message:
     """The fields beside role and content."""
 
 
-def write_message(turn: BlockTurn, to: Target = ANY_TARGET) -> JsonObject:
+def write_message(turn: Turn, to: Target = ANY_TARGET) -> JsonObject:
     """Return a turn as a message. Nothing is left out that the protocol has a form for."""
     message = _Message(turn, to)
     for index, block in enumerate(turn.blocks):
@@ -136,7 +137,7 @@ def _rank(key: str) -> int:
     return _FIELDS.index(key if key in _FIELDS else "")
 
 
-def _role(turn: BlockTurn, to: Target) -> str:
+def _role(turn: Turn, to: Target) -> str:
     if form := form_of(turn, CHAT):
         return form
     is_developer = to.developer and turn.role == "system" and not turn.captured_from(CHAT)
@@ -149,7 +150,7 @@ def _add(message: _Message, index: int, block: Block) -> None:
         case TextBlock(is_refusal=True) if block.extras is None:
             fields["refusal"] = Named(block.text, "refusal")
         case TextBlock(is_refusal=False):
-            _add_text(message, block, message.turn.text(index))
+            _add_text(message, block, message.turn.text_at(index))
         case ReasoningBlock():
             _add_reasoning(message, block)
         case CallBlock() if form_of(block, CHAT) == OLD_CALL:
@@ -364,13 +365,15 @@ _ROLES: dict[str, MessageRole] = {
 }
 
 
-def read_message(wire: JsonObject, number: int = 1) -> BlockTurn:
+def read_message(wire: JsonObject, number: int = 1) -> Turn:
     """Return a message as a turn. Raises InputError for an unknown role."""
-    word, role = role_at(wire, f"messages[{number - 1}]", _ROLES)
+    place = f"messages[{number - 1}]"
+    word, role = role_at(wire, place, _ROLES)
+    content_at(wire, "content", place)
     blocks = tuple(_blocks(wire, role))
     form = word if word in ("developer", "function") else ""
     name = string(wire, "name") if role != "tool" else ""
-    turn = BlockTurn(role, blocks, turn_origin(role, number), name, Extras(CHAT, form))
+    turn = Turn(role, blocks, turn_origin(role, number), name=name, extras=Extras(CHAT, form))
     return learned_turn(turn, wire, CHAT, write_message(turn), form)
 
 
@@ -421,7 +424,7 @@ def _part(wire: Json) -> Block:
     fields = dictionary(wire)
     if (thinking := _read_thinking(fields)) is not None:
         return thinking
-    block = _read_part(fields)
+    block = read_part(fields)
     return learned(block, fields, CHAT, write_part) if block is not None else opaque(CHAT, wire)
 
 
@@ -437,7 +440,8 @@ def _read_thinking(wire: JsonObject) -> ReasoningBlock | None:
     return learned(ReasoningBlock(text), wire, CHAT, write_part, THINKING) if text else None
 
 
-def _read_part(wire: JsonObject) -> TextBlock | MediaBlock | None:
+def read_part(wire: JsonObject) -> TextBlock | MediaBlock | None:
+    """Return a part of the content without its extras; None if its form is not known."""
     kind, cache = string(wire, "type"), read_cache(wire)
     inner = dictionary(wire.get(kind))
     match kind:

@@ -18,7 +18,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -33,6 +32,7 @@ from tui_chat.models.blocks import (
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.cache_marks import has_marks, with_breakpoint
 from tui_chat.protocols.common.losses import is_bare, loss_notes, turn_losses
 from tui_chat.protocols.common.trees import object_of, plain
@@ -67,7 +67,7 @@ class SentMessage:
 
 
 @Memo
-def sent_message(turn: BlockTurn, to: Target) -> SentMessage:
+def sent_message(turn: Turn, to: Target) -> SentMessage:
     """Return a turn as it is sent. `to` is part of the key under which that is remembered, so it
     should be the same object for the same target.
     """
@@ -87,7 +87,7 @@ def sent_message(turn: BlockTurn, to: Target) -> SentMessage:
 # --- fitting -----------------------------------------------------------------------------
 
 
-def _fitted(turn: BlockTurn, to: Target) -> tuple[BlockTurn, ...]:
+def _fitted(turn: Turn, to: Target) -> tuple[Turn, ...]:
     """Return a turn that is accepted, and the user's that follows a tool result."""
     fit = portable(turn, CHAT)
     sends_plain = _sends_plain_reasoning(fit)
@@ -96,7 +96,7 @@ def _fitted(turn: BlockTurn, to: Target) -> tuple[BlockTurn, ...]:
         fit = replace(fit, name="")
     fit = _with_reasoning_content(fit)
     media = tuple(b for b in portable(turn, CHAT).blocks if turn.role == "tool" and _is_file(b))
-    return (fit, BlockTurn("user", media, turn.origin)) if media else (fit,)
+    return (fit, Turn("user", media, turn.origin)) if media else (fit,)
 
 
 def _is_file(block: Block) -> bool:
@@ -104,7 +104,7 @@ def _is_file(block: Block) -> bool:
     return isinstance(block, MediaBlock) and write_part(block) is not None
 
 
-def _is_accepted(turn: BlockTurn, block: Block, to: Target, *, sends_plain: bool) -> bool:
+def _is_accepted(turn: Turn, block: Block, to: Target, *, sends_plain: bool) -> bool:
     match block:
         case MediaBlock():
             is_sound = to.speaks and form_of(block, CHAT) == SOUND
@@ -116,18 +116,22 @@ def _is_accepted(turn: BlockTurn, block: Block, to: Target, *, sends_plain: bool
             return True
 
 
-def _sends_plain_reasoning(turn: BlockTurn) -> bool:
+def _sends_plain_reasoning(turn: Turn) -> bool:
     """Return True if plain reasoning is sent back: beside calls, or with its opaque form."""
     extras = (own(block, CHAT) for block in turn.blocks if isinstance(block, ReasoningBlock))
     is_opaque = any(mine is not None and "reasoning_opaque" in mine.keys for mine in extras)
-    return is_opaque or bool(turn.calls)
+    return is_opaque or bool(turn.tool_calls)
 
 
-def _with_reasoning_content(turn: BlockTurn) -> BlockTurn:
+def _with_reasoning_content(turn: Turn) -> Turn:
     """Return a turn whose Anthropic blocks beside calls are plain text too: servers require it."""
     blocks = [block for block in turn.blocks if isinstance(block, ReasoningBlock)]
     forms = [form_of(block, CHAT) for block in blocks]
-    if not turn.calls or "reasoning_content" in forms or set(forms).isdisjoint(THINKING_BLOCKS):
+    if (
+        not turn.tool_calls
+        or "reasoning_content" in forms
+        or set(forms).isdisjoint(THINKING_BLOCKS)
+    ):
         return turn
     said = ReasoningBlock(
         "".join(block.text for block in blocks), Extras(CHAT, "reasoning_content")
@@ -139,7 +143,7 @@ def _with_reasoning_content(turn: BlockTurn) -> BlockTurn:
 # --- notes -------------------------------------------------------------------------------
 
 
-def _order_notes(sent: Sequence[BlockTurn]) -> Iterator[Note]:
+def _order_notes(sent: Sequence[Turn]) -> Iterator[Note]:
     has_call = False
     for block in sent[0].blocks:
         has_call = has_call or isinstance(block, CallBlock)
@@ -152,7 +156,7 @@ def _order_notes(sent: Sequence[BlockTurn]) -> Iterator[Note]:
 
 
 def _loss_notes(
-    turn: BlockTurn, sent: Sequence[BlockTurn], written: Sequence[JsonObject], to: Target
+    turn: Turn, sent: Sequence[Turn], written: Sequence[JsonObject], to: Target
 ) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and its message."""
     if is_bare(turn):
@@ -167,7 +171,7 @@ def _loss_notes(
     yield from loss_notes(turn, losses, CHAT, reasons)
 
 
-def _reasoning_reason(turn: BlockTurn) -> str:
+def _reasoning_reason(turn: Turn) -> str:
     blocks = [block for block in turn.blocks if isinstance(block, ReasoningBlock)]
     if all(can_be_sent_back(block) for block in blocks):
         return "reasoning without calls"

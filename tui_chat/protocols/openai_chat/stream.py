@@ -53,12 +53,14 @@ from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
-from tui_chat.protocols.openai_chat.reasoning_fields import (
+from tui_chat.protocols.openai_chat.messages import (
     PLAIN_FIELDS,
-    THINKING_BLOCKS,
-    THINKING_TEXT,
 )
 
+THINKING_BLOCKS = "thinking_blocks"
+"""litellm's field with Anthropic's blocks."""
+THINKING_TEXT = "thinking text"
+"""Mistral's part of the content with a string, as gateways pass on Anthropic's blocks."""
 _LEGACY = -1
 """The index of a `function_call` from before there were `tool_calls`."""
 

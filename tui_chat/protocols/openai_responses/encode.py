@@ -16,7 +16,6 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import JsonObject, OpaqueBlock, form_of
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (
@@ -26,9 +25,9 @@ from tui_chat.models.envelope import (
     Parameters,
     ToolDefinition,
 )
-from tui_chat.models.flat.turns import blocks_of
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, captured_origin, default_origin
@@ -97,7 +96,7 @@ def _rules(request: RequestEncoder, *, is_kept: bool) -> PairingRules:
     referred = captured and any(
         isinstance(block, OpaqueBlock) and block.name == "item_reference"
         for turn in request.envelope.turns
-        for block in blocks_of(turn).blocks
+        for block in turn.blocks
     )
     return PairingRules(
         NAMES_128 if captured else NAMES_64,
@@ -110,7 +109,7 @@ def _rules(request: RequestEncoder, *, is_kept: bool) -> PairingRules:
 
 
 def _conversation(
-    request: RequestEncoder, turns: Sequence[BlockTurn], to: Target, *, may_be_empty: bool
+    request: RequestEncoder, turns: Sequence[Turn], to: Target, *, may_be_empty: bool
 ) -> JsonObject:
     """Return `instructions` and `input`. `instructions` is sent only if a captured request had it;
     an input that was captured as one string is one again.
@@ -223,7 +222,7 @@ def kept_turn(envelope: ChatEnvelope) -> KeptTurn | None:
     turns = envelope.turns
     for index in range(len(turns) - 2, -1, -1):
         turn = turns[index]
-        kept = turn.semantics.kept_as
+        kept = turn.kept_as
         if turn.role == "assistant" and kept is not None and kept.fits(turn.text.plain):
             sentence = (
                 f"Earlier messages are not sent again: the provider keeps them, as they were sent, "

@@ -19,7 +19,6 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeGuard
 
-from tui_chat.models.block_turn import BlockTurn
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -39,7 +38,9 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.media import data_url, split_data_url
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import (
+    content_at,
     items_of,
     learned,
     learned_turn,
@@ -72,7 +73,7 @@ IMAGE_CALL = "image_generation_call"
 """The form of a picture that the model made."""
 
 
-def write_items(turn: BlockTurn, *, developer: bool = False) -> list[JsonObject]:
+def write_items(turn: Turn, *, developer: bool = False) -> list[JsonObject]:
     """Return a turn as items. Nothing is left out that the protocol has a form for."""
     if turn.role == "assistant":
         return _write_model_turn(turn)
@@ -86,7 +87,7 @@ def write_items(turn: BlockTurn, *, developer: bool = False) -> list[JsonObject]
     return [with_keys({"role": Word(word), "content": _content(turn)}, turn, RESPONSES)]
 
 
-def _write_output(turn: BlockTurn, head: ResultBlock) -> JsonObject:
+def _write_output(turn: Turn, head: ResultBlock) -> JsonObject:
     kind = "custom_tool_call" if form_of(head, RESPONSES) == CUSTOM else "function_call"
     written: JsonObject = {"type": Word(f"{kind}_output")}
     if head.call_id or not turn.captured_from(RESPONSES):
@@ -96,12 +97,12 @@ def _write_output(turn: BlockTurn, head: ResultBlock) -> JsonObject:
     return _ordered(written, ("type", "id", "call_id", "output"))
 
 
-def _content(turn: BlockTurn) -> Json:
+def _content(turn: Turn) -> Json:
     """Return the content of a message that is not the model's, or the output of a call."""
     parts: list[Json] = []
     bare: Text | None = None
     for index, block in enumerate(turn.blocks):
-        text = turn.text(index) if isinstance(block, TextBlock) else None
+        text = turn.text_at(index) if isinstance(block, TextBlock) else None
         if (part := write_part(block, text)) is not None:
             parts.append(part)
             is_bare = text is not None and own(block, RESPONSES) is None
@@ -119,7 +120,7 @@ def _ordered(written: JsonObject, keys: Sequence[str]) -> JsonObject:
 # --- items of the model ------------------------------------------------------------------
 
 
-def _write_model_turn(turn: BlockTurn) -> list[JsonObject]:
+def _write_model_turn(turn: Turn) -> list[JsonObject]:
     items: list[JsonObject] = []
     parts: list[Json] | None = None
     for index, block in enumerate(turn.blocks):
@@ -127,7 +128,7 @@ def _write_model_turn(turn: BlockTurn) -> list[JsonObject]:
             parts = None
             items += _write_item(block, turn.blocks[index + 1 :])
             continue
-        pair = write_pair(block, turn.text(index))
+        pair = write_pair(block, turn.text_at(index))
         if "item" not in pair and parts is not None:
             parts.append(pair["part"])
             continue
@@ -286,7 +287,7 @@ _OUTPUTS = {"function_call_output": "", "custom_tool_call_output": CUSTOM}
 """The types of outputs of calls, with the form of each."""
 
 
-def read_items(items: Sequence[JsonObject], number: int = 1) -> Iterator[BlockTurn]:
+def read_items(items: Sequence[JsonObject], number: int = 1) -> Iterator[Turn]:
     """Yield the turns of items; `number` is that of the first. Raises InputError for an unknown
     role.
     """
@@ -321,39 +322,39 @@ def _is_of_the_model(item: JsonObject, *, is_open: bool) -> bool:
     return is_open and string(item, "role") not in ROLES
 
 
-def _read_model_turn(items: Sequence[JsonObject], number: int) -> BlockTurn:
+def _read_model_turn(items: Sequence[JsonObject], number: int) -> Turn:
     blocks = tuple(block for item in items for block in _read_model_item(item))
-    return BlockTurn("assistant", blocks, turn_origin("assistant", number), extras=_PLAIN)
+    return Turn("assistant", blocks, turn_origin("assistant", number), extras=_PLAIN)
 
 
-def _read_turn(item: JsonObject, place: str, number: int) -> BlockTurn:
+def _read_turn(item: JsonObject, place: str, number: int) -> Turn:
     """Return an item that is a turn of its own."""
     if is_message(item):
         return _read_message(item, place, number)
     if string(item, "type") in _OUTPUTS:
         return _read_output(item, number)
     role, extras = ROLES.get(string(item, "role"), "system"), Extras(RESPONSES, ITEM)
-    return BlockTurn(role, (opaque(RESPONSES, item),), turn_origin(role, number), extras=extras)
+    return Turn(role, (opaque(RESPONSES, item),), turn_origin(role, number), extras=extras)
 
 
 _PLAIN = Extras(RESPONSES)
 
 
-def _read_message(item: JsonObject, place: str, number: int) -> BlockTurn:
+def _read_message(item: JsonObject, place: str, number: int) -> Turn:
     word, role = role_at(item, place, ROLES)
     form = "developer" if word == "developer" else ""
-    blocks = tuple(_read_content(item.get("content")))
+    blocks = tuple(_read_content(content_at(item, "content", place)))
     extras = Extras(RESPONSES, form)
-    turn = BlockTurn(role, blocks, turn_origin(role, number), extras=extras)
+    turn = Turn(role, blocks, turn_origin(role, number), extras=extras)
     return learned_turn(turn, item, RESPONSES, write_items(turn)[0], form)
 
 
-def _read_output(item: JsonObject, number: int) -> BlockTurn:
+def _read_output(item: JsonObject, number: int) -> Turn:
     form, identity = _OUTPUTS[string(item, "type")], string(item, "id")
     extras = Extras(RESPONSES, form, {"id": identity} if identity else {})
     head = ResultBlock(string(item, "call_id"), extras=extras if form or identity else None)
     blocks = (head, *_read_content(item.get("output")))
-    turn = BlockTurn("tool", blocks, turn_origin("tool", number), extras=_PLAIN)
+    turn = Turn("tool", blocks, turn_origin("tool", number), extras=_PLAIN)
     return learned_turn(turn, item, RESPONSES, write_items(turn)[0])
 
 

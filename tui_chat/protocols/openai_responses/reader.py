@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tui_chat.models.block_turn import BlockTurn
+from tui_chat.errors import InputError
 from tui_chat.models.blocks import Extras, JsonObject, TextBlock, form_of
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import (
     boolean,
     objects_at,
@@ -19,6 +20,7 @@ from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.openai_responses.messages import (
     INPUT,
     INSTRUCTIONS,
+    OF_THE_MODEL,
     RESPONSES,
     read_items,
     write_items,
@@ -30,24 +32,30 @@ from tui_chat.protocols.openai_responses.settings import (
     write_hosted,
 )
 
+_CONTINUES = ("previous_response_id", "conversation", "prompt")
+"""Keys of what the provider keeps; a request with one of them may need no input."""
 
-def _read_turns(body: JsonObject) -> Iterator[BlockTurn]:
+
+def _read_turns(body: JsonObject) -> Iterator[Turn]:
     number = 1
     if instructions := string(body, "instructions"):
         extras = Extras(RESPONSES, INSTRUCTIONS)
         blocks = (TextBlock(instructions),)
-        yield BlockTurn("system", blocks, turn_origin("system", 1), extras=extras)
+        yield Turn("system", blocks, turn_origin("system", 1), extras=extras)
         number = 2
     said = body.get("input")
     if isinstance(said, str):
         blocks = (TextBlock(said),) if said else ()
         extras = Extras(RESPONSES, INPUT)
-        yield BlockTurn("user", blocks, turn_origin("user", number), extras=extras)
-    elif said is not None:  # what the provider keeps may need no input
+        yield Turn("user", blocks, turn_origin("user", number), extras=extras)
+    elif said is None:
+        if not any(body.get(key) for key in _CONTINUES):
+            raise InputError("This is not a valid OpenAI Responses request: it has no “input”.")
+    else:
         yield from read_items(objects_at(body, "input"), number)
 
 
-def _write_turns(turns: Sequence[BlockTurn]) -> JsonObject:
+def _write_turns(turns: Sequence[Turn]) -> JsonObject:
     body: JsonObject = {}
     if turns and form_of(turns[0], RESPONSES) == INSTRUCTIONS:
         body["instructions"], turns = merged_text(turns[0]), turns[1:]
@@ -64,6 +72,11 @@ def _read_tool(wire: JsonObject) -> ToolDefinition | None:
     return ToolDefinition(name, about, parameters, strict)
 
 
+_KNOWN = OF_THE_MODEL | {
+    *("additional_tools", "message", "input_image", "input_file", "output_text", "refusal"),
+}
+"""Types of content that the protocol has beside those of the blocks."""
+
 READER = RequestReader(
     RESPONSES,
     TABLE,
@@ -73,4 +86,6 @@ READER = RequestReader(
     write_function,
     read_hosted,
     write_hosted,
+    conversation="",
+    known=_KNOWN,
 )

@@ -19,7 +19,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.block_turn import BlockTurn, kept_blocks
 from tui_chat.models.blocks import (
     Block,
     JsonObject,
@@ -32,6 +31,7 @@ from tui_chat.models.blocks import (
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
+from tui_chat.models.turn import Turn, kept_blocks
 from tui_chat.protocols.common.cache_marks import has_marks, with_breakpoint
 from tui_chat.protocols.common.losses import is_bare, loss_notes, reason_note, turn_losses
 from tui_chat.protocols.common.reading import items_of
@@ -68,7 +68,7 @@ class SentItems:
 
 
 @Memo
-def sent_items(turn: BlockTurn, to: Target) -> SentItems:
+def sent_items(turn: Turn, to: Target) -> SentItems:
     """Return a turn as it is sent."""
     fit = turn if turn.captured_from(RESPONSES) else _fitted(portable(turn, RESPONSES))
     written, notes = write_items(fit, developer=to.developer), list[Note]()
@@ -83,7 +83,7 @@ def sent_items(turn: BlockTurn, to: Target) -> SentItems:
 # --- fitting -----------------------------------------------------------------------------
 
 
-def _fitted(turn: BlockTurn) -> BlockTurn:
+def _fitted(turn: Turn) -> Turn:
     """Return a turn without what is not accepted."""
     refuses = any(isinstance(block, TextBlock) and block.is_refusal for block in turn.blocks)
     kept: list[int] = []
@@ -139,7 +139,7 @@ _ID_STARTS = {
 
 
 def _with_valid_ids(
-    turn: BlockTurn, written: Sequence[JsonObject]
+    turn: Turn, written: Sequence[JsonObject]
 ) -> tuple[list[JsonObject], list[Note]]:
     """Return the items of a turn with the ids that are sent, and notes on those that are not. An
     item that only the provider understands is not sent without its id.
@@ -200,9 +200,7 @@ def _without_id(item: JsonObject) -> Iterator[JsonObject]:
 # --- notes -------------------------------------------------------------------------------
 
 
-def _loss_notes(
-    turn: BlockTurn, fit: BlockTurn, written: Sequence[JsonObject], to: Target
-) -> Iterator[Note]:
+def _loss_notes(turn: Turn, fit: Turn, written: Sequence[JsonObject], to: Target) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and its items."""
     if is_bare(turn):
         return

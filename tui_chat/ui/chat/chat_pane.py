@@ -52,8 +52,8 @@ _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 if TYPE_CHECKING:
     from textual.layout import WidgetPlacement
 
+    from tui_chat.models.about import Brought
     from tui_chat.models.reply import Reply
-    from tui_chat.models.semantics import Brought
     from tui_chat.models.session import Entry, LastSession
     from tui_chat.ui.widgets.find_bar import FindBar
     from tui_chat.workspace.events import WorkspaceEvent
@@ -439,7 +439,7 @@ class ChatPane(Area):
         if workspace.state.unsaved_replies or workspace.state.is_queue_unsaved:
             await workspace.save_again()
             return
-        replied = [e.message for e in entries[-2:] if e.message.semantics.summary is None]
+        replied = [e.message for e in entries[-2:] if e.message.about.summary is None]
         if not replied:
             raise NotYet(NO_MESSAGE_YET)
         workspace.tool_sources.load()

@@ -9,7 +9,9 @@ from textual import work
 from textual.binding import BindingType
 
 from tui_chat.errors import InputError, NotYet
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.media import describe
+from tui_chat.models.message import with_content
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.actions import place_bindings
@@ -113,7 +115,7 @@ class Conversation(MessageFiles):
     async def action_fold(self) -> None:
         """Switch a summary on or off; unfold another message, or fold it again."""
         entry = self.current
-        if entry is not None and entry.message.semantics.summary is not None:
+        if entry is not None and entry.message.about.summary is not None:
             self.action_switch_summary()
         else:
             await super().action_fold()
@@ -190,7 +192,7 @@ class Conversation(MessageFiles):
             is_stored = await self.workspace.branches.edit(
                 message.id, written.text, send=written.send
             )
-            message = replace(message, content=written.text)
+            message = with_content(message, written.text)
             if is_stored and written.send:  # one goes on behind the new reply
                 self.go_to_end()
                 self.host.panes.focus_composer()
@@ -278,8 +280,8 @@ class Conversation(MessageFiles):
         if entry is None:
             return
         message = entry.message
-        has_parts = message.parts or message.semantics.reasoning
-        if has_parts and message.semantics.summary is None:
+        has_parts = message.parts or message.reasoning
+        if has_parts and message.about.summary is None:
             await self._ask_what_to_mute(entry, "message")
         else:
             await self.workspace.branches.toggle_mute(message.id)
@@ -300,17 +302,18 @@ class Conversation(MessageFiles):
         """Ask what to mute, with the mark on the choice `first`, else on a part of the message."""
         index = self.entries.index(entry)
         message, entries, mutes = entry.message, self.entries, self.workspace.branches
-        muted, is_summary = message.muted, message.semantics.summary is not None
+        muted, is_summary = message.muted, message.about.summary is not None
         parts: dict[str, tuple[str, str, Muted]] = {}
-        if message.semantics.reasoning and not is_summary:
-            label = _muting("its reasoning", muted.reasoning)
-            size = f"{sum(len(b.text) for b in message.semantics.reasoning):,} characters"
-            parts["reasoning"] = label, size, replace(muted, reasoning=not muted.reasoning)
-        for number, part in enumerate(message.parts):
-            numbers = tuple(sorted({*muted.parts} ^ {number}))
-            label = _muting(f"its {part.kind}", number in muted.parts)
-            name = one_line(describe(part), 60)
-            parts[f"part {number}"] = label, name, replace(muted, parts=numbers)
+        if message.reasoning and not is_summary:
+            label = _muting("its reasoning", message.is_reasoning_muted)
+            size = f"{sum(len(b.text) for b in message.reasoning):,} characters"
+            parts["reasoning"] = label, size, message.reasoning_switched()
+        for number, part in enumerate(message.blocks):
+            if isinstance(part, MediaBlock):
+                numbers = tuple(sorted({*muted.blocks} ^ {number}))
+                label = _muting(f"its {part.media}", number in muted.blocks)
+                name = one_line(describe(part), 60)
+                parts[f"part {number}"] = label, name, replace(muted, blocks=numbers)
         older = [each.message.id for each in entries[:index]]
         tools = [e.message.id for e in entries[:index] if e.message.role == "tool"]
         newer = [each.message.id for each in entries[index + 1 :]]
@@ -364,7 +367,7 @@ class Conversation(MessageFiles):
     async def action_switch_summary(self) -> None:
         """Send a summary instead of the messages that it sums up, or send those again."""
         entry = self._entry()
-        summary = entry.message.semantics.summary if entry is not None else None
+        summary = entry.message.about.summary if entry is not None else None
         if entry is not None and summary is not None and self.may_write:
             await self.workspace.compaction.switch(entry.message.id, not summary.enabled)
 

@@ -29,8 +29,8 @@ from tui_chat.ui.questions import confirm
 from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
 
 if TYPE_CHECKING:
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.envelope import Note
-    from tui_chat.models.message import Part
     from tui_chat.models.session import LastSession, Session
     from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
@@ -76,7 +76,7 @@ class ComposerDrafts:
         self._chat, self._composer = chat, chat.composer
         self.attachments: tuple[Attachment, ...] = ()
         """Files that are sent with the draft."""
-        self.parts: tuple[Part, ...] = ()
+        self.parts: tuple[MediaBlock, ...] = ()
         """Their contents; the same tuple until it changes."""
         self.named: LastSession | None = None
         """The session that the screen names until the workspace is open; None for none."""
@@ -324,7 +324,9 @@ class ComposerDrafts:
                 pass
             await asyncio.sleep(0)  # a submission may not have begun yet
 
-    async def _send(self, draft: str, parts: tuple[Part, ...], submission: Submission) -> None:
+    async def _send(
+        self, draft: str, parts: tuple[MediaBlock, ...], submission: Submission
+    ) -> None:
         async with self.submission_lock:
             # Enter may come before the workspace is open.
             workspace = await self._chat.host.opened_workspace()
@@ -354,7 +356,7 @@ class ComposerDrafts:
         self,
         workspace: Workspace,
         draft: str,
-        parts: tuple[Part, ...],
+        parts: tuple[MediaBlock, ...],
         submission: Submission,
         stored: Callable[[], None],
     ) -> None:

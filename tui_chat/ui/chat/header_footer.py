@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from tui_chat.config import OFFLINE_ENDPOINT
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.media import describe, is_damaged, pixels_of
 from tui_chat.models.reply_end import end_sentence
 from tui_chat.models.sanitize import one_line
@@ -34,7 +35,6 @@ from tui_chat.ui.chat.rows import (
 )
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Part
     from tui_chat.models.session import Entry
     from tui_chat.ui.chat.message import ReplyProgress
 
@@ -115,10 +115,10 @@ def header_rows(
         left.append(styled(f"  ◇ {_muted_words(entry)}", "muted-mark"))
     if is_edited:
         left.append(styled("  ◇ request edited by hand", "meta"))
-    if (summary := message.semantics.summary) is not None:
+    if (summary := message.about.summary) is not None:
         state = "sent instead of them" if summary.enabled else "off"
         left.append(styled(f"  ◆ {state}", "pinned" if summary.enabled else "meta"))
-    if (brought := message.semantics.brought) is not None:
+    if (brought := message.about.brought) is not None:
         source = one_line(brought.prompt.partition(" ")[0], 40) or "another branch"
         left.append(safe(f"  ◆ from {source}", "meta"))
     if progress is None:
@@ -150,16 +150,17 @@ def speaker_of(entry: Entry, speakers: SpeakerNames) -> str:
     match message.role:
         case "assistant":
             return message.name or speakers.character or entry.model or "Assistant"
-        case _ if message.semantics.summary is not None:
-            count = message.semantics.summary.messages
+        case _ if message.about.summary is not None:
+            count = message.about.summary.messages
             return f"Summary of {count:,} message{'s' * (count != 1)}"
         case "user":
             return message.name or speakers.user or "You"
         case "system":
             return message.name or "System"
         case "tool":
-            untrusted = " · untrusted, from a server" if server_of(message.name) else ""
-            return f"Result of {message.name}{untrusted}" if message.name else "Tool result"
+            name = message.tool_name
+            untrusted = " · untrusted, from a server" if server_of(name) else ""
+            return f"Result of {name}{untrusted}" if name else "Tool result"
 
 
 def _version_switch(entry: Entry) -> list[Content]:
@@ -263,12 +264,13 @@ NO_KEYS = ButtonKeys()
 
 
 def footer_rows(
-    entry: Entry, parts: Sequence[Part], refusal: str, width: int, keys: ButtonKeys = NO_KEYS
+    entry: Entry, parts: Sequence[MediaBlock], refusal: str, width: int, keys: ButtonKeys = NO_KEYS
 ) -> list[Row]:
     """Lay out what is below a message; `parts` and `refusal` are what has arrived of it."""
     rows: list[Row] = []
+    places = [i for i, block in enumerate(entry.message.blocks) if isinstance(block, MediaBlock)]
     for index, part in enumerate(parts[:ATTACHMENTS_LISTED]):
-        is_muted = index in entry.message.muted.parts
+        is_muted = index < len(places) and places[index] in entry.message.muted.blocks
         room = max(width - cell_len(_MUTED), 4) if is_muted else width
         label = clipped(f"▣ {describe_part(part)}", room)
         link = part.url if part.url.startswith(("https://", "http://")) else ""
@@ -293,7 +295,7 @@ def footer_rows(
     return rows
 
 
-def describe_part(part: Part) -> str:
+def describe_part(part: MediaBlock) -> str:
     """Return a part in a safe line: kind, name or type, size, pixels and estimated tokens."""
     facts = [one_line(describe(part), 80)]
     if pixels := pixels_of(part):
@@ -301,7 +303,7 @@ def describe_part(part: Part) -> str:
     if not (part.text or is_damaged(part)):
         facts.append(f"~{media_tokens(part):,} tokens")
     about = " · ".join(filter(None, facts))
-    return f"{part.kind}  {about}" if about else part.kind
+    return f"{part.media}  {about}" if about else part.media
 
 
 def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[Row]:
@@ -320,7 +322,7 @@ def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[Row]:
             return _box("!", "error", text, entry.advice, width, _buttons(keys, entry))
         case "complete":
             text = end_sentence(entry)
-            if not text or entry.message.semantics.refusal:  # which is shown itself
+            if not text or entry.message.refusal:  # which is shown itself
                 return []
             return _marked("■", "warning", text, width)
 

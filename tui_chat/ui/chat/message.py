@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.content import Content
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.citations import NO_REFERENCES, Source
-from tui_chat.models.message import Message, ToolCall
 from tui_chat.models.session import SpeakerNames
 from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat.header_footer import ButtonKeys, count_words, footer_rows, header_rows
@@ -292,9 +292,9 @@ class MessageLayout:
     def _texts(self, before: MessageLayout | None) -> tuple[_TextParts, _TextParts]:
         """Return text and reasoning, those of an earlier layout if they can go on."""
         message = self.entry.message
-        references = message.semantics.references
         is_verbatim = message.role != "assistant"
-        sources = references.sources if references.citations and not is_verbatim else ()
+        is_cited = not is_verbatim and bool(message.citations)
+        sources = message.about.references.sources if is_cited else ()
         if before is not None and before._width == self._width and before._body.sources == sources:
             return before._body, before._reasoning
         body = _TextParts(self._width, verbatim=is_verbatim)
@@ -318,9 +318,8 @@ class MessageLayout:
         if self._is_small:
             self.parts.append(_drawn(self._folded_text()))
             return
-        references = message.semantics.references
         text = message.content if self._reply is None else self._reply.text
-        body = self._body.read(marked_text(text, references) if self._body.sources else text)
+        body = self._body.read(marked_text(text, message.citations) if self._body.sources else text)
         above = [*self._replaced(), *self._reasoning_parts(is_thinking=not body)]
         gap = [_drawn([BLANK])] if above and body else []
         self.parts += [*above, *gap]
@@ -360,7 +359,7 @@ class MessageLayout:
     def _replaced(self) -> list[Part]:
         """Return the row about attempts that the provider gave up, and their unfolded texts."""
         reply = self._reply
-        replaced = reply.replaced if reply else self.entry.message.semantics.replaced
+        replaced = reply.replaced if reply else self.entry.message.about.replaced
         if not replaced:
             return []
         text = "\n\n".join(filter(None, replaced))[:SHOWN]
@@ -379,10 +378,10 @@ class MessageLayout:
 
     def _reasoning_parts(self, *, is_thinking: bool) -> list[Part]:
         message = self.entry.message
-        text = self._reply.thought if self._reply else reasoning_text(message)
-        mark = styled("  ◇ muted", "muted-mark") if message.muted.reasoning else Content("")
+        text = self._reply.thought if self._reply else message.thought
+        mark = styled("  ◇ muted", "muted-mark") if message.is_reasoning_muted else Content("")
         if not text:
-            if not any(block.encrypted for block in message.semantics.reasoning):
+            if not any(block.encrypted for block in message.reasoning):
                 return []
             words = styled("  Reasoning, encrypted by the provider", "fold")
             return [_drawn([Row(joined(words, mark))])]
@@ -397,7 +396,7 @@ class MessageLayout:
         return [row, *(Part(lambda part=part: barred(part.rows), part.height) for part in parts)]
 
     def _sources(self) -> list[Row]:
-        references = self.entry.message.semantics.references
+        references = self.entry.message.about.references
         if references == NO_REFERENCES or self._progress is not None:
             return []
         rows = [BLANK] if self._body.parts else []
@@ -410,11 +409,11 @@ class MessageLayout:
         return [*rows, *listed, *failure_rows(references, self._width)]
 
     def _calls(self) -> list[Row]:
-        calls: Sequence[ToolCall] = self.entry.message.tool_calls
+        calls: Sequence[CallBlock] = self.entry.message.tool_calls
         count = len(calls)
         if self._reply is not None:
             arrived, count = self._reply.calls[:LISTED], len(self._reply.calls)
-            calls = [ToolCall(call.id, call.name, str(call.arguments)) for call in arrived]
+            calls = [CallBlock(call.id, call.name, str(call.arguments)) for call in arrived]
         if not calls:
             return []
         rows: list[Row] = [BLANK] if self._body.parts else []
@@ -426,7 +425,7 @@ class MessageLayout:
             rows.append(Row(styled(f"  … {count - LISTED:,} more calls", "fold")))
         return rows
 
-    def _state(self, index: int, call: ToolCall) -> CallState:
+    def _state(self, index: int, call: CallBlock) -> CallState:
         if self._progress is not None:
             return "arriving"
         if (self.entry.message.id, call.id) in self._options.muted_calls:
@@ -439,17 +438,12 @@ class MessageLayout:
 
     def _footer(self) -> list[Row]:
         message, options = self.entry.message, self._options
-        parts, refusal = message.parts, message.semantics.refusal
+        parts, refusal = message.parts, message.refusal
         if self._reply is not None:
             parts, refusal = self._reply.parts, str(self._reply.refusal)
         key = options.regenerate if self._neighbors.is_last else ""
         keys = ButtonKeys(key, options.model_key)
         return footer_rows(self.entry, parts, refusal, self._width, keys)
-
-
-def reasoning_text(message: Message) -> str:
-    """Return the readable reasoning of a message."""
-    return "\n\n".join(block.text for block in message.semantics.reasoning if block.text)
 
 
 def barred(rows: list[Row]) -> list[Row]:

@@ -19,7 +19,7 @@ from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.questions import ask, confirm
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Part as MessagePart
+    from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.session import Entry
 
 NO_MESSAGE_YET = "There is no message in this session yet."
@@ -111,7 +111,7 @@ class MessageFiles(Transcript, WorkspaceWidget):  # pyright: ignore[reportIncomp
             return
         choices = {str(index): link for index, link in enumerate(self.links)}
         for index, part in self._files:
-            choices[f"file {index}"] = f"{part.kind} {one_line(describe(part), 60)}"
+            choices[f"file {index}"] = f"{part.media} {one_line(describe(part), 60)}"
         if not choices:
             self.notify("There is no link, picture or file in this message.")
             return
@@ -124,7 +124,7 @@ class MessageFiles(Transcript, WorkspaceWidget):  # pyright: ignore[reportIncomp
             await self._open_link(choices[chosen])
 
     @property
-    def _files(self) -> list[tuple[int, MessagePart]]:
+    def _files(self) -> list[tuple[int, MediaBlock]]:
         """The pictures, sounds and files of the message whose content is here, by index."""
         parts = enumerate(self.current.message.parts if self.current is not None else ())
         return [(index, part) for index, part in parts if part.data or part.text]

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS
 from tui_chat.ui.widgets.block_view import START, LinePosition
 
 if TYPE_CHECKING:
@@ -200,17 +199,16 @@ def word_pattern(words: Iterable[str]) -> re.Pattern[str] | None:
 
 def _all_text(message: Message) -> str:
     """Return all texts of a message that are searched."""
-    is_plain = message.semantics is NO_MESSAGE_SEMANTICS
-    if is_plain and not message.tool_calls and not message.parts:
+    from tui_chat.models.message import is_words
+
+    if all(map(is_words, message.blocks)):
         return message.content
     from tui_chat.models.media import as_text
-    from tui_chat.ui.chat.message import reasoning_text
     from tui_chat.ui.chat.tool_calls import searchable_text
 
     calls = map(searchable_text, message.tool_calls)
-    refusal = message.semantics.refusal
     files = (text for part in message.parts if (text := as_text(part).text))
-    return _SEPARATOR.join((reasoning_text(message), message.content, *calls, refusal, *files))
+    return _SEPARATOR.join((message.thought, message.content, *calls, message.refusal, *files))
 
 
 def find_spans(pattern: re.Pattern[str], rows: Sequence[Row]) -> Spans:

@@ -8,14 +8,14 @@ beside it is read as before.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
 from textual.content import Content
 from textual.style import Style
 
-from tui_chat.models.citations import References, Source, with_marks
+from tui_chat.models.citations import Citation, References, Source, with_marks
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.chat.rows import (
     BLANK,
@@ -39,9 +39,9 @@ _MARK = re.compile(f"{MARK_START}([\udc00-\udfff]){_MARK_END}")
 _STYLE = "citation"
 
 
-def marked_text(text: str, references: References) -> str:
+def marked_text(text: str, citations: Sequence[Citation]) -> str:
     """Return a text with marks where citations end, for `split_marks` to find."""
-    return with_marks(text, references, _mark)
+    return with_marks(text, citations, _mark)
 
 
 def _mark(number: int) -> str:

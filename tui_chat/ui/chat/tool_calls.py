@@ -17,7 +17,8 @@ from tui_chat.ui.chat.code_blocks import code_rows
 from tui_chat.ui.chat.rows import ClickAction, Row, clipped, joined, one_row, safe, styled
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Message, ToolCall
+    from tui_chat.models.blocks import CallBlock
+    from tui_chat.models.message import Message
 
 SHOWN = 200_000
 """Characters of a tool call or tool message that are laid out when it is unfolded."""
@@ -47,13 +48,13 @@ _STATES: dict[CallState, tuple[str, str]] = {
 
 def result_state(result: Message) -> ResultState:
     """Return what a tool message says of its call."""
-    if not result.semantics.failed:
+    if not result.failed:
         return "answered"
     return "declined" if result.content == DECLINED else "failed"
 
 
 def call_rows(
-    call: ToolCall, width: int, *, key: str, is_open: bool, state: CallState
+    call: CallBlock, width: int, *, key: str, is_open: bool, state: CallState
 ) -> list[Row]:
     """Lay out a call: name, arguments and state in a row; unfolded, the arguments below it."""
     label, style = _STATES[state]
@@ -79,14 +80,14 @@ def call_rows(
     return rows
 
 
-def _unfolded_text(call: ToolCall) -> tuple[str, str]:
+def _unfolded_text(call: CallBlock) -> tuple[str, str]:
     """Return an unfolded call's text and language: a diff for an edit of a file, else JSON."""
     if patch := diff(call):
         return patch, "diff"
     return _indented_json(call.arguments), "json"
 
 
-def searchable_text(call: ToolCall) -> str:
+def searchable_text(call: CallBlock) -> str:
     """Return the name and arguments of a call, as they are read when unfolded."""
     if patch := diff(call):
         return f"{call.name} {patch}"

@@ -41,7 +41,7 @@ from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import ToolCall
+    from tui_chat.models.blocks import CallBlock
     from tui_chat.models.tool import Tool
     from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.state import PendingToolCall
@@ -64,7 +64,7 @@ class WaitingCall(NamedTuple):
     """The id of the reply with the call."""
     position: int
     """The position of the call in the reply."""
-    call: ToolCall
+    call: CallBlock
     tool: Tool | None
     """The tool that is called; None if it is not known."""
     where: str = ""

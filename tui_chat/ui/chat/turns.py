@@ -63,9 +63,9 @@ def words_of(entry: Entry) -> str:
     """Return the words that a turn is listed by: how its first message begins."""
     message = entry.message
     words = one_line(message.content[: 4 * _WORDS], _WORDS)
-    if message.semantics.summary is not None:
+    if message.about.summary is not None:
         return f"Summary: {words}"
-    return words or (f"[{message.parts[0].kind}]" if message.parts else f"[{message.role}]")
+    return words or (f"[{message.parts[0].media}]" if message.parts else f"[{message.role}]")
 
 
 def facts_of(turn: UserTurn, tokens: int, *, is_reported: bool) -> str:

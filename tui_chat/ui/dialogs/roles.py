@@ -17,9 +17,9 @@ from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files, has_card_files
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import Range
 from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
-from tui_chat.models.message import Part
 from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.ui.dialogs.file_viewer import view_file
@@ -224,6 +224,6 @@ def _picture_facts(content: bytes) -> str:
     """Return type, size and pixels of a picture: `PNG · 34 kB · 400 × 600`."""
     facts = [detect_mime(content).rpartition("/")[2].upper(), format_size(len(content))]
     data = b64encode(content[:HEADER_BYTES]).decode()
-    if (pixels := pixels_of(Part("image", data=data))) is not None:
+    if (pixels := pixels_of(MediaBlock("image", data=data))) is not None:
         facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
     return " · ".join(facts)

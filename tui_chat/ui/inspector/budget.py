@@ -178,7 +178,7 @@ def _unsent(composed: Composed, shares: Shares, width: int) -> Iterator[Part]:
     """Yield what is not sent, and what is left out next."""
     envelope, budget = composed.envelope, composed.envelope.budget
     dropped, muted = len(envelope.dropped), len(envelope.muted)
-    unsent = [note.unsent.kind for note in composed.notes if note.unsent is not None]
+    unsent = [note.unsent.media for note in composed.notes if note.unsent is not None]
     if dropped and budget is not None:
         words = f"{counted(dropped, 'message')} left out: {budget.dropped:,} tokens"
         yield line((words, "warning"))

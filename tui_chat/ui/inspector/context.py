@@ -13,11 +13,12 @@ from functools import partial
 
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
-from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
+from tui_chat.models.envelope import ChatEnvelope, Dropped
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.request_edit import EDITED
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import definition_text, origin_text
+from tui_chat.models.turn import Turn
 from tui_chat.ui.inspector.body_nodes import Source
 from tui_chat.ui.inspector.row_wrapping import counted, cut
 from tui_chat.ui.inspector.rows_view import (
@@ -240,7 +241,7 @@ def _unfolded(turn: Turn, edit: str, width: int) -> Iterable[ViewRow]:
     texts += [(edit, "edit")] if edit else []
     texts.append((turn.text.plain, ""))
     texts += [(f"calls {call.name}({call.arguments})", "setting") for call in turn.tool_calls]
-    texts += [(f"{part.kind} {part.name or part.mime}", "setting") for part in turn.parts]
+    texts += [(f"{part.media} {part.name or part.mime}", "setting") for part in turn.parts]
     return (
         row for text, style in texts for row in text_rows(text, width, "  │ ", style, turn.origin)
     )

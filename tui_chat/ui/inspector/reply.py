@@ -65,13 +65,13 @@ class ReplyView(RowsView):
         yield from _part(reply.comparison, width, style="muted")
         yield from _part(entry.error, width, style="error")
         yield from _part(entry.advice, width, style="muted")
-        blocks = message.semantics.reasoning
+        blocks = message.reasoning
         hidden = sum(not block.text for block in blocks)
         thoughts = [block.text for block in blocks if block.text]
         thoughts += [f"{hidden} blocks that only the provider can read"] if hidden else []
         yield from _part("\n".join(thoughts), width, "Reasoning", "muted")
         yield from _part(message.content, width, "Content")
-        yield from _part(message.semantics.refusal, width, "Refusal", "warning")
+        yield from _part(message.refusal, width, "Refusal", "warning")
         for call in message.tool_calls:
             yield from _part(call.arguments, width, f"Calls {call.name}")
         yield from self._raw(reply, width)

@@ -15,10 +15,11 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import MessageGroup, groups_of
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.library.editing.places import SentChat
-from tui_chat.models.envelope import Note, Turn
+from tui_chat.models.envelope import Note
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, CardField, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.turn import Turn
 from tui_chat.tokens import TURN_OVERHEAD, counter_for
 
 HISTORY = "history"

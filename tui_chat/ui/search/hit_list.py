@@ -223,11 +223,11 @@ def _text_at(message: ChatMessage, place: HitPlace) -> str:
         case "text":
             return message.content
         case "reasoning":
-            return "\n\n".join(block.text for block in message.semantics.reasoning)
+            return "\n\n".join(block.text for block in message.reasoning)
         case "call":
             return "\n\n".join(f"{call.name} {call.arguments}" for call in message.tool_calls)
         case "refusal":
-            return message.semantics.refusal
+            return message.refusal
         case "attachment":
             files = (f"{part.name}\n{as_text(part).text}".strip() for part in message.parts)
             return "\n\n".join(filter(None, files))

@@ -254,7 +254,7 @@ async def test_a_case_has_the_shortest_history(tmp_path: Path):
         await make_case(pilot, "too long")
         (test,) = json.loads(cases_file(pilot).read_text())["tests"]
         assert test["description"] == "too long"
-        assert test["inputs"]["history"][0]["content"] == "Three"
+        assert test["inputs"]["history"][0]["blocks"] == [{"kind": "text", "text": "Three"}]
         assert test["inputs"]["draft"] == "Four"
         await pilot.press("escape")
         app = app_of(pilot)

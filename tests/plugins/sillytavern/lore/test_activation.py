@@ -61,12 +61,12 @@ def lore(envelope: ChatEnvelope) -> str:
 )
 def test_a_key_activates_its_entry(sentence: str, key: str, comes_up: bool):
     history = (
-        Message("user", "Rome"),
-        Message("assistant", "tea"),
-        Message("user", "A Red Dragon"),
+        Message.of("user", "Rome"),
+        Message.of("assistant", "tea"),
+        Message.of("user", "A Red Dragon"),
     )
     if "{{" in key:
-        history = (Message("user", "I am Ada"),)
+        history = (Message.of("user", "I am Ada"),)
     envelope = built(
         HISTORY,
         history=history,
@@ -174,7 +174,7 @@ def test_the_highest_order_is_last_and_charged_first():
 def test_all_books_together_can_have_a_limit():
     one, two = Lorebook("1", (entry("aa", "d"),)), Lorebook("2", (entry("bb", "d"),))
     books = (replace(one, entries=(entry("aa", constant=True),)), two)
-    history = (Message("user", "d", "u"),)
+    history = (Message.of("user", "d", "u"),)
     rules = {limit: LoreRules(token_budget=limit) for limit in (9, 100)}
     envelopes = {
         limit: built(
@@ -270,7 +270,7 @@ def test_patterns_of_all_kinds_activate_entries(kind: str, where: str):
         spoken = "start" if where == "other entry" else text
         entries = entry("LORE", pattern), entry(text, "start", id="other")
         books = (Lorebook("b", entries[: 1 + (where == "other entry")]),)
-        history = (Message("user", spoken, "1"),) if where != "draft" else (U1,)
+        history = (Message.of("user", spoken, "1"),) if where != "draft" else (U1,)
         envelope = built(
             HISTORY, history=history, draft=spoken if where == "draft" else "", lorebooks=books
         )

@@ -159,7 +159,7 @@ BODIES = {
     "ours": OURS,
 }
 HISTORY = tuple(
-    Message("assistant" if n % 2 else "user", "a fox and Ann", str(n)) for n in range(4)
+    Message.of("assistant" if n % 2 else "user", "a fox and Ann", str(n)) for n in range(4)
 )
 PRESETS = (
     Preset("p"),

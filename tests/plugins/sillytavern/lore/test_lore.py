@@ -7,10 +7,11 @@ from typing import Any
 
 from tests.support.contexts import A1, ENDPOINT, HISTORY, LETTERS, ROLE, U1, U2, built, order, said
 from tests.support.lore_outcomes import OUTCOMES, outcome
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
+from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message, Part
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character
 from tui_chat.models.settings import LoreRules, TextScript
@@ -60,10 +61,10 @@ def test_the_depth_of_lore_is_compared_with_that_of_scripts():
 
 
 def test_a_draft_of_attachments_is_the_newest_message_that_is_searched():
-    picture = Part("image", mime="image/png", data="iVBORw0KGgo=")
+    picture = MediaBlock("image", mime="image/png", data="iVBORw0KGgo=")
     lines = HISTORY, said("[{{lastMessage}}|{{lastCharMessage}}]")
     book = Lorebook("b", (LorebookEntry("e", "LORE", keys=("A1",)),), scan_depth=1)
-    stored = Message("user", "", "x", parts=(picture,))
+    stored = make_message("user", "", "x", parts=(picture,))
     given = {"lorebooks": (book,)}
     typed = built(*lines, history=(U1, A1), draft="", draft_parts=(picture,), **given)
     again = built(*lines, history=(U1, A1, stored), draft="", **given)

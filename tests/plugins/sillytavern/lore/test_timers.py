@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
+from tui_chat.models.about import About
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.settings import LoreTimer
 from tui_chat.plugins.sillytavern.lore.outcomes import lore_outcomes
 from tui_chat.plugins.sillytavern.lore.search import EntryState
@@ -26,7 +26,7 @@ STICKY = Lorebook("b", (LorebookEntry("s", "S", ("fox",), sticky=4),), scan_dept
 def chat(*texts: str) -> tuple[Message, ...]:
     """Messages of user and assistant in turn."""
     return tuple(
-        Message("assistant" if n % 2 else "user", text, str(n)) for n, text in enumerate(texts)
+        Message.of("assistant" if n % 2 else "user", text, str(n)) for n, text in enumerate(texts)
     )
 
 
@@ -57,7 +57,7 @@ def test_another_version_of_a_message_has_its_own_timers():
 
 def test_an_opening_of_the_assistant_is_no_reply():
     book = replace(STICKY, entries=(replace(STICKY.entries[0], constant=True, cooldown=9),))
-    history = (Message("assistant", "a fox", "0"),)
+    history = (Message.of("assistant", "a fox", "0"),)
     assert with_lore_timers(replace(inputs(book=book), history=history)).chat.timers == ()
 
 
@@ -75,11 +75,11 @@ def test_recursion_from_an_entry_without_timers_begins_one():
 def test_an_imported_chat_brings_its_timers():
     timers = (LoreTimer("b", "s", "sticky", 3, 9),)
     history = chat("x", "y", "x", "y")
-    marked = replace(history[-1], semantics=MessageSemantics(lore_timers=timers))
+    marked = replace(history[-1], about=About(lore_timers=timers))
     request = replace(inputs(), history=(*history[:-1], marked))
     assert active(request) == "s"
     assert active(replace(request, history=prefilled_history(request.history), draft="")) == "s"
-    none = replace(marked, semantics=MessageSemantics(lore_timers=()))
+    none = replace(marked, about=About(lore_timers=()))
     request = replace(inputs(), history=(*chat("a fox", "y"), *history[2:-1], none))
     assert with_lore_timers(request).chat.timers == ()
 
@@ -143,7 +143,7 @@ BOOK = Lorebook(
 
 def after(said: int, draft: str, *timers: LoreTimer) -> set[tuple[str, str, int, int]]:
     """The timers after a request with so many messages before the draft."""
-    history = tuple(Message("user", "x", str(number)) for number in range(said))
+    history = tuple(Message.of("user", "x", str(number)) for number in range(said))
     request = Inputs(
         ENDPOINT, Preset("p"), history, draft, lorebooks=(BOOK,), chat=ChatSettings(timers=timers)
     )

@@ -35,7 +35,7 @@ TEXTS = ("a fox", "yes", "an owl", "no", "x", "y")
 
 def inputs(*texts: str, draft: str = "", books: tuple[Lorebook, ...] = (BOOK,)) -> Inputs:
     history = tuple(
-        Message("assistant" if n % 2 else "user", text, str(n)) for n, text in enumerate(texts)
+        Message.of("assistant" if n % 2 else "user", text, str(n)) for n, text in enumerate(texts)
     )
     return Inputs(ENDPOINT, Preset("p"), history, draft, lorebooks=books)
 

@@ -48,7 +48,7 @@ MESSAGES = (
     PresetMessage("style", content="{{setvar::style::terse}}{{setvar::pov::she}}"),
     PresetMessage("later", content="Only then.", triggers=("continue",)),
 )
-TALK = (Message("user", "How are you?", "1"), Message("assistant", "Well.", "2"))
+TALK = (Message.of("user", "How are you?", "1"), Message.of("assistant", "Well.", "2"))
 MERGING = [
     Policies(
         depths="joined",
@@ -102,7 +102,7 @@ def test_merged_messages_keep_their_tokens_and_what_fills_them(policies: Policie
 
 @each_row("policies", MERGING)
 def test_a_stored_question_among_merged_messages_is_the_draft(policies: Policies) -> None:
-    facts = facts_of(request(policies, draft="", history=(*TALK, Message("user", "And?", "3"))))
+    facts = facts_of(request(policies, draft="", history=(*TALK, Message.of("user", "And?", "3"))))
     chat = facts.chat
     assert chat.answered is not None
     assert (chat.answered.text.plain.removeprefix("Ada: "), chat.is_typed) == ("And?", False)

@@ -45,7 +45,7 @@ async def add_call(
         return reply
     await store.replies.end(
         reply,
-        message=Message("assistant", f"Reply of {session_id}"),
+        message=Message.of("assistant", f"Reply of {session_id}"),
         status="complete",
         usage=usage,
         cost=Decimal("0.0512"),

@@ -50,7 +50,7 @@ def read_conversation(started: str, text: str, source: ImportSource) -> FoundCon
         content = "\n".join(line.removeprefix("#### ") if is_user else line for line in group)
         if content.strip():
             role = "user" if is_user else "assistant"
-            message = Message(role, content.strip(), id=builder.id_of(str(len(builder.entries))))
+            message = Message.of(role, content.strip(), id=builder.id_of(str(len(builder.entries))))
             builder.add(message, parent_id)
             parent_id = message.id
     created = None

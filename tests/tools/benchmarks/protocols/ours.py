@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+from tui_chat.models.semantics import NO_SEMANTICS
 
 from tests.support.provider import TestProvider
 from tests.support.vendors import ENDPOINTS
@@ -18,7 +19,6 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.payload import render
 from tui_chat.models.preset import Preset
-from tui_chat.models.semantics import NO_MESSAGE_SEMANTICS, NO_SEMANTICS
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import receive
@@ -36,7 +36,7 @@ def our_encoding(messages: list[dict[str, Any]]) -> tuple[Figures, Figures]:
         def fresh() -> ChatEnvelope:
             """Return turns as a session has them: captured nowhere, and never seen before."""
             envelope = protocol_of(Protocol.OPENAI_CHAT).decode(body)
-            turns = tuple(replace(t, semantics=NO_MESSAGE_SEMANTICS) for t in envelope.turns)
+            turns = tuple(replace(t, extras=None) for t in envelope.turns)
             return replace(envelope, turns=turns, semantics=NO_SEMANTICS)
 
         waiting = [fresh() for _ in range(RUNS + 1)]

@@ -15,11 +15,12 @@ from tests.support.macros import ADA, BOT, NOW, TALK, request
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros.expansion import MAX_DEPTH, MAX_EXPANSION, MAX_NOTES, MAX_VALUES
-from tui_chat.models.envelope import ChatEnvelope, Turn
+from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.turn import Turn
 
 
 def turn_of(source: str, **inputs: object) -> Turn | None:
@@ -119,7 +120,7 @@ def test_the_draft_is_the_last_message():
 
 
 def test_history_and_draft_are_sent_verbatim():
-    envelope = request(history=(Message("user", "{{user}} \\{\\{", "1"),), draft="{{char}}")
+    envelope = request(history=(Message.of("user", "{{user}} \\{\\{", "1"),), draft="{{char}}")
     assert [turn.text.plain for turn in envelope.turns] == ["{{user}} \\{\\{", "{{char}}"]
 
 
@@ -270,7 +271,7 @@ def test_expansion_is_bounded_in_size_and_time(source: str):
     variables |= {f"empty{n}": f"{{{{empty{n - 1}}}}}" * 2 for n in range(1, 31)}
     variables |= {"twice0": "long " * 400, "empty0": "{{noop}}", "wide": "{{wider}}" * 10_000}
     variables |= {"wider": "{{user}}" * 10_000}
-    history = (Message("user", "long " * 2_000, "1"),)
+    history = (Message.of("user", "long " * 2_000, "1"),)
     began = thread_time()
     plain = expanded(source, history=history, variables=variables)
     assert len(plain) <= MAX_EXPANSION + len(source)

@@ -120,7 +120,7 @@ def test_notes_about_no_message_are_on_their_ghost_rows() -> None:
 def test_a_known_history_length_gives_the_order_that_is_sent(preset: Preset, length: int) -> None:
     """Also if the history is shorter than the depths."""
     preset = replace(preset, messages=tuple(replace(m, enabled=True) for m in preset.messages))
-    history = tuple(Message("user", str(n), id=f"m{n}") for n in range(length))
+    history = tuple(Message.of("user", str(n), id=f"m{n}") for n in range(length))
     envelope = built(*preset.messages, placement=preset.system_placement, history=history)
     rows = outline_preset(preset, envelope.notes, length).rows
     shown = [name for row in rows if (name := _sent_as(row, length))]

@@ -32,7 +32,7 @@ def place(
     placement: SystemPlacement = "hoist",
 ) -> str:
     roles = ("user", "assistant")
-    history = tuple(Message(roles[n % 2], text, f"m{n}") for n, text in enumerate(chat))  # type: ignore[arg-type]
+    history = tuple(Message.of(roles[n % 2], text, f"m{n}") for n, text in enumerate(chat))  # type: ignore[arg-type]
     preset = Preset("p", messages, system_placement=placement)
     inputs = Inputs(ENDPOINT, preset, history, draft, role=role)
     return place_in_request(compose(inputs), of)

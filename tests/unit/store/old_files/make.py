@@ -15,11 +15,12 @@ import tempfile
 from contextlib import closing
 from pathlib import Path
 
+from tests.support.messages import make_message, thought
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
-from tui_chat.models.semantics import MessageSemantics, ReasoningBlock
 from tui_chat.models.settings import Settings
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema
@@ -53,11 +54,11 @@ async def fill(path: Path) -> None:
     for number in range(60):
         role = "assistant" if number % 2 else "user"
         entry = await store.messages.add(
-            with_role.session_id, Message(role, f"{number} {LONG[: number * 40]}"), parent
+            with_role.session_id, Message.of(role, f"{number} {LONG[: number * 40]}"), parent
         )
         parent = entry.message.id
     first = await store.messages.add(
-        plain.session_id, Message("user", "Weather? 天气", pinned=True), None
+        plain.session_id, Message.of("user", "Weather? 天气", pinned=True), None
     )
     for call in ("a", "b"):  # siblings
         exchange = await store.replies.begin(
@@ -68,32 +69,36 @@ async def fill(path: Path) -> None:
         )  # fmt: skip
         await ending(store)(
             exchange.reply.message.id,
-            message=Message(
+            message=make_message(
                 "assistant", "",
-                tool_calls=(ToolCall(call, "weather", '{"city":"Köln"}'),),
-                semantics=MessageSemantics(
-                    reasoning=(ReasoningBlock(Protocol.ANTHROPIC, "Let me see.", signature="s"),)
-                ),
+                tool_calls=(CallBlock(call, "weather", '{"city":"Köln"}'),),
+                reasoning=(thought(Protocol.ANTHROPIC, "Let me see.", signature="s"),),
             ),
             status="complete", usage=Usage(input=10, output=20), finish="tool_use", seconds=1.5,
         )  # fmt: skip
     answer = await store.messages.add(
-        plain.session_id, Message("tool", "rain", tool_call_id="b"), exchange.reply.message.id
+        plain.session_id, make_message("tool", "rain", tool_call_id="b"), exchange.reply.message.id
     )
     for status in ("failed", "stopped", None):
         exchange = await store.replies.begin(
-            plain.session_id, parent_id=answer.message.id, user=Message("user", "And then?"),
+            plain.session_id, parent_id=answer.message.id, user=Message.of("user", "And then?"),
             model="m", endpoint="e", request=record(None, "00"),
         )  # fmt: skip
         reply = exchange.reply.message.id
-        await store.replies.flush(reply, Message("assistant", "It will "))
-        await store.replies.flush(reply, Message("assistant", "It will be " + LONG))
+        await store.replies.flush(reply, Message.of("assistant", "It will "))
+        await store.replies.flush(reply, Message.of("assistant", "It will be " + LONG))
         if status:
             await ending(store)(
-                reply, message=Message("assistant", "It will"), status=status, error="e", advice="a"
+                reply,
+                message=Message.of("assistant", "It will"),
+                status=status,
+                error="e",
+                advice="a",
             )
-    report = Part("file", "text/plain", text="quarterly figures", name="report.txt")
-    await store.messages.add(empty.session_id, Message("user", "Read this.", parts=(report,)), None)
+    report = MediaBlock("file", "text/plain", text="quarterly figures", name="report.txt")
+    await store.messages.add(
+        empty.session_id, make_message("user", "Read this.", parts=(report,)), None
+    )
     await store.drafts.save(empty.session_id, "a draft\nin two lines")
     await store.settings.set("session", plain.session_id)
     if hasattr(store, "save_profile"):  # since version 3
@@ -111,8 +116,8 @@ async def fill(path: Path) -> None:
                 plain.session_id,
             )
         )
-        wrong = await store.messages.add(with_role.session_id, Message("user", "oh"), parent)
-        await store.messages.add(with_role.session_id, Message("user", "no"), wrong.message.id)
+        wrong = await store.messages.add(with_role.session_id, Message.of("user", "oh"), parent)
+        await store.messages.add(with_role.session_id, Message.of("user", "no"), wrong.message.id)
         await store.messages.delete(wrong.message.id)
     await store.close()
 

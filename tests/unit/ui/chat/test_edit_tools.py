@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.tables import each_row
-from tui_chat.models.message import ToolCall
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.tool_call_summary import diff, summary
 from tui_chat.ui.chat.rows import runs_of
 from tui_chat.ui.chat.tool_calls import call_rows, searchable_text
@@ -17,8 +17,8 @@ from tui_chat.ui.chat.tool_calls import call_rows, searchable_text
 PATCH = "*** Begin Patch\n*** Update File: wick.txt\n@@\n-dry\n+oiled\n*** End Patch"
 
 
-def call(name: str, arguments: Any) -> ToolCall:
-    return ToolCall("c", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
+def call(name: str, arguments: Any) -> CallBlock:
+    return CallBlock("c", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 
 EDIT = call("Edit", {"file_path": "a.txt", "old_string": "one\ntwo", "new_string": "one\n2"})

@@ -10,13 +10,14 @@ from rich.cells import cell_len
 
 from tests.support.counted_calls import count_calls
 from tests.support.message_lines import drawn
+from tests.support.messages import make_message
 from tests.support.tables import each_row
+from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Part, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry, SpeakerNames
 from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
@@ -157,15 +158,15 @@ def test_lines_fit(source: str, width: int) -> None:
 
 
 def test_many_pieces_are_listed_up_to_a_number() -> None:
-    calls = tuple(ToolCall(f"c{number}", "f", "{}") for number in range(10_000))
-    files = tuple(Part("file", name=f"f{number}") for number in range(10_000))
-    message = Message(
+    calls = tuple(CallBlock(f"c{number}", "f", "{}") for number in range(10_000))
+    files = tuple(MediaBlock("file", name=f"f{number}") for number in range(10_000))
+    message = make_message(
         "assistant",
         "",
         id="m",
         tool_calls=calls,
         parts=files,
-        semantics=MessageSemantics(refusal="no " * 1_000_000),
+        refusal="no " * 1_000_000,
     )
     shown: list[str] = []
     assert count_calls(lambda: shown.extend(texts(MessageLayout(Entry(message), 100)))) < 1_000_000
@@ -189,7 +190,7 @@ def test_a_long_list_goes_on_counting() -> None:
 
 
 def assistant(text: str, **more: object) -> Entry:
-    return Entry(Message("assistant", text, id="a"), **more)  # pyright: ignore[reportArgumentType]
+    return Entry(Message.of("assistant", text, id="a"), **more)  # pyright: ignore[reportArgumentType]
 
 
 def texts(layout: MessageLayout) -> list[str]:
@@ -262,10 +263,10 @@ def _sliced(text: str, cuts: list[int]) -> list[str]:
         (assistant("hi", finish="length"), "Cut short: the reply reached its token limit."),
         (assistant("hi", finish="SAFETY"), "Ended by the provider's filter (SAFETY)."),
         (assistant("hi", finish="odd\x1b"), "Ended with “odd␛”."),
-        (Entry(Message("tool", "42", name="sum")), "Result of sum"),
-        (Entry(Message("user", "hi", name="Ada")), "Ada"),
+        (Entry(make_message("tool", "42", name="sum")), "Result of sum"),
+        (Entry(Message.of("user", "hi", name="Ada")), "Ada"),
         (
-            Entry(Message("assistant", tool_calls=(ToolCall("1", "sum", '{"a": 1}'),))),
+            Entry(make_message("assistant", tool_calls=(CallBlock("1", "sum", '{"a": 1}'),))),
             '▸ calls sum  {"a": 1}',
         ),
     ],
@@ -276,7 +277,7 @@ def test_a_message_shows_its_status(entry: Entry, said: str) -> None:
 
 def test_user_text_is_shown_as_it_was_typed() -> None:
     typed = "__init__ and *args\n# no heading\n\n    indented"
-    shown = texts(MessageLayout(Entry(Message("user", typed, id="u")), 60))
+    shown = texts(MessageLayout(Entry(Message.of("user", typed, id="u")), 60))
     assert shown[2:] == ["__init__ and *args", "# no heading", "", "    indented"]
 
 
@@ -316,7 +317,7 @@ def test_a_reply_that_begins_again_replaces_what_was_shown() -> None:
 
 
 def test_a_restart_without_text_is_told_too() -> None:
-    message = Message("assistant", "So.", id="a", semantics=MessageSemantics(replaced=("",)))
+    message = make_message("assistant", "So.", id="a", replaced=("",))
     found = texts(MessageLayout(Entry(message), 60))
     assert found[2:] == ["  The provider started over", "", "So."]
 
@@ -324,15 +325,15 @@ def test_a_restart_without_text_is_told_too() -> None:
 @each_row(
     ("message", "model", "speakers", "name"),
     [
-        (Message("user", "x"), "", SpeakerNames(), "You"),
-        (Message("user", "x"), "", SpeakerNames("Kim", "Ada"), "Kim"),
-        (Message("user", "x", name="Zoë"), "", SpeakerNames("Kim", "Ada"), "Zoë"),
-        (Message("assistant", "x"), "model-x", SpeakerNames("Kim"), "model-x"),
-        (Message("assistant", "x"), "model-x", SpeakerNames("Kim", "Ada"), "Ada"),
-        (Message("assistant", "x", name="Tomas"), "", SpeakerNames("Kim", "Ada"), "Tomas"),
-        (Message("assistant", "x"), "", SpeakerNames(), "Assistant"),
-        (Message("system", "x"), "", SpeakerNames("Kim", "Ada"), "System"),
-        (Message("system", "x", name="Narrator"), "", SpeakerNames("Kim", "Ada"), "Narrator"),
+        (Message.of("user", "x"), "", SpeakerNames(), "You"),
+        (Message.of("user", "x"), "", SpeakerNames("Kim", "Ada"), "Kim"),
+        (Message.of("user", "x", name="Zoë"), "", SpeakerNames("Kim", "Ada"), "Zoë"),
+        (Message.of("assistant", "x"), "model-x", SpeakerNames("Kim"), "model-x"),
+        (Message.of("assistant", "x"), "model-x", SpeakerNames("Kim", "Ada"), "Ada"),
+        (Message.of("assistant", "x", name="Tomas"), "", SpeakerNames("Kim", "Ada"), "Tomas"),
+        (Message.of("assistant", "x"), "", SpeakerNames(), "Assistant"),
+        (Message.of("system", "x"), "", SpeakerNames("Kim", "Ada"), "System"),
+        (Message.of("system", "x", name="Narrator"), "", SpeakerNames("Kim", "Ada"), "Narrator"),
     ],
 )
 def test_a_message_is_headed_by_its_speaker(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 
 from tests.support.tables import each_row
-from tui_chat.models.message import Message, Part
+from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Timing
 from tui_chat.ui.chat.header_footer import footer_rows, token_rate
@@ -13,7 +14,7 @@ from tui_chat.ui.chat.rows import indented, safe, wrap
 from tui_chat.ui.chat.search import find_spans, word_pattern
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)
-IMAGE = Part("image", "image/png", data=base64.b64encode(PNG).decode())
+IMAGE = MediaBlock("image", "image/png", data=base64.b64encode(PNG).decode())
 
 
 @each_row(
@@ -32,17 +33,18 @@ def test_a_rate_is_shown_only_where_meaningful(timing: Timing, words: str):
     assert token_rate(timing) == words
 
 
-def footer(*parts: Part, width: int = 60) -> list[str]:
-    return [line.text for line in footer_rows(Entry(Message("assistant", "Hi")), parts, "", width)]
+def footer(*parts: MediaBlock, width: int = 60) -> list[str]:
+    of = Entry(Message.of("assistant", "Hi"))
+    return [line.text for line in footer_rows(of, parts, "", width)]
 
 
 def test_a_line_says_what_a_part_is():
     assert footer(
         IMAGE,
-        Part("image", "image/png"),
-        Part("file", "text/plain", text="words", name="notes.txt"),
-        Part("image", url="https://files.example/a.png"),
-        Part("file", "image/svg+xml", data="AAAA", name="a\x1b[2J\nb"),
+        MediaBlock("image", "image/png"),
+        MediaBlock("file", "text/plain", text="words", name="notes.txt"),
+        MediaBlock("image", url="https://files.example/a.png"),
+        MediaBlock("file", "image/svg+xml", data="AAAA", name="a\x1b[2J\nb"),
     ) == [
         "▣ image  image/png · 2 kB · ~765 tokens",
         "▣ image  image/png · damaged",

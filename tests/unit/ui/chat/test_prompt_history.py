@@ -10,7 +10,7 @@ from tui_chat.ui.chat.prompt_history import PromptHistory
 def entries(*texts: str) -> tuple[Entry, ...]:
     """User and assistant in turn."""
     roles = ("user", "assistant")
-    return tuple(Entry(Message(roles[at % 2], text)) for at, text in enumerate(texts))
+    return tuple(Entry(Message.of(roles[at % 2], text)) for at, text in enumerate(texts))
 
 
 def walked(past: PromptHistory, count: int) -> list[str | None]:

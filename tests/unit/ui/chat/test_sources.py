@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rich.cells import cell_len
 
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
-from tui_chat.models.semantics import MessageSemantics
 from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import Cited, Finished, SourceFound, TextDelta
 from tui_chat.ui.chat.message import MessageLayout, ReplyProgress
@@ -24,9 +24,9 @@ TEXT = "It is **330 m.** tall.\n\n- `so` it is\n\nEnd."
 def entry(text: str, *sources: Source, **more: object) -> Entry:
     citations = (Citation(0, 0, 14), Citation(1, 24, 37), Citation(0, 24, 37))
     citations = tuple(each for each in citations if each.source < len(sources))
-    references = References(sources, citations, length=len(TEXT), **more)  # pyright: ignore[reportArgumentType]
-    semantics = MessageSemantics(references=references)
-    return Entry(Message("assistant", text, id="a", semantics=semantics))
+    references = References(sources, **more)  # pyright: ignore[reportArgumentType]
+    message = make_message("assistant", TEXT, "a", citations=citations, references=references)
+    return Entry(with_content(message, text))
 
 
 def layout(of: Entry, width: int = 60, *unfolded: str) -> MessageLayout:
@@ -102,7 +102,7 @@ def test_lines_fit_and_hostile_titles_are_shown(width: int) -> None:
 
 def test_no_text_can_pretend_to_be_a_mark() -> None:
     text = "⁅1⁆ [1] ⁅�⁆"
-    found = layout(Entry(Message("assistant", text, id="a")))
+    found = layout(Entry(Message.of("assistant", text, id="a")))
     assert texts(found)[-1] == text
     assert not [run for run in runs(found) if run.link or "citation" in run.styles]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui_chat.models.message import Message, ToolCall
+from tests.support.messages import make_message
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import Usage
 from tui_chat.ui.chat.turns import (
@@ -16,15 +17,15 @@ from tui_chat.ui.chat.turns import (
 )
 
 
-def entry(role: Any, text: str, usage: Usage | None = None, *calls: ToolCall) -> Entry:
-    return Entry(Message(role, text, text, tool_calls=calls), usage=usage or Usage())
+def entry(role: Any, text: str, usage: Usage | None = None, *calls: CallBlock) -> Entry:
+    return Entry(make_message(role, text, text, tool_calls=calls), usage=usage or Usage())
 
 
 def test_turns_begin_with_the_user():
     entries = [
         entry("system", "Be kind"),
         entry("user", "One"),
-        entry("assistant", "", Usage(100, 20, cached=90), ToolCall("c", "f", "{}")),
+        entry("assistant", "", Usage(100, 20, cached=90), CallBlock("c", "f", "{}")),
         entry("tool", "x" * 40),
         entry("assistant", "Done", Usage(130, 5)),
         entry("user", "Two"),

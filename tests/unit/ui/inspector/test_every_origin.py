@@ -12,15 +12,17 @@ from typing import Any
 
 import pytest
 
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS as ALL_ENDPOINTS
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Profile, Role
@@ -40,9 +42,9 @@ HISTORY = PresetMessage("history", type="chat_history")
 STYLE = PresetMessage("style", content="Be brief, {{user}}.", name="Style")
 LATE = PresetMessage("late", content="Mind.", insertion_point=-1)
 CARD = Role("r", "Ada", "Be Ada.", character=Character(description="Tall."))
-CALL = Message("assistant", "", "2", tool_calls=(ToolCall("c", "look", '{"a":1}'),))
-RESULT = Message("tool", "Nothing.", "3", tool_call_id="c")
-TALK = (Message("user", "Look.", "1"), CALL, RESULT, Message("assistant", "So.", "4"))
+CALL = make_message("assistant", "", "2", tool_calls=(CallBlock("c", "look", '{"a":1}'),))
+RESULT = make_message("tool", "Nothing.", "3", tool_call_id="c")
+TALK = (Message.of("user", "Look.", "1"), CALL, RESULT, Message.of("assistant", "So.", "4"))
 BOOK = Lorebook("Facts", (LorebookEntry("f", "{{char}} runs", ("fox",), name="Fox"),))
 LOOK = (ToolDefinition("look", "Looks", {"type": "object"}),)
 CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA = Protocol
@@ -92,7 +94,7 @@ def note(text: str) -> SessionSettings:
 
 
 ASKED = {"messages": [{"role": "user", "content": "x"}]}
-TEXT_AND_CALL = replace(CALL, content="I look.")
+TEXT_AND_CALL = with_content(CALL, "I look.")
 WALK: list[tuple[str, Callable[[], Composed], Callable[[], Composed]]] = [
     ("system prompt of role “Ada”", lambda: request(role=CARD),
      lambda: request(role=replace(CARD, system_prompt=""))),
@@ -125,10 +127,11 @@ WALK: list[tuple[str, Callable[[], Composed], Callable[[], Composed]]] = [
      lambda: request(ANTHROPIC, settings=SessionSettings(max_tokens=9))),
     ("tool call id of message “I look.”",
      lambda: request(history=(TALK[0], TEXT_AND_CALL, RESULT)),
-     lambda: request(history=(TALK[0], replace(TEXT_AND_CALL, tool_calls=())))),
+     lambda: request(history=(TALK[0], Message.of("assistant", "I look.", TEXT_AND_CALL.id)))),
     *((f"arguments of look of message “{TEXT_AND_CALL.content}”",
        partial(request, protocol, history=(TALK[0], TEXT_AND_CALL, RESULT)),
-       partial(request, protocol, history=(TALK[0], replace(TEXT_AND_CALL, tool_calls=()))))
+       partial(request, protocol,
+               history=(TALK[0], Message.of("assistant", "I look.", TEXT_AND_CALL.id))))
       for protocol in Protocol),
     *((f"protocol in arguments of look of message “{TEXT_AND_CALL.content}”",
        partial(request, protocol, history=(TALK[0], TEXT_AND_CALL, RESULT)),

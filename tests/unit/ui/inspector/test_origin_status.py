@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS as ALL_ENDPOINTS
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
+from tui_chat.models.blocks import CallBlock
 from tui_chat.models.endpoint import ModelFacts, Protocol
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.common.encoding import field_origin
@@ -33,13 +35,13 @@ PRESET = Preset(
     ),
     system_placement="in_place",
 )
-CALLS = (ToolCall("c1", "look", "{}"), ToolCall("c2", "look", "{}"))
+CALLS = (CallBlock("c1", "look", "{}"), CallBlock("c2", "look", "{}"))
 HISTORY = (
-    Message("user", "Look it up.", "m1"),
-    Message("assistant", "", "m2", tool_calls=CALLS),
-    Message("tool", "Nothing.", "m3", tool_call_id="c1"),
-    Message("tool", "Something.", "m4", tool_call_id="c2"),
-    Message("assistant", "It is so.", "m5"),
+    Message.of("user", "Look it up.", "m1"),
+    make_message("assistant", "", "m2", tool_calls=CALLS),
+    make_message("tool", "Nothing.", "m3", tool_call_id="c1"),
+    make_message("tool", "Something.", "m4", tool_call_id="c2"),
+    Message.of("assistant", "It is so.", "m5"),
 )
 
 

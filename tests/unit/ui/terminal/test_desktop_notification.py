@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.unit.ui.terminal.test_clipboard import program
-from tui_chat.models.message import Message, ToolCall
+from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.terminal.clipboard_and_notifications import (
     Notify,
@@ -38,23 +40,28 @@ def test_hostile_text_in_a_notification_is_harmless():
     assert len(written) < 250
 
 
-CALL = ToolCall("c1", "weather", "{}")
+CALL = CallBlock("c1", "weather", "{}")
 
 
 @each_row(
     ("entry", "words"),
     [
-        (Entry(Message("assistant", "# Title\n\n> quoted **words**")), "Title\n\nquoted **words**"),
-        (Entry(Message("assistant", "```py\nx = -1\n- y")), "x = -1\ny"),
         (
-            Entry(Message("assistant", "half of it"), status="failed", error="No server answers."),
+            Entry(Message.of("assistant", "# Title\n\n> quoted **words**")),
+            "Title\n\nquoted **words**",
+        ),
+        (Entry(Message.of("assistant", "```py\nx = -1\n- y")), "x = -1\ny"),
+        (
+            Entry(
+                Message.of("assistant", "half of it"), status="failed", error="No server answers."
+            ),
             "The reply failed: No server answers.",
         ),
         (
-            Entry(Message("assistant", "Let me look.", tool_calls=(CALL, CALL))),
+            Entry(make_message("assistant", "Let me look.", tool_calls=(CALL, CALL))),
             "The reply calls weather.",
         ),
-        (Entry(Message("assistant", ""), status="stopped"), "stopped"),
+        (Entry(Message.of("assistant", ""), status="stopped"), "stopped"),
     ],
 )
 def test_a_notification_says_how_the_reply_ended(entry: Entry, words: str):

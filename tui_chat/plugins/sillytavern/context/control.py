@@ -25,9 +25,9 @@ from tui_chat.context.generation import (
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, Text
+from tui_chat.models.turn import Placement, Turn, text_turn
 from tui_chat.plugins.sillytavern.policies import policies_of
 
 _PREFILL = Placement("after", rule="The preset has it as the beginning of the reply.")
@@ -94,4 +94,4 @@ def empty_draft_turn(inputs: Inputs, expander: Expander) -> Turn | None:
 @lru_cache(maxsize=16)
 def _empty_draft(text: Text, origin: Origin) -> Turn:
     """Return the turn: the same object for the same text."""
-    return Turn("user", text.stripped(), origin, _EMPTY)
+    return text_turn("user", text.stripped(), origin, _EMPTY)

@@ -16,11 +16,11 @@ from tui_chat.context.macros.expander import Expander
 from tui_chat.context.macros.syntax import has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Turn
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import GLUE, Origin, Span, Text, clean
+from tui_chat.models.turn import Turn, with_text
 from tui_chat.plugins.sillytavern.context.examples import without_returns
 from tui_chat.plugins.sillytavern.context.scripts import RequestScripts, scripts_for
 from tui_chat.plugins.sillytavern.policies import NamesPolicy, policies_of
@@ -48,7 +48,7 @@ class Speakers:
         """Return what goes before the text of a message."""
         if self.policy == "content" and message.role in ("user", "assistant"):
             return f"{self._name_of(message)}: "
-        if self.policy == "other_speakers" and message.semantics.is_speaker_chosen:
+        if self.policy == "other_speakers" and message.about.is_speaker_chosen:
             name = self._name_of(message) if message.role in ("user", "assistant") else ""
             return f"{name}: " if name and name != self.user else ""
         return ""
@@ -71,12 +71,13 @@ class Speakers:
 
 @Memo
 def _named(turn: Turn, name: str, prefix: str) -> Turn:
-    return replace(turn, name=name, text=Text((Span(prefix, GLUE), *turn.text.spans)))
+    named = replace(turn, name=name)
+    return with_text(named, Text((Span(prefix, GLUE), *turn.text.spans))) if prefix else named
 
 
 def draft_message(inputs: Inputs) -> Message:
     """Return the draft as a message: the stored one in its place, or what is typed."""
-    return inputs.answered or Message("user", clean(inputs.draft), "draft")
+    return inputs.answered or Message.of("user", clean(inputs.draft), "draft")
 
 
 def expanded_conversation(
@@ -141,7 +142,7 @@ def _with_text(turn: Turn, text: Text) -> Turn:
 
 @Memo
 def _changed(turn: Turn, text: Text) -> Turn:
-    return replace(turn, text=text)
+    return with_text(turn, text)
 
 
 @recent_memo()

@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.resolved_message import ExpandedTexts, ResolvedMessage, text_of, turn_of
-from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Placement, Turn, with_text
 
 DEPTH_ROLES: tuple[MessageRole, ...] = ("assistant", "user", "system", "tool")
 """The order of roles at one depth and order."""
@@ -72,7 +72,7 @@ def _joined(lines: list[ResolvedMessage], depth: int, expanded: ExpandedTexts) -
 
 @Memo
 def _with_pieces(turn: Turn, pieces: tuple[tuple[ResolvedMessage, Text], ...]) -> Turn:
-    own = (replace(turn, text=text, origin=line.origin) for line, text in pieces)
+    own = (replace(with_text(turn, text), origin=line.origin) for line, text in pieces)
     return replace(turn, pieces=tuple(own))
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -22,11 +23,11 @@ from tui_chat.context.macros.expander import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places
-from tui_chat.models.envelope import Placement, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.text import Text
+from tui_chat.models.turn import Placement, Turn, text_turn
 from tui_chat.plugins.sillytavern.policies import policies_of
 
 ExampleMessage: TypeAlias = tuple[Literal["example_user", "example_assistant"], Text]
@@ -86,7 +87,7 @@ def _placement(anchor: ResolvedMessage) -> Placement:
 def _turn_of(anchor: ResolvedMessage, text: Text, name: str) -> Turn:
     """Return the turn of a message of an example: the same object for the same text."""
     origin = text.spans[0].origin.outermost if text.spans else anchor.origin
-    return Turn("system", text, origin, _placement(anchor), name=name)
+    return replace(text_turn("system", text, origin, _placement(anchor)), name=name)
 
 
 def example_blocks(text: Text, user: str, char: str) -> Iterator[ExampleBlock]:

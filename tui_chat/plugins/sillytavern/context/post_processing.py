@@ -19,10 +19,11 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.turn_sources import split_turns
-from tui_chat.models.envelope import Placement, Turn
+from tui_chat.models.blocks import ResultBlock
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text
+from tui_chat.models.turn import Placement, Turn, kept_blocks, text_turn, with_text
 from tui_chat.plugins.sillytavern.policies import PostProcessing
 
 PLACEHOLDER = "[Start a new chat]"
@@ -34,11 +35,15 @@ _EXAMPLE_ROLES = ("example_user", "example_assistant")
 def _merged(first: Turn, others: tuple[Turn, ...], separator: str) -> Turn:
     """Return turns as one, of the role of the first."""
     rule = f"{first.placement.rule} It is sent as one message with {len(others)} after it."
+    text = Text.join(separator, (first.text, *(turn.text for turn in others)))
+    merged = with_text(first, text)
+    calls = len(first.tool_calls)  # they are last
+    end = len(merged.blocks) - calls
+    parts = tuple(part for turn in others for part in turn.parts)
     return replace(
-        first,
-        text=Text.join(separator, (first.text, *(turn.text for turn in others))),
+        merged,
+        blocks=(*merged.blocks[:end], *parts, *merged.blocks[end:]),
         placement=replace(first.placement, rule=rule),
-        parts=tuple(part for turn in (first, *others) for part in turn.parts),
         # Copies: what is remembered for the first must not refer to it.
         pieces=tuple(replace(piece) for piece in split_turns((first, *others))),
         cache_mark=next((t.cache_mark for t in reversed((first, *others)) if t.cache_mark), None),
@@ -111,13 +116,19 @@ def _named(turn: Turn, user: str, char: str, single: bool) -> Turn:
         names = [user if turn.name == "example_user" else char]
     if single and turn.role in ("user", "assistant"):
         names.append(user if turn.role == "user" else char)
-    text = turn.text
+    text = before = turn.text
     for name in names:
         if name and not text.plain.startswith(f"{name}: "):
             text = Text((Span(f"{name}: ", GLUE), *text.spans))
-    if text is turn.text and not turn.name and not single:
+    if text is before and not turn.name and not single:
         return turn
-    return replace(turn, name="", text=text, role="user" if single else turn.role)
+    turn = turn if text is before else with_text(turn, text)
+    if not single:
+        return replace(turn, name="")
+    said = kept_blocks(
+        turn, [i for i, block in enumerate(turn.blocks) if not isinstance(block, ResultBlock)]
+    )
+    return replace(said, name="", role="user")
 
 
 def system_as_user(turns: Sequence[Turn]) -> Sequence[Turn]:
@@ -145,4 +156,4 @@ def _placeholder(_: Turn | None) -> Turn:
     """Return the user's turn that is added: the same object for the same first turn."""
     origin = Origin(OriginKind.SETTING, "post_processing", "post-processing")
     rule = "The preset's post-processing puts a user message here."
-    return Turn("user", Text.of(PLACEHOLDER, origin), origin, Placement("skeleton", rule=rule))
+    return text_turn("user", Text.of(PLACEHOLDER, origin), origin, Placement("skeleton", rule=rule))

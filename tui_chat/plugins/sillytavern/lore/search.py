@@ -183,7 +183,7 @@ class LoreSearch:
             yield read(answered or "draft", inputs.draft, "user", name, follow - 1)
         newest = islice(reversed(inputs.history), max(depth - inputs.has_draft, 0))
         for number, each in enumerate(newest):
-            yield read(each, each.content, each.role, each.name, follow + number)
+            yield read(each, each.content, each.role, each.name or each.tool_name, follow + number)
 
     def _searched(self, name: str, text: str, is_card: bool) -> _SearchedText:
         text = MARK + self._expander.expand_text(text, _LORE, is_card=is_card)

@@ -100,8 +100,8 @@ def _timeline(history: tuple[Message, ...], setup: Inputs) -> _Timeline:
     timers = changes[-1][1] if changes else ()
     for at in range(start, len(history)):
         message, after = history[at], timers
-        if message.semantics.lore_timers is not None:
-            after = message.semantics.lore_timers
+        if message.about.lore_timers is not None:
+            after = message.about.lore_timers
         elif message.role == "assistant" and at:  # an opening message is no reply
             chat = replace(setup.chat, timers=timers)
             after = timers_after(replace(setup, history=history[:at], chat=chat))

@@ -1,23 +1,77 @@
-"""Typed fields for what a protocol can express of a message and no other field holds.
+"""The values of the flat model, in which messages were stored before they were blocks.
 
-Only the protocol modules write semantics, the workspace `summary` and `brought`, importers
-`lore_timers`.
+`content` was one string, calls and parts stood beside it, `Layout` said how they were mixed, and
+`WireForm` in which form a captured message came. These classes read old rows and old files: they
+have the names of their keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sized
-from hashlib import sha256
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import NO_REFERENCES, References
+from tui_chat.models.about import Brought, KeptReply, Summary
+from tui_chat.models.citations import Citation, Source
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import MessageRole
 from tui_chat.models.settings import LoreTimer
 
 
 @dataclass(frozen=True, slots=True)
-class ReasoningBlock:
+class ToolCall:
+    """A tool call by a model."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A picture, sound, video or file."""
+
+    kind: Literal["image", "audio", "video", "file"]
+    mime: str = ""
+    data: str = ""
+    url: str = ""
+    file_id: str = ""
+    text: str = ""
+    protocol: Protocol | None = None
+    name: str = ""
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMuted:
+    """What of a message is left out of requests."""
+
+    whole: bool = False
+    reasoning: bool = False
+    parts: tuple[int, ...] = ()
+
+
+NOT_MUTED = FlatMuted()
+
+
+@dataclass(frozen=True, slots=True)
+class FlatReferences:
+    """The sources, citations and searches of a reply."""
+
+    sources: tuple[Source, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    queries: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    length: int = 0
+    """Characters of the text in which the places of the citations are counted."""
+    cut: bool = False
+
+
+NO_REFERENCES = FlatReferences()
+
+
+@dataclass(frozen=True, slots=True)
+class FlatReasoning:
     """A piece of a model's reasoning, with what the provider needs to get it back."""
 
     protocol: Protocol
@@ -36,14 +90,6 @@ class ReasoningBlock:
     came in (`reasoning_content`, `reasoning`, `thinking_blocks`), `thinking` for a part of the
     content, or an OpenRouter detail's type, format and index, with blanks between them
     (`reasoning.encrypted google-gemini-v1 #0`)."""
-
-    @property
-    def is_anthropic(self) -> bool:
-        """True if it is Anthropic's: also if a gateway of Chat passed it on with its signature."""
-        if self.protocol is not Protocol.OPENAI_CHAT:
-            return self.protocol is Protocol.ANTHROPIC
-        is_passed_on = self.kind == "thinking_blocks" or " anthropic-" in self.kind
-        return is_passed_on and bool(self.signature or self.encrypted)
 
 
 PieceKind = Literal["reasoning", "text", "part", "call", "other"]
@@ -133,71 +179,10 @@ class WireForm:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptReply:
-    """A reply that the provider keeps and that can be continued without sending it again."""
-
-    id: str
-    """Responses' id of it (`resp_...`)."""
-    digest: str
-    """Digest of its text, which may be edited here but not there."""
-
-    @classmethod
-    def of(cls, id: str, text: str) -> KeptReply:
-        """Return the mark of a reply with this text."""
-        return cls(id, _digest(text))
-
-    def fits(self, text: str) -> bool:
-        """True if the text is still the one that the provider stores."""
-        return self.digest == _digest(text)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The messages that a summary stands for: all of its branch before it but the last `kept`.
-
-    Messages are counted as they are sent: without empty replies. What leads to a message never
-    changes, so the numbers hold in forks and exports too.
-    """
-
-    kept: int
-    """The number of messages directly before the summary that are still sent."""
-    messages: int
-    """The number of messages that it replaced when it was written."""
-    enabled: bool = True
-    """False if the messages are sent again, and the summary is not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """The place that a message was brought from: in another branch, or a server's prompt."""
-
-    message_id: str = ""
-    """The copied reply, or the last message that was summed up; empty for a prompt."""
-    messages: int = 0
-    """The number of messages that were summed up; 0 for a copied reply."""
-    prompt: str = ""
-    """The prompt as `SERVER:PROMPT`, and what the server says that it is."""
-
-    @property
-    def words(self) -> str:
-        """The origin in words."""
-        if self.prompt:
-            return f"from {self.prompt}"
-        branch = "another branch of this conversation"
-        if not self.messages:
-            return f"from {branch}"
-        return f"a summary of {self.messages:,} message{'s' * (self.messages != 1)} of {branch}"
-
-
-@dataclass(frozen=True, slots=True)
-class MessageSemantics:
+class FlatSemantics:
     """The semantics of one message."""
 
-    reasoning: tuple[ReasoningBlock, ...] = ()
+    reasoning: tuple[FlatReasoning, ...] = ()
     """In order of arrival; before the message's text unless `layout` says otherwise."""
     refusal: str = ""
     """The text of a refusal, which OpenAI separates from other text."""
@@ -212,7 +197,7 @@ class MessageSemantics:
     replaced: tuple[str, ...] = ()
     """The texts of attempts at this reply that the provider gave up and replaced within the same
     stream, oldest first; an empty one had only reasoning or calls. No protocol sends them back."""
-    references: References = NO_REFERENCES
+    references: FlatReferences = NO_REFERENCES
     """The sources of a reply. For the reader: no protocol sends it back."""
     is_speaker_chosen: bool = False
     """True if the message's name was chosen for it alone."""
@@ -231,4 +216,21 @@ class MessageSemantics:
     provider sent none. For the reader: no protocol sends it back."""
 
 
-NO_MESSAGE_SEMANTICS = MessageSemantics()
+NO_SEMANTICS = FlatSemantics()
+
+
+@dataclass(frozen=True, slots=True)
+class FlatMessage:
+    """A message."""
+
+    role: MessageRole
+    content: str = ""
+    id: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    name: str = ""
+    timestamp: float | None = None
+    pinned: bool = False
+    muted: FlatMuted = NOT_MUTED
+    semantics: FlatSemantics = NO_SEMANTICS
+    parts: tuple[Part, ...] = ()
