@@ -12,7 +12,7 @@ from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object
-from tui_chat.models.message import MessageOrigin
+from tui_chat.models.message import MessageOrigin, have_media
 from tui_chat.models.text import Origin
 from tui_chat.models.tool import definitions_in
 from tui_chat.tokens import (
@@ -33,7 +33,7 @@ def count_envelope(
     costs = list(zip(envelope.turns, tokens, strict=True))
     tools = tuple(_request_tool_costs(envelope, count))
     fixed = REQUEST_OVERHEAD + sum(cost for _, cost in tools)
-    guessed = bool(tools) or any(turn.parts for turn in envelope.turns)
+    guessed = bool(tools) or have_media(envelope.turns)
     budget = Budget(
         limit=limit,
         reserve=envelope.parameters.values.max_tokens or 0,

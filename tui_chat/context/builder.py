@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import chain
-from operator import attrgetter
 
 from tui_chat.context.budget import budget_notes, history_notes, summary_notes, tool_costs
 from tui_chat.context.draft import draft_turn
@@ -62,6 +61,7 @@ from tui_chat.context.skeleton import Placed, populate
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import Budget, ChatEnvelope, Dropped, Level, Note, Parameters
+from tui_chat.models.message import have_media
 from tui_chat.models.turn import Turn
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
@@ -279,7 +279,7 @@ def finish(
     """
     inputs, count, asked = request.inputs, request.count, request.parameters
     left_out, muted_tokens = muted_costs(request.muted, count)
-    has_parts = any(map(attrgetter("parts"), inputs.history))
+    has_parts = have_media(inputs.history)
     budget = Budget(
         limit=request.limit,
         reserve=request.reserve,

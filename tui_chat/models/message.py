@@ -10,6 +10,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from tui_chat.lazy_dataclass import dataclass
@@ -133,6 +135,13 @@ class HasBlocks:
         """True for the result of a tool that failed; None if unknown."""
         result = self.result
         return result.failed if result is not None else None
+
+
+def have_media(many: Iterable[HasBlocks]) -> bool:
+    """Return True if one of many messages or turns has a picture, sound or file. A key asks this of
+    a whole conversation.
+    """
+    return MediaBlock in map(type, chain.from_iterable(map(attrgetter("blocks"), many)))
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
-from tui_chat.models.semantics import NO_SEMANTICS
 
 from tests.support.provider import TestProvider
 from tests.support.vendors import ENDPOINTS
@@ -37,7 +36,7 @@ def our_encoding(messages: list[dict[str, Any]]) -> tuple[Figures, Figures]:
             """Return turns as a session has them: captured nowhere, and never seen before."""
             envelope = protocol_of(Protocol.OPENAI_CHAT).decode(body)
             turns = tuple(replace(t, extras=None) for t in envelope.turns)
-            return replace(envelope, turns=turns, semantics=NO_SEMANTICS)
+            return replace(envelope, turns=turns, source=None, rest=None)
 
         waiting = [fresh() for _ in range(RUNS + 1)]
 
