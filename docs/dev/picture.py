@@ -116,7 +116,7 @@ async def frames() -> list[Frame]:
 
             await opened(pilot)
             await app.workspace.presets.choose("code-review")
-            await pilot.press("f4", *["alt+left"] * 12, "escape")  # a wider inspector
+            await pilot.press("f4", *["alt+left"] * 4, "escape")  # a wider inspector
             await pilot.pause()
             await show(1.2)
             await write(QUESTIONS[0], 0.12)

@@ -23,8 +23,6 @@ from tests.support.app import (
 )
 from tests.support.vendors import HttpRequest
 from tui_chat.errors import Refused
-from tui_chat.models.reply import Reply, Rope
-from tui_chat.models.usage import NO_TIMING
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.providers.retry import RetryPause
 from tui_chat.ui.chat.composer import Composer
@@ -305,10 +303,10 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
 ):
     now = 100.0
     monkeypatch.setattr("tui_chat.ui.chat.status_lines.monotonic", lambda: now)
-    async with make_app(tmp_path).run_test(size=(120, 35), notifications=True) as pilot:
+    async with make_app(tmp_path).run_test(size=(160, 45), notifications=True) as pilot:
         app = await opened(pilot)
         activity = app.query_one(ActivityLine)
-        activity.show_streaming("m")
+        activity.show_streaming(is_streaming=True)
         refused = response_error(429, b'{"error": {"message": "Slow down."}}')
         app.lifecycle.handle(ReplyRetrying(RetryPause(4.0, 2, 3, refused)))
         text = activity.render().plain
@@ -319,11 +317,11 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         now += 3.6
         assert "Retrying (2 of 3) now" in activity.render().plain
         now += 3
-        assert "Waiting for m" in activity.render().plain
-        activity.set_progress(Reply(content=Rope().add("text")), NO_TIMING, is_saved=True)
-        assert "Writing" in activity.render().plain
+        assert "Retrying" not in activity.render().plain
+        activity.data_received(is_saved=True)
+        assert "No data" not in activity.render().plain
         now += 7
-        assert "Writing · no data for 7.0 s" in activity.render().plain
+        assert "No data is arriving" in activity.render().plain
         assert not app.notifications.shown
 
 

@@ -11,7 +11,7 @@ from tests.support.server import Provider, chat_text
 async def begin(screen: Screen, words: str) -> None:
     await screen.type(words)
     await screen.press("enter")
-    await screen.sees("2 messages")
+    await screen.has_messages(2)
     await screen.loses("Esc stops")
 
 
@@ -33,5 +33,5 @@ async def test_a_previewed_protocol_ends_with_its_session(tmp_path: Path):
             await screen.press("f4", "3")
             await screen.sees("Enter sends OpenAI Chat")
             await screen.press("ctrl+n")
-            await screen.sees("New chat")
+            await screen.sees("New session")
             await screen.loses("Enter sends OpenAI Chat", seconds=5)

@@ -59,7 +59,7 @@ async def test_a_summary_is_asked_for_edited_and_switched_off(tmp_path: Path) ->
         summary = app.workspace.state.entries[-1]
         assert summary.message.content.endswith(" and more")
         await until(pilot, lambda: b"three three" not in request(app))
-        header = header_rows(summary, 80, "", None)[-1].text
+        header = header_rows(summary, 80, None)[-1].text
         assert header.startswith("Summary of 6 messages  ◆ sent instead of them")
         app.chat.transcript.focus()
         await pilot.press("end", "space")

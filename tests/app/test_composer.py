@@ -24,7 +24,7 @@ async def typing(folder: Path) -> AsyncGenerator[tuple[Screen, Provider]]:
 
 def draft(screen: Screen) -> str:
     """What stands in the composer, its rows without their border and blanks at their ends."""
-    rows = [line[2:-1].rstrip() for line in screen.lines if line.startswith("│")]
+    rows = [line[3:-1].rstrip() for line in screen.lines if line.startswith(" │")]
     return "\n".join(rows)
 
 
@@ -53,10 +53,10 @@ async def test_lines_are_typed_and_sent_exactly(tmp_path: Path):
         await screen.press("中", "x", "backspace")
         await drafts(screen, "a\na\na\n中")
         assert await sends(screen, provider, "!") == "a\na\na\n中!"
-        await drafts(screen, "Message …")
+        await drafts(screen, "Message")
         await screen.press(*["ctrl+j"] * 40)
         await screen.rests()
-        assert len(draft(screen).split("\n")) == 9, "it grows to two fifths of the pane"
+        assert len(draft(screen).split("\n")) == 10, "it grows to two fifths of the screen"
         await screen.press("ctrl+u", *["backspace"] * 40, *"gone", "ctrl+underscore")
         assert len(provider.received) == 1, "an empty text is not sent"
 
@@ -106,7 +106,7 @@ async def test_candidates_are_completed_with_tab_and_enter(
         await screen.sees("tui-chat-light")
         await screen.press("enter")
         await screen.until(lambda: screen.app.theme == "tui-chat-light", "It was not run")
-        await drafts(screen, "Message …")
+        await drafts(screen, "Type a message: the request follows every key.")
         await screen.type("/hel")
         await screen.sees("Show all keys" if "Show all keys" in screen.text else "/help")
         await screen.press("escape")
@@ -188,7 +188,7 @@ async def test_the_blanks_of_a_snippet_are_filled(tmp_path: Path):
 @pytest.mark.usefixtures("drawn")
 async def test_the_terminal_cursor_follows_the_text_for_input_methods(tmp_path: Path):
     async with typing(tmp_path) as (screen, _):
-        x, y = screen.place("Message …")
+        x, y = screen.place("Type a message: the request follows every key.")
 
         async def stands_at(row: int, cells: int) -> None:
             where = (x + cells, y + row)

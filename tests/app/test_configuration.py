@@ -79,7 +79,7 @@ async def test_a_failed_reply_offers_what_solves_it(tmp_path: Path) -> None:
         await settle(pilot)
         shown = app.export_screenshot().replace("&#160;", " ")
         assert "Switch model" in shown
-        assert shown.index("/key") < shown.index("Enter key") < shown.index("Regenerate")
+        assert shown.index("[ Enter API key… ]") < shown.index("[ Regenerate ]")
 
 
 async def test_a_plugin_of_which_a_part_is_missing_is_listed_twice(

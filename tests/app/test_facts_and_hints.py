@@ -25,11 +25,11 @@ async def test_a_fact_stands_in_one_place(tmp_path: Path):
         await say(pilot, "Hello")
         await settle(pilot)
         facts = composer_facts(app)
-        assert facts.startswith("mirror · loopback · Assistant · ~")
+        assert facts.startswith("mirror · Assistant · ~")
         title = app.chat.title_line.render().plain
         assert not any(word in title for word in ("mirror", "loopback", "Assistant", "tokens"))
         await pilot.press("f6")
-        await until(pilot, lambda: composer_facts(app).startswith("temporary · mirror"))
+        await until(pilot, lambda: "not stored" in app.chat.title_line.render().plain)
         await pilot.press("f6")
 
 
@@ -53,11 +53,11 @@ async def test_the_list_marks_the_model_that_the_server_tells_of(tmp_path: Path)
     with Provider(chat_text("A reply."), models=("m", "n")) as provider:
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await screen.sees(" tokens ─╯")  # it moves what stands before it
-            await screen.click_on("local ·")
+            await screen.click_on("m · Assistant")
             await screen.sees("Switch model", "local, OpenAI Chat")
             marked = [line for line in screen.lines if "   ● " in line]
             assert len(marked) == 1
             assert "● m  " in marked[0]
             await screen.press("enter")
             await screen.loses("Switch model")
-            await screen.sees("m · local")
+            await screen.sees("m · Assistant")

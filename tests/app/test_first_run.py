@@ -26,13 +26,13 @@ async def test_each_offer_does_what_it_says(tmp_path: Path) -> None:
             await pilot.click(transcript, offset=(rows[row].index(words) + 1, row))
             await settle(pilot)
 
-        await click("another model")
+        await click("switch model")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("escape")
         await click("/key")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await pilot.press("escape")
-        await click(" F4 ")
+        await click("F4 ")
         await until(pilot, lambda: app.panes.inspector.has_focus_within)
 
 

@@ -112,10 +112,10 @@ async def test_a_capital_acts_like_its_small_letter_and_keeps_the_zoom(tmp_path:
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await screen.press("f4", "f11", "O")
             await screen.loses("stream_options")
-            await screen.loses("Message …")
+            await screen.loses("Type a message")
             await screen.press("Q")
             await screen.sees("Q does nothing here. F1 lists the keys.")
-            assert "Message …" not in screen.text
+            assert "Type a message" not in screen.text
             await screen.press("f11", "f3", "S")
             await screen.sees("System messages")
             assert draft(screen) == ""

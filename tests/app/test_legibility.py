@@ -57,7 +57,7 @@ async def test_highlights_in_a_request_are_legible_in_every_theme() -> None:
             for origin in (ROLE, STYLE, DATE, MODEL, DRAFT, history):
                 assert app.view.reveal(origin), origin
                 lit = [app.view.render_line(y) for y in range(app.view.size.height)]
-                bars = {strip.text[0] for strip in lit}
+                bars = {strip.text[1] for strip in lit}
                 told = bars & set("SPFLHDMT") if name == MONO else bars & {"▌"}
                 assert told, "seen without color too"
                 assert hardly_read(lit) == [], (name, origin)

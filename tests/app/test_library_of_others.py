@@ -83,7 +83,7 @@ async def test_a_role_that_another_window_disables_sends_nothing_more(tmp_path: 
             await send(screen, "/role Teacher")
             await screen.sees("· Teacher ·")
             await send(screen, "hello")
-            await screen.sees("2 messages")
+            await screen.has_messages(2)
             disable = "UPDATE roles SET status = 'disabled' WHERE role_id = 'teacher'"
             await write_elsewhere(tmp_path / "chat.db", disable)
             await screen.sees("role disabled")

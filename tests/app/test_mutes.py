@@ -63,7 +63,7 @@ async def choose(pilot: Pilot[None], label: str) -> None:
 
 
 async def test_a_key_mutes_the_message_under_the_cursor(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(100, 40)) as pilot:
+    async with make_app(tmp_path).run_test(size=(160, 40)) as pilot:
         app = await with_tools(pilot)
         await pilot.press("k", "m")  # the result
         await until(pilot, lambda: muted(app)[4] == Muted(whole=True))

@@ -98,7 +98,7 @@ async def test_another_pane_that_gets_the_focus_ends_the_zoom_and_is_shown(tmp_p
             await focus(pilot, zoomed)
             await press(pilot, "f11", key)
             shown = next(each for each in app.panes.areas if each.has_focus_within)
-            top, _ = app.screen.get_widget_at(shown.region.x + 1, 22)
+            top, _ = app.screen.get_widget_at(*shown.region.center)
             assert shown in top.ancestors_with_self, key
             assert app.panes.zoomed in (None, shown), key
         await press(pilot, "f11", "f11")
@@ -176,9 +176,9 @@ async def test_every_pane_can_be_reached_and_left_by_key(tmp_path: Path) -> None
         await focus(pilot, "preset editor")
         pane = app.query_one(PresetPane)
         for _ in range(4):
-            await until(pilot, lambda: pane.has_focus_within)
+            await until(pilot, lambda: pane.has_focus_within or composer.has_focus)
             await pilot.press("tab")
-        assert pane.has_focus_within, "keys do not go to what lies below"
+        assert not app.chat.transcript.has_focus, "keys do not go to what is covered"
 
 
 def hidden(app: TuiChat) -> str:
@@ -209,15 +209,19 @@ async def test_nothing_covers_the_focused_widget(tmp_path: Path) -> None:
         app = await opened(pilot)
         composer, sessions = app.query_one(Composer), app.query_one(SessionsPane)
         inspector = app.query_one(Inspector)
-        await goes(pilot, "f2", "escape", NARROW)
+        assert inspector.region.area
+        await goes(pilot, "f2")
+        await until(pilot, lambda: not inspector.region.area, "one column beside the chat")
+        await goes(pilot, "escape", NARROW)
         assert composer.has_focus
         await until(pilot, lambda: not sessions.region.area)
         assert "F4 Inspector" in app.query_one(KeyBar).render().plain
         await goes(pilot, "f2", "tab")
-        await until(pilot, lambda: not sessions.region.area, "a pane goes when the focus does")
-        await goes(pilot, (110, 30))
-        await until(pilot, lambda: bool(sessions.region.area), "and comes back where there is room")
-        await goes(pilot, "f2", "slash", WIDE, "f4")
+        assert composer.has_focus
+        assert sessions.region.area, "only keys, the mouse and the size change what is shown"
+        await goes(pilot, "escape")
+        await until(pilot, lambda: not sessions.region.area, "Esc closes it")
+        await goes(pilot, (110, 30), "f2", "slash", WIDE, "f4")
         sessions.rows.focus()
         await goes(pilot, NARROW)
         assert sessions.has_focus_within, "the one that is used stays, not the one last asked for"
@@ -302,7 +306,9 @@ async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Pa
 async def test_borders_are_moved_by_mouse_and_keys_remembered_and_reset(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
-        assert widths(app) == (30, 80, 48), "the chat has 80 columns beside the inspector"
+        assert widths(app) == (0, 102, 57), "there is no session to be listed"
+        await press(pilot, "f2", "escape")
+        assert widths(app) == (29, 72, 57)
         left, right = app.query(PaneDivider)
         for divider, column in ((right, 0), (right, 159), (left, 20), (right, 99)):
             await pilot.mouse_down(divider)
@@ -316,20 +322,26 @@ async def test_borders_are_moved_by_mouse_and_keys_remembered_and_reset(tmp_path
         app = await opened(pilot)
         assert widths(app) == (20, 78, 60)
         await pilot.click(app.query(PaneDivider).last(), times=2)
-        await until(pilot, lambda: widths(app) == (20, 80, 58), "a double click resets it")
+        await until(pilot, lambda: widths(app) == (20, 81, 57), "a double click resets it")
         await press(pilot, *"draft", "alt+left")
-        assert widths(app) == (20, 76, 62)
+        assert widths(app) == (20, 77, 61)
         assert app.chat.composer.text == "draft"
         await press(pilot, "f2", "alt+right", "alt+right")
         assert widths(app)[0] == 28
         await pilot.press("ctrl+p", *"reset layout", "enter")
-        await until(pilot, lambda: widths(app) == (30, 80, 48))
-    assert read_layout(tmp_path / "layout.json") == PaneLayout()
+        await until(pilot, lambda: widths(app) == (29, 72, 57))
+    assert read_layout(tmp_path / "layout.json") == PaneLayout().with_sessions()
 
 
 async def test_open_panes_are_remembered(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
+        assert not app.sessions.display, "there is none"
+        await say(pilot, "hello")
+        assert not app.sessions.display, "an event changes no layout"
+    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        assert app.sessions.display, "the first start that has a session"
         await pilot.press("f2", "f2", "f3")
         await until(pilot, lambda: app.presets.has_focus_within)
         assert not app.sessions.display
@@ -340,7 +352,7 @@ async def test_open_panes_are_remembered(tmp_path: Path) -> None:
         await until(pilot, lambda: bool(app.query(PresetPane)))
         assert app.inspector.display
         assert app.chat.composer.has_focus
-    write_layout(tmp_path / "layout.json", PaneLayout(frozenset(), "inspector", 90, 300))
+    write_layout(tmp_path / "layout.json", PaneLayout(("sessions", "inspector"), 90, 300))
     async with make_app(tmp_path).run_test(size=NARROW) as pilot:
         app = await opened(pilot)
         assert not app.inspector.display, "it does not cover the chat at the start"

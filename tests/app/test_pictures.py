@@ -284,25 +284,17 @@ async def test_edits_by_hand(album: Album, tmp_path: Path):
 
 
 async def test_the_users_files(album: Album, tmp_path: Path):
-    for kind, name, value in (
-        ("lorebooks", "coast", {"entries": ENTRIES, "tokenBudget": 200}),
-        ("profiles", "ada", {"name": "Ada", "content": "Ada keeps the light of the island."}),
-        ("profiles", "kim", {"name": "Kim", "content": "Kim sails.", "placement": "depth"}),
-    ):
-        (tmp_path / kind).mkdir(exist_ok=True)
-        (tmp_path / kind / f"{name}.json").write_text(json.dumps(value))
+    (tmp_path / "lorebooks").mkdir()
+    coast = {"entries": ENTRIES, "tokenBudget": 200}
+    (tmp_path / "lorebooks" / "coast.json").write_text(json.dumps(coast))
     async with album.of(make_app(tmp_path, model="echo"), MEDIUM) as pilot:
         app = await opened(pilot)
         await workspace_of(app).settings.set_lorebooks(("coast",))
-        await workspace_of(app).settings.set_profile("ada")
         await ask(pilot, action="plugins.lorebooks")
         await pilot.press("enter")
         await until(pilot, lambda: type(app.screen).__name__ == "EntriesDialog")
         await settle(pilot)
         await album.take(pilot, "lore-entries", MEDIUM)
-        await leave(pilot)
-        await ask(pilot, action="presets.choose_profile")
-        await album.take(pilot, "profiles", MEDIUM)
 
 
 MESSAGES: list[dict[str, object]] = [

@@ -28,7 +28,7 @@ async def begin_session(folder: Path, provider: Provider) -> None:
         await send(screen, "/role Math teacher")
         await screen.sees("Math teacher")
         await send(screen, "1+1=?")
-        await screen.sees("2 messages")
+        await screen.has_messages(2)
         await screen.loses("Esc stop")
         assert "Math teacher: 1+1=?" in screen.lines[0]
 
@@ -53,7 +53,8 @@ async def test_nothing_is_sent_with_a_lost_role_until_one_goes_on_without_it(
         assert PROMPT in str(provider.bodies[-1])
         lose_role(tmp_path, how)
         async with open_screen(tmp_path) as screen:
-            await screen.sees("2 messages", f"role {how}")
+            await screen.has_messages(2)
+            await screen.sees(f"role {how}")
             await send(screen, "2+2=?")
             await screen.sees(how, "o on without it", "new session")
             await screen.until(lambda: bool(screen.lines_with("│ 2+2=?")), "It was not given back")
@@ -67,13 +68,14 @@ async def test_nothing_is_sent_with_a_lost_role_until_one_goes_on_without_it(
             await screen.press("enter")
             await screen.sees("continues without its role")
             await send(screen, "3+3=?")
-            await screen.sees("4 messages")
+            await screen.has_messages(4)
+            await screen.loses("Esc stop")
         assert PROMPT not in str(provider.bodies[-1])
         async with open_screen(tmp_path) as screen:
-            await screen.sees("4 messages")
+            await screen.has_messages(4)
             assert f"role {how}" not in screen.text
             await send(screen, "4+4=?")
-            await screen.sees("6 messages")
+            await screen.has_messages(6)
 
 
 async def test_a_session_without_a_chosen_role_has_its_first_words_as_its_title(tmp_path: Path):
@@ -81,7 +83,7 @@ async def test_a_session_without_a_chosen_role_has_its_first_words_as_its_title(
     with Provider(chat_text("Two.")) as provider:
         async with open_screen(tmp_path, config=provider.config(), size=(300, 45)) as screen:
             await send(screen, words)
-            await screen.sees("2 messages")
+            await screen.has_messages(2)
             assert words in screen.lines[0]
 
 
@@ -89,7 +91,7 @@ async def test_a_fork_is_told_from_its_original_by_its_title(tmp_path: Path):
     with Provider(chat_text("Two.")) as provider:
         async with open_screen(tmp_path, config=provider.config()) as screen:
             await send(screen, "count")
-            await screen.sees("2 messages")
+            await screen.has_messages(2)
             await screen.loses("Esc stop")
             await screen.press("shift+tab", "f")
             await screen.sees("Title of the fork", "Fork of count")

@@ -36,6 +36,7 @@ from tui_chat.ui.search.hit_list import HitList, HitPreview
 from tui_chat.ui.search.query_text import KnownNames
 from tui_chat.ui.search.screen import SearchAnswer, SearchScreen
 from tui_chat.ui.sessions.pane import SessionsPane
+from tui_chat.ui.themes import color_defaults
 from tui_chat.ui.widgets.find_bar import FindBar
 
 NOW = 1_767_268_800.0
@@ -58,6 +59,9 @@ class Stage(App[None]):
         self.asked: list[Query] = []
         self.pointed: list[Hit] = []
         self.ended: list[Hit | None] = []
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return color_defaults(self.current_theme.dark)
 
     def on_mount(self) -> None:
         known = KnownNames(tag=("work",))
@@ -359,7 +363,7 @@ async def test_a_filter_without_matches_names_the_configured_key(tmp_path: Path)
         await pilot.press("escape")
         rows = app.query_one(SessionsPane).rows
         app.query_one(SessionsPane).filter.value = "nothing has this"
-        await until(pilot, lambda: "Ctrl+K searches\nall messages." in rows.empty_text)
+        await until(pilot, lambda: "Ctrl+K searches the messages." in rows.empty_text)
 
 
 async def test_searching(album: Album, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ async def begin_session(folder: Path, provider: Provider, words: str = "the firs
     async with open_screen(folder, config=provider.config()) as screen:
         await screen.type(words)
         await screen.press("enter")
-        await screen.sees("2 messages")
+        await screen.has_messages(2)
         await screen.loses("Esc stop")
 
 
@@ -54,7 +54,8 @@ async def test_the_last_session_is_named_while_the_store_opens(
             assert "the first words" in title_of(screen)
             assert len(provider.received) == 1
             slow_store.set()
-            await screen.sees("4 messages", "a draft")
+            await screen.has_messages(4)
+            await screen.sees("a draft")
             assert await sent(screen, provider) == ["the first words", "typed early"]
 
 
@@ -65,8 +66,8 @@ async def test_a_new_chat_is_never_shown_while_the_last_session_opens(tmp_path: 
         async with start(tmp_path) as screen:
 
             def is_open() -> bool:
-                titles.add(title_of(screen).partition("│")[2].strip()[:15])
-                return "2 messages" in screen.text
+                titles.add(title_of(screen).partition("▕")[2].strip()[:15])
+                return screen.messages == 2
 
             await screen.until(is_open, "The session was not opened")
         assert titles == {"the first words"}
@@ -76,14 +77,14 @@ async def test_early_words_begin_a_session_where_a_new_chat_was_left(tmp_path: P
     with Provider(chat_text("Fine.")) as provider:
         await begin_session(tmp_path, provider)
         async with open_screen(tmp_path) as screen:
-            await screen.sees("2 messages")
+            await screen.has_messages(2)
             await screen.press("ctrl+n")
-            await screen.sees("New chat")
+            await screen.sees("New session")
         async with start(tmp_path) as screen:
-            assert "New chat" in title_of(screen)
+            assert "New session" in title_of(screen)
             await screen.type("typed early")
             await screen.press("enter")
-            await screen.sees("2 messages")
+            await screen.has_messages(2)
             assert await sent(screen, provider) == ["typed early"]
 
 
@@ -104,7 +105,7 @@ async def test_early_words_come_back_if_another_session_is_opened_than_named(
             slow_store.set()
             await screen.sees("Not sent", "typed early")
             await screen.press("enter")
-            await screen.sees("2 messages")
+            await screen.has_messages(2)
             assert await sent(screen, provider) == ["typed early"]
         assert len(provider.received) == 2
 
@@ -127,7 +128,8 @@ async def test_an_early_command_and_file_belong_to_the_named_session(
             await screen.sees("note.txt")
             await screen.type("look")
             await screen.press("enter")
-            await screen.sees("4 messages", "Another title")
+            await screen.has_messages(4)
+            await screen.sees("Another title")
             await sent(screen, provider)
         assert "the note's text" in str(provider.bodies[-1]["messages"][-1])
         assert "the first words" in str(provider.bodies[-1])

@@ -29,7 +29,7 @@ async def test_an_error_leaves_with_its_session_and_does_not_return(tmp_path: Pa
             await send(screen, "/role nobody")
             await screen.sees("✗ There is no role “nobody”.")
             await screen.press("ctrl+n")
-            await screen.sees("New chat")
+            await screen.sees("New session")
             await screen.loses("nobody", seconds=3)
 
             await send(screen, "/role nothing")
@@ -49,7 +49,7 @@ async def test_what_is_said_of_a_new_session_stays(tmp_path: Path):
             await send(screen, "hello")
             await screen.sees("A reply.")
             await send(screen, "/role Assistant")
-            await screen.sees("New chat", "Started a new session")
+            await screen.sees("New session", "Started a new session")
             await screen.rests()
             await screen.sees("Started a new session")
 

@@ -80,11 +80,11 @@ async def test_a_reader_is_left_in_peace_while_it_grows(tmp_path: Path):
         await screen.sees("said 17")
         before = rows(screen, "said 17")
         answer.let()
-        await screen.sees("new text below")
+        await screen.sees("↓ new text")
         assert rows(screen, "said 17")[:5] == before[:5]
-        await screen.click_on("new text below")
+        await screen.click_on("↓ new text")
         await screen.sees("more")
-        assert "new text below" not in screen.text
+        assert "↓ new text" not in screen.text
         answer.let()
         await screen.sees("the end")
 
@@ -92,7 +92,7 @@ async def test_a_reader_is_left_in_peace_while_it_grows(tmp_path: Path):
 async def test_a_selection_survives_it(tmp_path: Path):
     async with arriving(tmp_path, "word\n\n", "more\n\n" * 40, "end") as (screen, answer):
         answer.let()
-        await screen.sees("  word")
+        await screen.sees(" ▎ word")
         await screen.drag("said 19", "said 19")
         answer.let()
         await screen.loses("said 19")  # it scrolls away

@@ -49,9 +49,9 @@ async def test_the_header_says_that_nothing_is_stored(tmp_path: Path, keys: tupl
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot, *keys)
         line = app.chat.title_line
-        assert line.title == "Temporary session"
-        assert line.subtitle == "nothing is stored"
-        assert composer_facts(app).startswith("temporary · mirror · loopback · Assistant · ~")
+        words = "Temporary session · not stored  [ Keep ]"
+        assert line.render().plain.strip() == words
+        assert composer_facts(app).startswith("mirror · Assistant · ~")
 
 
 async def test_no_file_has_a_word_that_was_typed_sent_or_received(tmp_path: Path):
@@ -103,7 +103,7 @@ async def test_it_is_kept_where_it_is_and_then_left_without_a_question(tmp_path:
         await until(pilot, lambda: not workspace.state.is_temporary)
         await settle(pilot)
         assert app.chat.title_line.title == "hello"
-        assert "nothing is stored" not in app.chat.title_line.subtitle
+        assert not app.chat.title_line.is_temporary
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.session is None)
 

@@ -13,7 +13,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.support.app import make_app, opened, replied, say, settle, until
+from tests.support.app import make_app, opened, replied, say, screen_text, settle, until
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message
 from tui_chat.models.tool import DECLINED, CommandTool
@@ -82,8 +82,10 @@ async def test_it_takes_the_focus_when_no_key_is_pressed(tmp_path: Path, clock: 
         await settle(pilot)
         assert app.focused is app.query_one(Composer), "a key was pressed just now"
         await clock.pass_until(pilot, question, armed=True)
-        shown = app.export_screenshot().replace("&#160;", " ")
-        assert shown.count("is waiting for") == 1, "only the question says it"
+        shown = screen_text(app)
+        assert shown.count("Run “echo_city”? The model asks for it.") == 1
+        assert "is waiting for" not in shown, "only the question says it"
+        assert not app.query_one(Composer).display, "it has the composer's place"
         assert not app.query_one(Composer).text
         await pilot.press("enter", "space")
         assert len(messages(app)) == 2, "nothing is preselected"

@@ -124,7 +124,7 @@ def test_a_planted_key_is_found_nowhere(
     fresh.mkdir()
     (fresh / "config.toml").write_text("\n".join(lines))
     with TerminalApp(fresh, ["--model", "cut"], environ=environ) as app:
-        app.until(lambda: app.shows("Message …") and (fresh / "chat.db").exists())
+        app.until(lambda: app.shows("Type a message") and (fresh / "chat.db").exists())
         app.type(b"Hello")
         app.type(ENTER)
         app.until(lambda: app.shows("Lost"))

@@ -47,7 +47,7 @@ def drafts(folder: Path) -> set[object]:
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[TerminalApp]:
     with TerminalApp(tmp_path, LOREM) as app:
-        app.until(lambda: app.shows("Message …") and database(tmp_path))
+        app.until(lambda: app.shows("Type a message") and database(tmp_path))
         app.read(0.5)
         yield app
 
@@ -110,7 +110,7 @@ def test_a_closed_terminal_loses_nothing(app: TerminalApp, tmp_path: Path) -> No
 def test_a_terminal_closed_without_a_signal_loses_nothing(tmp_path: Path) -> None:
     """`nohup` has SIGHUP ignored, and a pty of another session does not send one."""
     with TerminalApp(tmp_path, LOREM, job_of="trap '' HUP; \"$@\"; exit $?") as app:
-        app.until(lambda: app.shows("Message …") and database(tmp_path))
+        app.until(lambda: app.shows("Type a message") and database(tmp_path))
         app.read(0.5)
         begin_reply(app, tmp_path)
         os.close(app.slave)
@@ -150,7 +150,7 @@ def test_ctrl_z_stops_the_job_and_fg_resumes_it(tmp_path: Path) -> None:
         'set -m; sh -c \'"$@"; exit $?\' between "$@"; echo "[left with $?]"; fg; echo "[code $?]"'
     )
     with TerminalApp(tmp_path, LOREM, job_of=job) as app:
-        app.until(lambda: app.shows("Message …") and database(tmp_path))
+        app.until(lambda: app.shows("Type a message") and database(tmp_path))
         app.read(0.5)
         begin_reply(app, tmp_path)
         app.type(CTRL_Z)
@@ -209,7 +209,7 @@ def test_a_signal_ends_an_open_editor_too(tmp_path: Path) -> None:
     editor.write_text("#!/bin/sh\necho editing $$\nexec sleep 1000\n")
     editor.chmod(0o755)
     with TerminalApp(tmp_path, LOREM, environ={"EDITOR": str(editor), "VISUAL": ""}) as app:
-        app.until(lambda: app.shows("Message …") and database(tmp_path))
+        app.until(lambda: app.shows("Type a message") and database(tmp_path))
         app.read(0.5)
         app.type(DRAFT.encode())
         app.read(0.3)
@@ -227,7 +227,7 @@ def test_a_signal_ends_an_open_editor_too(tmp_path: Path) -> None:
 def test_redirected_stderr_stays_empty(tmp_path: Path) -> None:
     log = tmp_path / "errors"
     with TerminalApp(tmp_path, LOREM, job_of=f"exec \"$@\" 2>'{log}'") as app:
-        app.until(lambda: app.shows("Message …"))
+        app.until(lambda: app.shows("Type a message"))
         app.type(CTRL_Q)
         assert app.wait() == 0
     assert log.read_bytes() == b""

@@ -18,7 +18,7 @@ TEXT = "👩\u200d🌾 🏳\ufe0f\u200d🌈 می\u200cخواهم e\u0301 全\u30
 
 def test_emoji_sequences_and_format_characters_are_typed_whole(tmp_path: Path) -> None:
     with TerminalApp(tmp_path, ("--endpoint", "loopback", "--model", "echo")) as app:
-        app.until(lambda: app.shows("Message …"))
+        app.until(lambda: app.shows("Type a message"))
         app.read(0.5)
         for character in TEXT:
             app.type(character)

@@ -24,7 +24,7 @@ from tui_chat.paths import bundled
 from tui_chat.protocols.base import Encoded
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.payload_view import PayloadView
-from tui_chat.ui.themes import load_themes, origin_defaults
+from tui_chat.ui.themes import color_defaults, load_themes
 
 ROLE = Origin(OriginKind.SYSTEM, "translator", "Translator")
 STYLE = Origin(OriginKind.PRESET, "p1", "Style")
@@ -212,7 +212,7 @@ class InspectorApp(App[None]):
         """What was told."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return origin_defaults(self.current_theme.dark)
+        return color_defaults(self.current_theme.dark)
 
     def compose(self) -> ComposeResult:
         yield self.pane

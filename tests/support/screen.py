@@ -20,6 +20,7 @@ from textual.pilot import Pilot
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.ui.app import TuiChat
+from tui_chat.ui.chat.transcript import Transcript
 
 
 class Screen:
@@ -116,6 +117,15 @@ class Screen:
     async def loses(self, words: str, seconds: float = 20.0) -> None:
         """Wait until the screen has these words no more."""
         await self.until(lambda: words not in self.text, f"{words!r} stayed", seconds)
+
+    @property
+    def messages(self) -> int:
+        """The number of messages of the conversation, also of those out of sight."""
+        return len(self.app.screen_stack[0].query_one(Transcript).entries)
+
+    async def has_messages(self, count: int) -> None:
+        """Wait until the conversation has so many messages."""
+        await self.until(lambda: self.messages == count, f"There were never {count} messages")
 
     async def rests(self) -> None:
         """Wait until the app has done what it was given and drawn it."""

@@ -6,6 +6,7 @@ from textual.app import App, ComposeResult
 
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.sessions.rows import SessionList, session_rows
+from tui_chat.ui.themes import color_defaults
 
 NOW = 1_750_000_000.0
 """2025-06-15 15:06:40 UTC, a Sunday."""
@@ -31,6 +32,9 @@ class Stage(App[None]):
     """Nothing but the list."""
 
     CSS = "SessionList { width: 30; }"
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return color_defaults(self.current_theme.dark)
 
     def compose(self) -> ComposeResult:
         yield SessionList()

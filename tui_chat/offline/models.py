@@ -15,7 +15,7 @@ from tui_chat.offline.prompt import Prompt
 from tui_chat.offline.reply import Piece, Pieces, split_tokens
 
 MODELS = {
-    "mirror": "Describes the request it received: system text, turns, tools, settings.",
+    "mirror": "Answers with the request it received.",
     "echo": "Repeats the last user message exactly.",
     "lorem": "Writes a long Markdown reply; lorem:SPEED:TOKENS sets how fast and how long.",
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tui_chat.models.session import LastSession
 
-NEW_CHAT = LastSession("", "New chat")
+NEW_SESSION = LastSession("", "New session")
 
 UPDATING = "Updating the database …"
 _LARGE = 20_000_000
@@ -32,12 +32,27 @@ def is_update_long(path: Path) -> bool:
         return False
 
 
+def has_sessions(path: Path) -> bool:
+    """Return True if a database has a session; False if that cannot be read at once."""
+    import sqlite3
+
+    if not path.exists():
+        return False
+    try:
+        address = f"{path.resolve().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
+            sql = "SELECT 1 FROM sessions WHERE deleted IS NULL LIMIT 1"
+            return connection.execute(sql).fetchone() is not None
+    except (sqlite3.Error, OSError):
+        return False
+
+
 def read_last_session(path: Path) -> LastSession | None:
     """Return what the next start over a database opens; None if that cannot be read at once."""
     import sqlite3
 
     if not path.exists():
-        return NEW_CHAT
+        return NEW_SESSION
     try:
         address = f"{path.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
@@ -47,4 +62,4 @@ def read_last_session(path: Path) -> LastSession | None:
             ).fetchone()
     except (sqlite3.Error, OSError):
         return None
-    return NEW_CHAT if row is None else LastSession(*map(str, row))
+    return NEW_SESSION if row is None else LastSession(*map(str, row))

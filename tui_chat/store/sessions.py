@@ -32,7 +32,7 @@ from tui_chat.store.rows import (
     session_of,
 )
 
-UNTITLED = "New chat"
+UNTITLED = "New session"
 """The title of a session that has neither a title nor a role."""
 
 # Higher than all others; the first value of the statement is the present time.

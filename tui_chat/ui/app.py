@@ -48,7 +48,7 @@ from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.plugin_actions import PluginActions
 from tui_chat.ui.sessions.rows import SessionList
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
-from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, origin_defaults
+from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, color_defaults
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class TuiChat(App[None]):
 
     def get_default_screen(self) -> Screen[None]:
         """Return the main screen."""
-        self.panes.fit(self.size.width)
+        self.panes.fit(self.size)
         return self.main
 
     def compose(self) -> ComposeResult:
@@ -226,7 +226,7 @@ class TuiChat(App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return colors for themes that define none."""
-        return {**THEME_DEFAULTS, **origin_defaults(self.current_theme.dark)}
+        return {**THEME_DEFAULTS, **color_defaults(self.current_theme.dark)}
 
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self, name: str = "") -> None:

@@ -102,6 +102,10 @@ class Area(WorkspaceWidget, Vertical):
         super().__init__(id=id)
         self.context = context
 
+    def render(self) -> str:
+        """Draw nothing while there is no pane: Textual would draw the name of the class."""
+        return ""
+
     @property
     def title_row(self) -> Widget | None:
         """First row of the area's pane, lit while the area has the focus; None without a pane."""

@@ -115,9 +115,12 @@ class Lifecycle:
 
     def name_start(self) -> None:
         """Show the title of the session that will be opened: what is typed until then is for it."""
-        from tui_chat.store.last_session import read_last_session
+        from tui_chat.store.last_session import has_sessions, read_last_session
 
-        self._main.panes.chat.show_start(read_last_session(database_file(self._config.data_dir)))
+        path, panes = database_file(self._config.data_dir), self._main.panes
+        has_any = has_sessions(path)
+        panes.begin(has_sessions=has_any)
+        panes.chat.show_start(read_last_session(path), has_sessions=has_any)
 
     def open_soon(self) -> None:
         """Open the workspace in the background."""

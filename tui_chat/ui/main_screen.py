@@ -65,9 +65,15 @@ class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverr
             widget = self.panes.next_focus(self.focused)
         super().set_focus(widget, scroll_visible, from_app_focus)
 
+    def focus_previous(self, selector: str | type[Widget] = "*") -> Widget | None:
+        """Move the focus; from the composer to the conversation, also if a pane has its place."""
+        if self.focused is self.panes.chat.composer:
+            self.panes.close_overlay()
+        return super().focus_previous(selector)
+
     def _screen_resized(self, size: Size) -> None:
         """Show the areas that fit, and lay them out. Below a dialog nothing else does."""
-        self.panes.fit(size.width)
+        self.panes.fit(size)
         super()._screen_resized(size)
         if not self.is_current:  # the dialog above was drawn on the old picture of it
             self._app.screen.refresh()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -24,14 +24,26 @@ _MAX_SIZE = 10_000
 class PaneLayout:
     """Panes and their widths in columns; None for a width that depends on the terminal."""
 
-    closed: frozenset[SideArea] = frozenset({"presets"})
-    """Panes that the user closed."""
-    requested: SideArea | None = None
-    """The pane that was opened last where not all fit."""
+    opened: tuple[SideArea, ...] = ("inspector",)
+    """The panes beside the conversation that are open, the one that was opened last at the end."""
     left: int | None = None
     """The width of the session list."""
     right: int | None = None
     """The width of preset editor and inspector."""
+    is_first: bool = True
+    """True until the app is started with a session: then the session list opens."""
+
+    def opening(self, name: SideArea) -> PaneLayout:
+        """Return the layout after a pane was opened."""
+        return replace(self, opened=(*self.closing(name).opened, name))
+
+    def closing(self, name: SideArea) -> PaneLayout:
+        """Return the layout after a pane was closed."""
+        return replace(self, opened=tuple(each for each in self.opened if each != name))
+
+    def with_sessions(self) -> PaneLayout:
+        """Return the layout at the first start that has a session."""
+        return replace(self, opened=("sessions", *self.closing("sessions").opened), is_first=False)
 
 
 def read_layout(path: Path) -> PaneLayout:
@@ -44,24 +56,25 @@ def read_layout(path: Path) -> PaneLayout:
     if not isinstance(saved, dict):
         return PaneLayout()
     values = cast("dict[str, Any]", saved)
-    closed, requested = values.get("closed"), values.get("requested")
-    return PaneLayout(
-        closed=frozenset(name for name in SIDE_AREAS if name in cast("Collection[Any]", closed))
-        if isinstance(closed, list)
-        else PaneLayout().closed,
-        requested=next((name for name in SIDE_AREAS if name == requested), None),
+    opened, default = values.get("open"), PaneLayout()
+    if isinstance(opened, list):
+        names = dict.fromkeys(name for name in cast("list[Any]", opened) if isinstance(name, str))
+        default = PaneLayout(tuple(name for name in names if name in SIDE_AREAS))
+    return replace(
+        default,
         left=_columns(values.get("left")),
         right=_columns(values.get("right")),
+        is_first=values.get("first") is not False,
     )
 
 
 def write_layout(path: Path, layout: PaneLayout) -> None:
     """Write a layout. If it cannot be written, the next start has the one before."""
     values = {
-        "closed": sorted(layout.closed),
-        "requested": layout.requested,
+        "open": layout.opened,
         "left": layout.left,
         "right": layout.right,
+        "first": layout.is_first,
     }
     with suppress(InputError):
         write_private(json.dumps(values) + "\n", path)

@@ -60,7 +60,7 @@ _DARK_ORIGINS = {
     OriginKind.TOOL: "#d79ed0",
     OriginKind.SETTING: "#b4e39a",
     OriginKind.EDIT: "#90ff00",
-    OriginKind.GLUE: "#8a94a5",
+    OriginKind.GLUE: "#989ca4",
 }
 _LIGHT_ORIGINS = {
     OriginKind.SYSTEM: "#5f2d9c",
@@ -70,10 +70,10 @@ _LIGHT_ORIGINS = {
     OriginKind.HISTORY: "#2b313c",
     OriginKind.DRAFT: "#4f2200",
     OriginKind.MACRO: "#960560",
-    OriginKind.TOOL: "#9a4d5b",
+    OriginKind.TOOL: "#944655",
     OriginKind.SETTING: "#33701d",
     OriginKind.EDIT: "#0000cc",
-    OriginKind.GLUE: "#5f6280",
+    OriginKind.GLUE: "#5f6268",
 }
 POLL_SECONDS = 1.0
 """Seconds between looks at the theme files."""
@@ -82,13 +82,15 @@ FileStates = tuple[tuple[str, int, int], ...]
 """Path, modification time in ns and size of each theme file."""
 
 
-def origin_defaults(dark: bool) -> dict[str, str]:
-    """Return `origin-<kind>` variables for a theme that has none, such as Textual's own.
+def color_defaults(dark: bool) -> dict[str, str]:
+    """Return the variables `origin-<kind>` and `label` for a theme that has none, such as Textual's
+    own. A label is text that is not content.
 
     For `App.get_theme_variable_defaults`: the widgets' CSS cannot do without them.
     """
     colors = _DARK_ORIGINS if dark else _LIGHT_ORIGINS
-    return {f"origin-{kind}": color for kind, color in colors.items()}
+    origins = {f"origin-{kind}": color for kind, color in colors.items()}
+    return {**origins, "label": colors[OriginKind.GLUE]}
 
 
 def sorted_theme_names(names: Iterable[str]) -> list[str]:
@@ -132,16 +134,17 @@ def _theme(table: Mapping[str, Any], path: Path) -> Theme:
     dark = table.get("dark", True)
     if not isinstance(dark, bool):
         raise InputError(f"{path}: dark must be true or false, not {dark!r}")
-    colors = _colors(table, section, _COLORS, path)
+    colors = _colors(table, section, (*_COLORS, "label"), path)
     if "primary" not in colors:
         raise InputError(f"{path}: {section}.primary is missing")
     origins = _colors(table, "origins", _ORIGINS, path)
     own = {f"origin-{kind}": color for kind, color in origins.items()}
+    own |= {"label": colors.pop("label")} if "label" in colors else {}
     return Theme(
         name=name,
         dark=dark,
         primary=colors.pop("primary"),
-        variables={**origin_defaults(dark), **own},
+        variables={**color_defaults(dark), **own},
         **cast("dict[str, Any]", colors),
     )
 

@@ -30,7 +30,7 @@ async def test_a_chat_and_a_reload_in_the_middle_of_a_reply(tmp_path: Path):
     async with visiting(command(tmp_path, "lorem:40")) as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
-            await page.until("New chat")
+            await page.until("New session")
             await page.type("hello there\r")
             await page.until("Esc stop")
         async with visitor.page() as page:
@@ -48,7 +48,7 @@ async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
     async with visiting(command(tmp_path)) as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
-            await page.until("New chat")
+            await page.until("New session")
             await page.type("an unsent draft")
             await page.until("draft")
         async with visitor.page() as page:
@@ -78,7 +78,7 @@ async def test_an_app_ends_some_time_after_its_page(
     async with visiting(command(tmp_path)) as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
-            await page.until("New chat")
+            await page.until("New session")
             await page.type("kept words")
             await page.until("kept words")
         async with asyncio.timeout(60):
@@ -96,7 +96,7 @@ async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.Monke
         async with visitor.page() as one, visitor.page() as other:
             await one.type("first")
             await one.until("first")
-            await other.until("New chat")
+            await other.until("New session")
             assert "first" not in other.text
             with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
                 async with visitor.page():
@@ -140,7 +140,7 @@ async def test_the_app_ends_with_its_server_and_keeps_the_draft(tmp_path: Path):
             visitor = Visitor(session, address)
             await visitor.sign_in()
             async with visitor.page() as page:
-                await page.until("New chat")
+                await page.until("New session")
                 await page.type("kept words")
                 await page.until("kept words")
                 (app,) = children(process.pid)
@@ -166,7 +166,7 @@ async def test_ctrl_c_ends_the_server_and_its_apps(tmp_path: Path):
         visitor = Visitor(session, printed[1].strip())
         await visitor.sign_in()
         async with visitor.page() as page:
-            await page.until("New chat")
+            await page.until("New session")
             (app,) = children(process.pid)
             process.send_signal(signal.SIGINT)
             async for _ in page.ws:

@@ -36,7 +36,7 @@ from tui_chat.models.session import Entry
 from tui_chat.models.stream_events import TextDelta
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.themes import origin_defaults
+from tui_chat.ui.themes import color_defaults
 
 SIZE = (160, 45)
 MESSAGES = 10_000
@@ -49,7 +49,7 @@ class Bench(App[None]):
     """A transcript and a composer, and nothing else."""
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return origin_defaults(dark=True)
+        return color_defaults(dark=True)
 
     def compose(self) -> ComposeResult:
         yield Transcript()

@@ -47,7 +47,7 @@ async def test_unknown_ids_give_none(store: Store) -> None:
 async def test_title_and_preset_fall_back_to_the_roles(store: Store) -> None:
     await store.roles.save(Role("r", "Pirate", preset="sea"))
     for title, role_id, expected in (
-        ("", None, "New chat"),
+        ("", None, "New session"),
         ("", "r", "Pirate"),
         ("Mine", "r", "Mine"),
         ("Mine", None, "Mine"),

@@ -181,7 +181,7 @@ async def test_sessions_of_older_versions_keep_their_order(path: Path, open_stor
 
 async def test_missing_values_are_filled_in(store: Store) -> None:
     bare = SessionTranscript(Session("s", ""), (Entry(Message.of("user", "x", id="a")),))
-    assert (await store.transcripts.add(bare)).title == "New chat"
+    assert (await store.transcripts.add(bare)).title == "New session"
     session = await store.sessions.get("s")
     assert session is not None
     assert session.head_id == "a"

@@ -10,7 +10,7 @@ from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
 
 
 def test_a_layout_is_read_as_it_was_written(tmp_path: Path):
-    layout = PaneLayout(frozenset({"sessions", "presets"}), "inspector", 22, 61)
+    layout = PaneLayout(("sessions", "inspector"), 22, 61, is_first=False)
     file = tmp_path / "new" / "layout.json"
     write_layout(file, layout)
     assert read_layout(file) == layout
@@ -24,7 +24,7 @@ def test_a_layout_is_read_as_it_was_written(tmp_path: Path):
         "{",
         '"x"',
         "[" * 9_000,
-        '{"closed": 3, "requested": [], "left": true, "right": -5}',
+        '{"open": 3, "left": true, "right": -5}',
     ],
 )
 def test_a_file_that_says_nothing_sensible_gives_the_default_layout(tmp_path: Path, text: str):
@@ -38,7 +38,13 @@ def test_a_file_that_says_nothing_sensible_gives_the_default_layout(tmp_path: Pa
 
 def test_unknown_panes_in_the_file_are_left_out(tmp_path: Path):
     file = tmp_path / "layout.json"
-    file.write_text(
-        '{"closed": ["inspector", "attic", 7], "requested": "attic", "left": 20, "right": -5}'
-    )
-    assert read_layout(file) == PaneLayout(frozenset({"inspector"}), None, 20, None)
+    file.write_text('{"open": ["inspector", "attic", 7, "inspector"], "left": 20, "right": -5}')
+    assert read_layout(file) == PaneLayout(("inspector",), 20, None)
+
+
+def test_the_pane_that_is_opened_is_the_last_and_the_session_list_opens_as_the_first():
+    layout = PaneLayout().opening("presets").opening("inspector")
+    assert layout.opened == ("presets", "inspector")
+    assert layout.closing("inspector").opened == ("presets",)
+    assert layout.with_sessions().opened == ("sessions", "presets", "inspector")
+    assert not layout.with_sessions().is_first

@@ -13,7 +13,7 @@ from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.text import OriginKind
 from tui_chat.paths import bundled
-from tui_chat.ui.themes import DARK, LIGHT, load_theme, load_themes, origin_defaults
+from tui_chat.ui.themes import DARK, LIGHT, color_defaults, load_theme, load_themes
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
 
@@ -124,5 +124,5 @@ def test_a_user_theme_replaces_a_shipped_one(tmp_path: Path) -> None:
     themes, _ = load_themes([bundled("themes"), tmp_path])
     [theme] = [theme for theme in themes if theme.name == DARK]
     assert theme.variables["origin-draft"] == "#ABCDEF"
-    assert theme.variables["origin-system"] == origin_defaults(True)["origin-system"]
+    assert theme.variables["origin-system"] == color_defaults(True)["origin-system"]
     assert load_theme(mine) == theme

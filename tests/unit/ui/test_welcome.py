@@ -18,14 +18,14 @@ def words(shown: Welcome, width: int = 64) -> str:
     return "\n".join(line.text for line in welcome_rows(shown, width))
 
 
-def test_it_says_what_this_is_and_offers_three_things_each_with_a_key():
+def test_it_says_what_this_is_and_offers_things_each_with_a_key():
     shown = welcome("mirror", is_offline=True)
-    assert "A chat that shows the exact request before it is sent." in words(shown)
+    assert "tui-chat shows the exact request before it is sent." in words(shown)
     assert "mirror is a practice model" in words(shown)
-    assert [offer.key for offer in shown.offers] == ["/key", "Ctrl+O", "F4"]
-    shown = welcome("gpt-6.1-terra", is_offline=False)
+    assert [offer.key for offer in shown.offers] == ["/key", "Ctrl+O", "F4", "/ @", "F1"]
+    shown = welcome("gpt-6.1-terra", is_offline=False, has_import=True)
     assert "practice model" not in words(shown)
-    assert [offer.key for offer in shown.offers] == ["F4", "Ctrl+O", "Ctrl+P"]
+    assert [offer.key for offer in shown.offers] == ["Ctrl+O", "F4", "/import", "/ @", "F1"]
 
 
 RECENT = (("s-1", "Tides\n\x1b[31m", "now"), ("s-2", "漢字" * 40, "31 Dec"))
@@ -59,7 +59,7 @@ def test_it_fits_and_everything_in_it_can_be_clicked(
 
 def test_an_action_without_a_key_is_not_offered():
     shown = welcome("m", is_offline=False, keys=DEFAULT_KEYS | {"model": NO_KEY})
-    assert [offer.key for offer in shown.offers] == ["F4", "Ctrl+P"]
+    assert [offer.key for offer in shown.offers] == ["F4", "/ @", "F1"]
 
 
 @each_row(

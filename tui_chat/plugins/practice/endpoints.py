@@ -9,7 +9,7 @@ from tui_chat.config.built_in_endpoints import LOOPBACK_URL
 from tui_chat.models.endpoint import Endpoint, Protocol
 
 MODELS = {
-    "mirror": "Describes the request it received: system text, turns, tools, settings.",
+    "mirror": "Answers with the request it received.",
     "echo": "Repeats the last user message exactly.",
     "lorem": "Writes a long Markdown reply; lorem:SPEED:TOKENS sets how fast and how long.",
     "thinker": "Reasons first, then answers.",

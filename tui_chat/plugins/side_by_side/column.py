@@ -71,7 +71,7 @@ class SlotTranscript(Transcript, can_focus=False):
 
     def draw(self, partial: PartialReply) -> None:
         """Draw what has arrived; the screen says when."""
-        if self._layouts.set_reply(partial.entry_id, partial.reply, partial.timing):
+        if self._layouts.set_reply(partial.entry_id, partial.reply, partial.timing.elapsed):
             self._draw_grown()
 
     async def open_link(self, url: str) -> None:
@@ -207,7 +207,7 @@ class SlotColumn(Vertical, can_focus=True):
         """Show the slot as it is now."""
         slot = self.slot
         self.set_class(not slot.is_included, "-left-out")
-        self.transcript.show(slot.entries, panel.timing_of, slot.name)
+        self.transcript.show(slot.entries, slot.name)
         self.show_progress(panel)
 
     def show_progress(self, panel: Panel) -> None:

@@ -81,7 +81,7 @@ class ComparisonScreen(ModalScreen[str]):
         background: $background;
         & > Horizontal { height: 1fr; }
         & > SlotQuestion { height: auto; max-height: 50%; }
-        & > .keys { height: auto; padding: 0 1; color: $foreground 72%; }
+        & > .keys { height: auto; padding: 0 1; color: $label; }
     }
     """
     AUTO_FOCUS = "PanelComposer"

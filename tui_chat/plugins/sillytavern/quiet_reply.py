@@ -32,7 +32,7 @@ class QuietReply(Dialog[str | None]):
         border: none;
         background: $boost;
     }
-    QuietReply .about { margin-bottom: 1; color: $foreground 72%; }
+    QuietReply .about { margin-bottom: 1; color: $label; }
     """
     AUTO_FOCUS = "TextArea"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -61,7 +61,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             border: round $primary;
             border-title-color: $text-primary;
             border-title-style: bold;
-            border-subtitle-color: $foreground 72%;
+            border-subtitle-color: $label;
             background: $surface;
         }
         TreeList { height: 4fr; }
@@ -71,7 +71,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             min-height: 3;
             border-top: solid $foreground 25%;
         }
-        .tree--keys { color: $foreground 72%; }
+        .tree--keys { color: $label; }
     }
     """
     AUTO_FOCUS = "TreeList"

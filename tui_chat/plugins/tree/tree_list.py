@@ -44,16 +44,16 @@ class TreeList(RowList):
     } | {"tree--hover", "tree--empty"}
     DEFAULT_CSS = """
     TreeList {
-        & .tree--line { color: $foreground 50%; }
+        & .tree--line { color: $label; }
         & .tree--active { color: $text-primary; text-style: bold; }
         & .tree--user { text-style: bold; }
-        & .tree--detail { color: $foreground 67%; }
+        & .tree--detail { color: $label; }
         & .tree--name { color: $text-success; text-style: bold; }
         & .tree--mark { color: $text-warning; text-style: bold; }
         & .tree--result { color: $text-warning; }
         & .tree--hover { background: $foreground 5%; }
         & .tree--cursor { background: $primary 20%; }
-        & .tree--empty { color: $foreground 72%; }
+        & .tree--empty { color: $label; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [

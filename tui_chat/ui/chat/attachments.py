@@ -30,7 +30,7 @@ class AttachmentLine(WorkspaceWidget):
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach", "paste_picture"))
 
     DEFAULT_CSS = """
-    AttachmentLine { display: none; width: 100%; height: 1; padding: 0 2; background: $background; }
+    AttachmentLine { display: none; width: 100%; height: 1; padding: 0 3; background: $background; }
     """
 
     def __init__(self, context: AreaContext) -> None:
@@ -74,7 +74,7 @@ class AttachmentLine(WorkspaceWidget):
         for _, chip in chips:
             pieces += [(chip, "$text-primary on $primary 20%"), " "]
         if hidden := len(self._labels) - len(chips):
-            pieces.append((f"+{hidden}", "$foreground 72%"))
+            pieces.append((f"+{hidden}", "$label"))
         return Content.assemble(*pieces)
 
     async def on_click(self, event: events.Click) -> None:

@@ -9,12 +9,11 @@ eighth of what it would import.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.usage import NO_TIMING, Timing
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
@@ -38,13 +37,11 @@ class BranchLayout:
         """Root to head."""
         self.unfolded: set[str] = set()
         """Keys of what is unfolded."""
-        self.timing_of: Callable[[Entry], Timing] = lambda entry: NO_TIMING
-        """Returns the timing and cost of a finished reply."""
         self._options: dict[str, Any] = {}
         """What of the `LayoutOptions` was set."""
         self._width = 80
         self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
-        self._arriving: dict[str, tuple[Reply | None, Timing, float]] = {}
+        self._arriving: dict[str, tuple[Reply | None, float]] = {}
         """Of the streaming entries, by id: what has come of the reply, and since when it has been
         waited for, by the monotonic clock."""
 
@@ -85,9 +82,7 @@ class BranchLayout:
         self.entries = entries
         now = monotonic()
         self._arriving = {
-            entries[at].message.id: self._arriving.get(
-                entries[at].message.id, (None, NO_TIMING, now)
-            )
+            entries[at].message.id: self._arriving.get(entries[at].message.id, (None, now))
             for at in self.streaming()
         }
         for index in range(max(len(entries) - 2, 0), len(entries)):
@@ -120,14 +115,12 @@ class BranchLayout:
         count = len(self.entries)
         return [i for i in range(max(count - 2, 0), count) if self.entries[i].status == "streaming"]
 
-    def set_reply(self, entry_id: str, reply: Reply, timing: Timing) -> bool:
+    def set_reply(self, entry_id: str, reply: Reply, elapsed: float | None) -> bool:
         """Set the reply of a streaming entry. Return False if it is the one already set."""
         known = self._arriving.get(entry_id)
         if known is None or known[0] is reply:
             return False
-        self._arriving[entry_id] = reply, timing, monotonic() - (timing.elapsed or 0)
-        if timing.elapsed is None:
-            self._arriving[entry_id] = reply, timing, known[2]
+        self._arriving[entry_id] = reply, known[1] if elapsed is None else monotonic() - elapsed
         return True
 
     def grow(self) -> list[int]:
@@ -150,8 +143,8 @@ class BranchLayout:
             return None
         from tui_chat.ui.chat.message import ReplyProgress
 
-        reply, timing, since = known
-        return ReplyProgress(monotonic() - since, reply, timing)
+        reply, since = known
+        return ReplyProgress(monotonic() - since, reply)
 
     def _neighbors(self, index: int) -> Neighbors:
         from tui_chat.models.tool import results_of
@@ -164,9 +157,9 @@ class BranchLayout:
         if day:
             # An entry without a time, such as a tool result, belongs to the day before it.
             earlier = (day_of(entries[number]) for number in range(index - 1, -1, -1))
-            day = "" if day == next(filter(None, earlier), "") else day
+            day = "" if day == next(filter(None, earlier), day) else day
         if not _depends_on_next(entries[index]):
-            return Neighbors(day)
+            return Neighbors(day, is_first=not index)
         after = index + 1
         while after < len(entries) and entries[after].message.role == "tool":
             after += 1
@@ -175,7 +168,7 @@ class BranchLayout:
         states: dict[int, ResultState] = {
             position: result_state(result) for position, result in found.items()
         }
-        return Neighbors(day, states, after == len(entries))
+        return Neighbors(day, not index, states, after == len(entries))
 
     def _lay_out(self, index: int, before: MessageLayout | None = None) -> MessageLayout:
         from tui_chat.ui.chat.message import MessageLayout
@@ -187,7 +180,6 @@ class BranchLayout:
             neighbors=self._neighbors(index),
             unfolded=self.unfolded,
             progress=self._progress(entry),
-            timing=self.timing_of(entry) if entry.message.role == "assistant" else NO_TIMING,
             options=self.options,
             before=before,
         )

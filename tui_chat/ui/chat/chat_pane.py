@@ -10,13 +10,14 @@ from dataclasses import replace
 from heapq import nlargest
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from textual import events, on, work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tui_chat.config import endpoints_with_key
+from tui_chat.config import endpoints_with_key, lacks_key
 from tui_chat.errors import NotYet, Refused, TuiChatError
+from tui_chat.hooks import parts
 from tui_chat.models.message import MessageOrigin
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
@@ -25,11 +26,10 @@ from tui_chat.ui.ago import ago
 from tui_chat.ui.area import Area, AreaContext
 from tui_chat.ui.chat.attachments import AttachmentLine
 from tui_chat.ui.chat.chat_composer import ChatComposer
-from tui_chat.ui.chat.composer import QUEUE_KEY
+from tui_chat.ui.chat.composer import FIRST_PLACEHOLDER, PLACEHOLDER, QUEUE_KEY
 from tui_chat.ui.chat.conversation import Conversation
 from tui_chat.ui.chat.drafts import ComposerDrafts
 from tui_chat.ui.chat.message_files import NO_MESSAGE_YET
-from tui_chat.ui.chat.painting import COLUMN_WIDTH
 from tui_chat.ui.chat.queue_lines import QueueLines
 from tui_chat.ui.chat.rows import clipped
 from tui_chat.ui.chat.side_replies import HistoryCompaction, SideReplies
@@ -38,20 +38,19 @@ from tui_chat.ui.chat.status_lines import (
     FOUND,
     NO_REPLY,
     ONLY_FOUND,
-    VERSIONS,
     ActivityLine,
     ChatFacts,
     TitleLine,
 )
 from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.chat.welcome import MAX_RECENT, RecentSessions, welcome
-from tui_chat.ui.key_names import NO_KEY, insert_keys, key_name
+from tui_chat.ui.key_names import insert_keys, key_name
 
+LOW = 10
+"""Rows of a terminal in which the composer has a single row."""
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
 if TYPE_CHECKING:
-    from textual.layout import WidgetPlacement
-
     from tui_chat.models.about import Brought
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, LastSession
@@ -69,7 +68,7 @@ class ReadOnlyLine(Static):
         max-height: 3;
         padding: 0 1;
         background: $panel;
-        color: $foreground 72%;
+        color: $label;
     }
     """
 
@@ -77,21 +76,11 @@ class ReadOnlyLine(Static):
 class ChatPane(Area):
     """The conversation, and the composer of its next message."""
 
-    DEFAULT_CSS = (
-        f"""
-    /* What is below the conversation is as wide as its text. */
-    ChatPane > ToolQuestion, ChatPane > AttachmentLine, ChatPane > ChatComposer,
-    ChatPane > QueueLines, ChatPane > ActivityLine, ChatPane > FindBar {{
-        max-width: {COLUMN_WIDTH};
-    }}
-    ChatPane > SuggestionList {{ max-width: {COLUMN_WIDTH - 2}; }}
-    """
-        """
+    DEFAULT_CSS = """
     ChatPane { background: $background; }
     ChatPane > Conversation { width: 100%; }  /* `1fr` would leave the suggestions' margin free */
     ChatPane.-low > ChatComposer { max-height: 3; }
     """
-    )
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("regenerate", "compact"))
 
     def __init__(self, context: AreaContext) -> None:
@@ -100,11 +89,11 @@ class ChatPane(Area):
         self.transcript = Conversation(context)
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""
-        self.tool_question = ToolQuestion(context, self._is_focus_free)
         self.activity = ActivityLine()
         self.queue = QueueLines()
         self.attachments = AttachmentLine(context)
         self.composer = ChatComposer(context)
+        self.tool_question = ToolQuestion(context, self._is_focus_free, replaces=self.composer)
         self.read_only = context.read_only
         self.drafts = ComposerDrafts(self)
         self.compaction, self.side_replies = HistoryCompaction(self), SideReplies(self)
@@ -112,46 +101,45 @@ class ChatPane(Area):
         self._found = ""
         """Which hit of a search of all conversations is shown; empty for none."""
         self._facts = ChatFacts()
-        self._cost_of = ""
-        """The id of the session whose cost is shown."""
+        self._shown_id = ""
+        """The id of the session whose branch is shown."""
         self._is_part = False
         """True if earlier messages are still being loaded."""
 
     def compose(self) -> ComposeResult:
         yield self.title_line
         yield self.transcript
-        yield self.tool_question
         yield self.activity
         yield self.queue
         yield self.composer.suggestions
         yield self.attachments
+        yield self.tool_question
         yield self.composer
         if self.read_only:
             self.composer.display, self.composer.disabled = False, True
             yield ReadOnlyLine(self.read_only, markup=False)
 
     def on_mount(self) -> None:
-        """Show the keys that hints name."""
-        usable = {name: "" if key == NO_KEY else key for name, key in self._keys.items()}
-        self.transcript.set_options(regenerate=usable["regenerate"], model_key=usable["model"])
+        """Show the keys that hints name, and what the conversation tells."""
         self.tool_question.focus_key = self._keys["tool-call"]
         self.queue.edit_key = key_name(QUEUE_KEY)
         self.watch(self.transcript, "has_focus", self._update_hint, init=False)
+        self.watch(self.transcript, "has_new_text", self._show_new_text, init=False)
 
-    def process_layout(self, placements: list[WidgetPlacement]) -> list[WidgetPlacement]:
-        """Put what is narrower than the title in the middle, as the text is. Textual's `align`
-        moves all together, as far as the widest allows.
-        """
-        width = max((placement.region.right for placement in placements), default=0)
-        return [_centered(placement, width) for placement in placements]
-
-    def on_resize(self, event: events.Resize) -> None:
+    def on_resize(self) -> None:
         """Give the composer its border and a row where 40 % of the height are less."""
-        self.set_class(event.size.height < 8, "-low")
+        self.set_class(self.screen.size.height < LOW, "-low")
+
+    def _show_new_text(self) -> None:
+        self.title_line.has_new_text = self.transcript.has_new_text
 
     @property
     def title_row(self) -> Widget | None:
         return self.title_line
+
+    def show_conversation(self, *, shown: bool) -> None:
+        """Show title and conversation, or leave their place to another pane."""
+        self.title_line.display = self.transcript.display = shown
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the composer; the conversation if nothing can be sent."""
@@ -160,10 +148,11 @@ class ChatPane(Area):
 
     # --- the workspace's events ----------------------------------------------------------
 
-    def show_start(self, last: LastSession | None) -> None:
+    def show_start(self, last: LastSession | None, *, has_sessions: bool) -> None:
         """Show the title of the session that will be opened at the start, if it is known."""
         self.drafts.named = last
         self.title_line.title = "" if last is None or self.read_only else last.title
+        self.composer.placeholder = PLACEHOLDER if has_sessions else FIRST_PLACEHOLDER
 
     async def start(self) -> None:
         """Restore the draft of the session that was opened at the start."""
@@ -215,7 +204,6 @@ class ChatPane(Area):
             case events.ReplySettled(session_id, _, error):
                 self._show_queue()
                 if session_id == self.workspace.state.session_id:
-                    self._show_cost()
                     self._mark_edited_requests()
                     if isinstance(error, Refused) and error.retry_after is not None:
                         key = self._keys["regenerate"]
@@ -232,9 +220,9 @@ class ChatPane(Area):
             return
         self.drafts.adopt()
         self._show_entries(workspace.state.entries)
-        if workspace.state.session_id != self._cost_of:
+        if workspace.state.session_id != self._shown_id:
+            self._shown_id = workspace.state.session_id
             self.activity.end_retry()
-            self._show_cost()
             self._mark_edited_requests()
         if (partial := workspace.state.partial) is not None:
             self._stream(partial.entry_id, partial.reply, partial.timing)
@@ -242,7 +230,9 @@ class ChatPane(Area):
 
     def _show_entries(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
         """Show the active session's branch, or the end of it."""
-        from tui_chat.workspace.branches import muted_messages  # not before the first frame
+        # Not before the first frame:
+        from tui_chat.offline.models import MODELS
+        from tui_chat.workspace.branches import muted_messages
 
         workspace, state = self.workspace, self.workspace.state
         session, files = state.session, workspace.session_files
@@ -251,23 +241,22 @@ class ChatPane(Area):
             fork_of = ""
         is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
         recorded = one_line(session.model) if session is not None else ""
-        facts = (
+        self._is_part = is_part
+        streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
+        title = self.title_line
+        title.title = session.title if session else "New session"
+        title.is_temporary = state.is_temporary
+        title.facts = (
             f"role {state.role_fault}: /role continues without it" if state.role_fault else "",
-            "nothing is stored" if state.is_temporary else "",
             "subagent, Enter goes back" if is_subagent else "",
             # In a read-only app nothing is sent, to no model.
             recorded if self.read_only else "",
             f"fork of {clipped(fork_of, 24)}" if fork_of and not self.read_only else "",
             state.preset_name if state.preset_name != "plain" else "",
+            "a reply is arriving in another window"
+            if streaming is not None and not state.is_streaming
+            else "",
         )
-        for row in (self.title_line, self.composer):
-            row.set_class(state.is_temporary, "-temporary")
-        count = len(entries)
-        self._is_part = is_part
-        title = self.title_line
-        title.title = session.title if session else "New chat"
-        title.subtitle = " · ".join(filter(None, facts))
-        title.count = f"{count:,} message{'s' * (count != 1)}" if count and not is_part else ""
         calls = files.subagents.calls_of(state.session_id) if files is not None else {}
         muted = muted_messages(entries)
         self.transcript.set_options(
@@ -280,24 +269,28 @@ class ChatPane(Area):
         if not entries:
             keys = endpoints_with_key(state.config.endpoints, self.context.environ)
             recent = self._recent_sessions()
+            model, about = state.effective_model, MODELS.get(state.effective_model, "")
             self.transcript.show_when_empty(
-                welcome(state.effective_model, state.is_offline, keys, self._keys, recent)
+                welcome(
+                    *(model, state.is_offline, keys, self._keys, recent),
+                    about=about[:1].lower() + about[1:].removesuffix("."),
+                    has_import=any(added.name == "import" for _, added in parts("actions")),
+                )
             )
-        self.transcript.show(entries, workspace.replies.timing, session_id)
+        has_sessions = bool(state.sessions or entries)
+        self.composer.placeholder = PLACEHOLDER if has_sessions else FIRST_PLACEHOLDER
+        self.transcript.show(entries, session_id)
         if self.find_bar is not None and self.find_bar.display:
             self.transcript.post_find_status()  # the count may have changed
         self.composer.prompt_history.show(entries, session_id)
-        streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
-        model = None if streaming is None else streaming.model
-        self.activity.show_streaming(model, is_ours=state.is_streaming)
+        self.activity.show_streaming(is_streaming=streaming is not None and state.is_streaming)
         self.activity.tool_state = self.tool_question.show_waiting()
         self._update_hint()
         self._show_queue()
         self._show_facts(
             model=state.effective_model,
-            endpoint=state.endpoint.name,
+            has_key=not lacks_key(state.endpoint, self.context.environ),
             role=state.role.name if state.role else "no role",
-            is_temporary=state.is_temporary,
         )
 
     def _stream(
@@ -306,12 +299,13 @@ class ChatPane(Area):
         """Show the reply of a streaming entry as far as it came. `unsaved` says why it could not be
         stored; empty if it is stored.
         """
-        self.transcript.stream(entry_id, reply, timing)
-        self.activity.set_progress(reply, timing, is_saved=not unsaved)
+        self.transcript.stream(entry_id, reply, timing.elapsed)
+        self.activity.data_received(is_saved=not unsaved)
 
     def _show_queue(self) -> None:
         state = self.workspace.state
         texts = tuple(message.text for message in state.queue)
+        self._show_facts(queued=len(texts))
         is_saved = not state.is_queue_unsaved
         self.queue.show(texts, is_waiting=not state.is_streaming, is_saved=is_saved)
         self.activity.is_saved = not state.unsaved
@@ -321,7 +315,6 @@ class ChatPane(Area):
         facts = replace(self._facts, **changes)
         if facts != self._facts:
             self._facts = facts
-            self.title_line.cost = facts.cost if self.read_only else ""  # without a composer
             self.composer.show_facts(facts.line)
 
     def _recent_sessions(self) -> RecentSessions:
@@ -334,17 +327,6 @@ class ChatPane(Area):
         )
         newest = nlargest(MAX_RECENT, others, key=lambda session: session.updated)
         return tuple((each.session_id, each.title, ago(each.updated, now)) for each in newest)
-
-    @work(group="cost", exclusive=True)
-    async def _show_cost(self) -> None:
-        """Show what the active session cost, if the prices of some of its replies are known."""
-        workspace = self.workspace
-        self._cost_of = session_id = workspace.state.session_id
-        self._show_facts(cost="")
-        with suppress(TuiChatError):  # the database reports its own faults
-            total = await workspace.usage.session(session_id)
-            if total.unknown < total.replies and session_id == workspace.state.session_id:
-                self._show_facts(cost=total.dollars + (" +" if total.unknown else ""))
 
     @work(group="edited-requests", exclusive=True)
     async def _mark_edited_requests(self) -> None:
@@ -527,12 +509,6 @@ class ChatPane(Area):
         hint = self._found if is_here else ""
         if not hint and last is not None and last.message.role == "user":
             hint = NO_REPLY
-        shown = self.transcript.current if is_here and last is not None else last
-        if shown is not None and not (is_here or shown.message.role == "assistant"):
-            shown = None
-        if not hint and shown is not None and shown.siblings > 1:
-            number, count = shown.sibling + 1, shown.siblings
-            hint = VERSIONS[not is_here].format(number=number, count=count)
         self.activity.hint = insert_keys(hint, self._keys)
 
     # --- the focus -----------------------------------------------------------------------
@@ -540,6 +516,7 @@ class ChatPane(Area):
     def focus_moved(self, focused: Widget) -> None:
         """End the search when neither the find bar nor the transcript has the focus."""
         if focused is self.composer:
+            self.tool_question.step_aside()
             self.tool_question.consider_focus()
         bar = self.find_bar
         if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
@@ -551,13 +528,13 @@ class ChatPane(Area):
         is_idle = self.composer.has_focus and not has_draft
         return self.screen.is_current and (is_idle or self.transcript.has_focus)
 
+    @on(ToolQuestion.PlaceTaken)
+    def _show_waiting_call(self) -> None:
+        self.activity.tool_state = self.tool_question.show_waiting()
+
     def on_tool_question_left(self, event: ToolQuestion.Left) -> None:
         """Focus the composer, and type there what was meant for it."""
-        self.focus()
+        self.tool_question.step_aside()
+        self.composer.focus()
         if event.typed:
             self.composer.insert_text(event.typed)
-
-
-def _centered(placement: WidgetPlacement, width: int) -> WidgetPlacement:
-    free = width - placement.region.width - placement.margin.width
-    return placement._replace(region=placement.region.translate((free // 2, 0)))

@@ -61,6 +61,8 @@ _NOT_EDITING = (
 """Actions that may leave the editor, or that have another meaning while suggestions are shown."""
 
 
+FIRST_PLACEHOLDER, PLACEHOLDER = "Type a message: the request follows every key.", "Message"
+"""What an empty composer says before there is any session, and later."""
 QUEUE_KEY = "alt+up"
 """Takes the last queued message back into the composer."""
 
@@ -73,18 +75,18 @@ class Composer(SafeTextArea, inherit_bindings=False):
     Composer {
         height: auto;
         min-height: 3;
-        max-height: 40%;
+        max-height: 40vh;
+        margin: 0 1;
         padding: 0 1;
         background: $background;
         border: round $foreground 25%;
+        border-subtitle-color: $label;
         border-subtitle-background: $background;
         scrollbar-size-vertical: 1;
 
         &.-lit { border: round $origin-draft; }
         &:focus { border: round $primary; background: $background; }
-        &.-temporary { border: dashed $warning 60%; }
-        &.-temporary:focus { border: dashed $warning; }
-        & .text-area--placeholder { color: $foreground 67%; }
+        & .text-area--placeholder { color: $label; }
         & .composer--blank { color: $text-accent; text-style: underline; }
         & .composer--chip { color: $text-primary; background: $primary 20%; text-style: bold; }
     }
@@ -168,7 +170,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
             classes=classes,
             soft_wrap=True,
             tab_behavior="focus",
-            placeholder="Message …",
+            placeholder=PLACEHOLDER,
             highlight_cursor_line=False,
         )
 

@@ -383,7 +383,7 @@ class ComposerDrafts:
         session, named = workspace.state.session, self.named
         if named is not None and named.session_id == (session.session_id if session else ""):
             return True
-        title = one_line(session.title, 60) if session is not None else "a new chat"
+        title = one_line(session.title, 60) if session is not None else "a new session"
         self._chat.notify(f"Not sent: “{title}” was opened meanwhile. Enter sends it there.")
         return False
 

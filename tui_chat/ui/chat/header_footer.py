@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -18,7 +17,7 @@ from tui_chat.models.reply_end import end_sentence
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SpeakerNames
 from tui_chat.models.tool import server_of
-from tui_chat.models.usage import NO_TIMING, Timing, Usage
+from tui_chat.models.usage import Usage
 from tui_chat.tokens.counter import media_tokens
 from tui_chat.ui.chat.markdown import plain_rows
 from tui_chat.ui.chat.rows import (
@@ -53,8 +52,6 @@ _SPEAKER_STYLE = {
 }
 
 NO_SPEAKERS = SpeakerNames()
-_Fact = tuple[int, str]
-"""A fact with its weight; the lightest is left out first if there is no room."""
 
 
 def count_words(text: str) -> int:
@@ -80,35 +77,48 @@ def day_of(entry: Entry) -> str:
 
 # Header
 
+_NARROW = 48
+"""Cells below which a header has the time as its only fact."""
+
+
+def above_rows(day: str, width: int, *, is_first: bool) -> list[Row]:
+    """Lay out what separates a message from the one above it; `day` is given where a new day
+    begins.
+    """
+    if is_first:
+        return []
+    blank = Row(is_bare=True)
+    if not day:
+        return [blank]
+    label = safe(f" {day} ", "meta")
+    side = styled("─" * max(2, (width - label.cell_length) // 2), "rule")
+    rule = one_row(joined(side, label, side), width).content
+    return [blank, Row(rule, is_bare=True), blank]
+
 
 def header_rows(
     entry: Entry,
     width: int,
-    day: str,
     progress: ReplyProgress | None,
-    timing: Timing = NO_TIMING,
     speakers: SpeakerNames = NO_SPEAKERS,
     *,
+    above: Sequence[Row] = (),
     is_muted: bool = False,
     is_edited: bool = False,
 ) -> list[Row]:
-    """Lay out what is above a message.
+    """Lay out the header of a message, below the rows `above`: who speaks at the left, which is cut
+    if need be, and the facts at the right, which never are.
 
-    `day` is given where a new day begins, `progress` for a streaming reply, `timing` for a
-    finished one. A message is muted, too, if it goes with one that is. `is_edited` says
-    that the request of a reply was edited by hand.
+    `progress` is given for a streaming reply. A message is muted, too, if it goes with one that
+    is. `is_edited` says that the request of a reply was edited by hand.
     """
-    rows = [Row(is_bare=True)]
-    if day:
-        label = safe(f" {day} ", "meta")
-        side = styled("─" * max(2, (width - label.cell_length) // 2), "rule")
-        rule = one_row(joined(side, label, side), width).content
-        rows += [Row(rule, is_bare=True), Row(is_bare=True)]
     message = entry.message
-    name = clipped(one_line(speaker_of(entry, speakers), 80), max(width - 8, 4))
-    left = [styled(name, _SPEAKER_STYLE[message.role])]
-    if entry.siblings > 1 and width > 20:
-        left += _version_switch(entry)
+    name = one_line(speaker_of(entry, speakers), 80)
+    if message.role == "user" and name == "You":
+        name = "you"
+    left = [safe(name, _SPEAKER_STYLE[message.role])]
+    if message.role == "assistant" and entry.model and name != entry.model:
+        left.append(safe(f"  {one_line(entry.model, 40)}", "meta"))
     if message.pinned:
         left.append(styled("  ◆ pinned", "pinned"))
     if is_muted:
@@ -121,20 +131,18 @@ def header_rows(
     if (brought := message.about.brought) is not None:
         source = one_line(brought.prompt.partition(" ")[0], 40) or "another branch"
         left.append(safe(f"  ◆ from {source}", "meta"))
+    right: list[Content] = []
+    if entry.siblings > 1 and width > 20:
+        right += [*_version_switch(entry), Content("   ")]
     if progress is None:
-        facts, marks = _facts(entry, timing, speakers), []
+        right.append(styled(" · ".join(_facts(entry, is_narrow=width < _NARROW)), "meta"))
     else:
-        facts = _pace(progress.timing, live=True)
         seconds = progress.seconds
         elapsed = f"{int(seconds)} s" if seconds < 60 else format_duration(seconds)
-        marks = [styled("  ● ", "live"), styled(elapsed, "meta")]
-    head = joined(*left, *marks)
-    if head.cell_length > width:
-        head = left[0]
-    room = width - head.cell_length
-    meta = styled(_fitting(facts, room - 2), "meta")
-    gap = Content(" " * (room - meta.cell_length)) if meta else Content("")
-    return [*rows, Row(joined(head, gap, meta))]
+        right += [styled("● ", "live"), styled(elapsed, "meta")]
+    facts, head = joined(*right), joined(*left)
+    room = max(width - facts.cell_length - 2, 4)
+    return [*above, Row(joined(head.truncate(room, ellipsis=True, pad=True), Content("  "), facts))]
 
 
 def _muted_words(entry: Entry) -> str:
@@ -167,76 +175,27 @@ def _version_switch(entry: Entry) -> list[Content]:
     """Lay out which of several versions this is, with arrows to the others."""
     is_first, is_last = entry.sibling == 0, entry.sibling >= entry.siblings - 1
     return [
-        Content("  "),
         styled("‹ ", "meta" if is_first else "arrow", action=ClickAction("version", "-1")),
         styled(f"{entry.sibling + 1}/{entry.siblings}", "siblings"),
         styled(" ›", "meta" if is_last else "arrow", action=ClickAction("version", "1")),
     ]
 
 
-def _facts(entry: Entry, timing: Timing, speakers: SpeakerNames) -> list[_Fact]:
-    """Return the facts about a message that is not streaming."""
-    facts: list[_Fact] = []
-    if entry.model and speaker_of(entry, speakers) != entry.model:
-        facts.append((2, one_line(entry.model, 40)))
-    if entry.usage.input is not None or entry.usage.output is not None:
-        facts.append((3, _tokens(entry.usage)))
-    facts += _pace(timing, live=False)
-    if entry.seconds is not None:
-        facts.append((5, format_duration(entry.seconds)))
+def _facts(entry: Entry, *, is_narrow: bool) -> Iterator[str]:
+    """Yield the facts about a message that is not streaming."""
+    usage = entry.usage
+    if not is_narrow and (usage.input is not None or usage.output is not None):
+        yield _tokens(usage)
+    if not is_narrow and entry.seconds is not None:
+        yield format_duration(entry.seconds)
     if time := _local_time(entry):
-        facts.append((6, f"{time:%H:%M}"))
-    return facts
-
-
-def _pace(timing: Timing, *, live: bool) -> list[_Fact]:
-    """Return the known facts about a reply's cost and pace."""
-    facts: list[_Fact] = []
-    if timing.cost is not None:
-        facts.append((4, ("" if timing.exact else "≈ ") + _dollars(timing.cost)))
-    if timing.first is not None and live:
-        facts.append((2, f"first word {timing.first:.1f} s"))
-    if rate := token_rate(timing):
-        facts.append((3 if live else 1, rate))
-    return facts
-
-
-def token_rate(timing: Timing) -> str:
-    """Return the tokens per second, as shown; empty if the rate would mean nothing.
-
-    If everything came at once, the rate is that of the network or of a buffer and not of the
-    model: it takes half a second of text, or a whole one if the time of the first word is unknown.
-    """
-    rate = timing.per_second
-    seconds = (timing.elapsed or 0.0) - (timing.first or 0.0)
-    if not rate or rate < 1 or seconds < (1 if timing.first is None else 0.5):
-        return ""
-    return f"{'' if timing.exact else '≈ '}{rate:,.0f} tokens/s"
-
-
-def _dollars(cost: Decimal) -> str:
-    """Return a sum with as many digits as matter."""
-    if not cost:
-        return "$0"
-    if cost >= 1:
-        return f"${cost:.2f}"
-    return f"${cost:.4f}" if cost >= Decimal("0.0001") else "<$0.0001"
+        yield f"{time:%H:%M}"
 
 
 def _tokens(usage: Usage) -> str:
     sent = "?" if usage.input is None else f"{usage.input:,}"
     received = "?" if usage.output is None else f"{usage.output:,}"
     return f"{sent} → {received} token{'s' * (usage.output != 1)}"
-
-
-def _fitting(facts: list[_Fact], room: int) -> str:
-    """Join the facts, without the lightest ones if there is no room."""
-    while facts:
-        text = " · ".join(fact for _, fact in facts)
-        if cell_len(text) <= room:
-            return text
-        facts.remove(min(facts, key=lambda fact: fact[0]))
-    return ""
 
 
 def _local_time(entry: Entry) -> datetime | None:
@@ -252,20 +211,7 @@ def _local_time(entry: Entry) -> datetime | None:
 # Footer
 
 
-class ButtonKeys(NamedTuple):
-    """The keys that the buttons of a failed reply name; empty where only a click works."""
-
-    retry: str = ""
-    """Regenerates the reply from where the focus is."""
-    model: str = ""
-
-
-NO_KEYS = ButtonKeys()
-
-
-def footer_rows(
-    entry: Entry, parts: Sequence[MediaBlock], refusal: str, width: int, keys: ButtonKeys = NO_KEYS
-) -> list[Row]:
+def footer_rows(entry: Entry, parts: Sequence[MediaBlock], refusal: str, width: int) -> list[Row]:
     """Lay out what is below a message; `parts` and `refusal` are what has arrived of it."""
     rows: list[Row] = []
     places = [i for i, block in enumerate(entry.message.blocks) if isinstance(block, MediaBlock)]
@@ -286,7 +232,7 @@ def footer_rows(
         rows += [BLANK, *plain_rows(text, width, "warning")]
         if (more := len(refusal) - REFUSAL_SHOWN) > 0:
             rows.append(Row(styled(f"… {more:,} more characters", "quiet")))
-    rows += _ending(entry, width, keys)
+    rows += _ending(entry, width)
     if entry.cache_loss is not None:
         rows += _marked("!", "warning", one_line(entry.cache_loss.sentence, 300), width)
     if entry.unsaved:
@@ -306,7 +252,7 @@ def describe_part(part: MediaBlock) -> str:
     return f"{part.media}  {about}" if about else part.media
 
 
-def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[Row]:
+def _ending(entry: Entry, width: int) -> list[Row]:
     """Lay out how a message ended, unless it ended normally."""
     match entry.status:
         case "streaming":
@@ -316,10 +262,10 @@ def _ending(entry: Entry, width: int, keys: ButtonKeys) -> list[Row]:
             return _marked("■", "quiet", text, width)
         case "interrupted":
             text = "The program ended before the reply did; the text received is kept."
-            return _box("~", "warning", text, "", width, _buttons(keys))
+            return _fault("■", "warning", text, "", width, _buttons())
         case "failed":
             text = entry.error or "The reply failed."
-            return _box("!", "error", text, entry.advice, width, _buttons(keys, entry))
+            return _fault("✗", "error", text, entry.advice, width, _buttons(entry))
         case "complete":
             text = end_sentence(entry)
             if not text or entry.message.refusal:  # which is shown itself
@@ -332,43 +278,34 @@ def _marked(mark: str, style: str, text: str, width: int) -> list[Row]:
     return [BLANK, *indented(rows, styled(f"{mark} ", style))]
 
 
-def _box(
+def _fault(
     mark: str, style: str, text: str, advice: str, width: int, buttons: list[Content]
 ) -> list[Row]:
-    """Lay out a box: what happened, what to do, and the buttons that do it."""
-    bar, ground = styled("▌", style), f"{style}-box"
-    rest = joined(bar, Content("  "))
-    rows = wrap(safe(one_line(text, 1000), "box-text"), width - 4, ground=ground)
-    rows = indented(rows, joined(bar, styled(f"{mark} ", style, "strong")), rest)
-    if advice:
-        words = re.split(r"`(.*?)`", one_line(advice, 1000))  # every second one is code
-        pieces = (safe(text, "code" if n % 2 else "box-advice") for n, text in enumerate(words))
-        rows += indented(wrap(joined(*pieces), width - 4, ground=ground), rest, rest)
-    while buttons and joined(*buttons).cell_length > width - 4:
+    """Lay out what happened, what to do, and the buttons that do it."""
+    words = re.split(r"`(.*?)`", one_line(advice, 1000))  # every second one is code
+    pieces = [safe(text, "code" if n % 2 else "") for n, text in enumerate(words)]
+    about = safe(one_line(text, 1000), "strong")
+    gap = [Content(" ")] if advice else []
+    rows = indented(wrap(joined(about, *gap, *pieces), width - 2), styled(f"{mark} ", style))
+    while buttons and joined(*buttons).cell_length > width:
         buttons = buttons[:-1]
-    return [BLANK, *rows, Row(joined(rest, *buttons), ground, action=ClickAction("retry"))]
+    return [BLANK, *rows, BLANK, Row(joined(*buttons), action=ClickAction("retry"))]
 
 
-def _buttons(keys: ButtonKeys, failed: Entry | None = None) -> list[Content]:
-    """Lay out a box's buttons, each a key and a label; a failed reply also changes model, and first
-    the key or the endpoint if the error is about it.
+def _buttons(failed: Entry | None = None) -> list[Content]:
+    """Lay out the buttons below a fault; a failed reply also changes model, and first the key or
+    the endpoint if the error is about it.
     """
-    buttons = [(keys.retry, "Regenerate", ClickAction("retry"))]
+    buttons = [("Regenerate", ClickAction("retry"))]
     if failed is not None:
-        buttons.append((keys.model, "Switch model", ClickAction("model")))
+        buttons.append(("Switch model", ClickAction("model")))
         name, words = failed.endpoint, f"{failed.error} {failed.advice}"
         if not name or name.startswith(OFFLINE_ENDPOINT):
             pass
         elif "key" in words.casefold():
             action = ClickAction("run", f"configuration.enter_key({name!r})")
-            buttons.insert(0, ("/key", "Enter key", action))
+            buttons.insert(0, ("Enter API key…", action))
         elif "endpoint" in words:
             action = ClickAction("run", f"configuration.edit_endpoints({name!r})")
-            buttons.insert(0, ("/endpoint", "Edit endpoint", action))
-    return [
-        joined(
-            styled(f" {key} " if key else "", "key", action=action),
-            styled(f" {label}   " if key else f"{label}   ", "button", action=action),
-        )
-        for key, label, action in buttons
-    ]
+            buttons.insert(0, ("Edit endpoint…", action))
+    return [styled(f"[ {label} ]  ", "button", action=action) for label, action in buttons]

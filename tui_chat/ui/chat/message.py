@@ -19,8 +19,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import CallBlock
 from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.session import SpeakerNames
-from tui_chat.models.usage import NO_TIMING, Timing
-from tui_chat.ui.chat.header_footer import ButtonKeys, count_words, footer_rows, header_rows
+from tui_chat.ui.chat.header_footer import above_rows, count_words, footer_rows, header_rows
 from tui_chat.ui.chat.markdown import code_in, plain_rows, section_rows
 from tui_chat.ui.chat.rows import (
     BLANK,
@@ -61,6 +60,8 @@ class Neighbors(NamedTuple):
 
     day: str = ""
     """The day it was written, if the message before it was written on another day."""
+    is_first: bool = False
+    """True if no message is above it."""
     results: Mapping[int, ResultState] = MappingProxyType({})
     """What the results that follow it say, by the positions of its tool calls."""
     is_last: bool = True
@@ -71,10 +72,6 @@ class Neighbors(NamedTuple):
 class LayoutOptions:
     """What the layout of all messages depends on besides the width."""
 
-    regenerate: str = ""
-    """The key that regenerates the last reply; empty if there is none."""
-    model_key: str = ""
-    """The key that switches the model; empty if there is none."""
     subagents: frozenset[str] = frozenset()
     """Ids of the calls that started subagents whose sessions can be opened."""
     speakers: SpeakerNames = SpeakerNames()
@@ -96,7 +93,6 @@ class ReplyProgress:
     seconds: float
     """Time since the request."""
     reply: Reply | None = None
-    timing: Timing = NO_TIMING
 
 
 class Part:
@@ -217,20 +213,17 @@ class MessageLayout:
         neighbors: Neighbors = _NO_NEIGHBORS,
         unfolded: Collection[str] = (),
         progress: ReplyProgress | None = None,
-        timing: Timing = NO_TIMING,
         options: LayoutOptions = _NO_OPTIONS,
         before: MessageLayout | None = None,
     ) -> None:
         """Lay out an entry at a width in cells.
 
-        `unfolded` has the keys of what is unfolded, `progress` is of a streaming reply and
-        `timing` of a finished one. `before` is an earlier layout of the same message.
+        `unfolded` has the keys of what is unfolded, `progress` is of a streaming reply. `before` is
+        an earlier layout of the same message.
         """
         self.entry, self._width = entry, max(width, 8)
-        self.ground = "user" if entry.message.role == "user" else ""
-        """Name of the style of the whole message's background."""
         self._neighbors, self._options = neighbors, options
-        self._unfolded, self._progress, self._timing = unfolded, progress, timing
+        self._unfolded, self._progress = unfolded, progress
         self._reply = progress.reply if progress is not None else None
         self._body, self._reasoning = self._texts(before)
         self.parts: list[Part] = [self._header()]
@@ -335,8 +328,8 @@ class MessageLayout:
     def _header(self) -> Part:
         message_id, options = self.entry.message.id, self._options
         rows = header_rows(
-            *(self.entry, self._width, self._neighbors.day, self._progress, self._timing),
-            options.speakers,
+            *(self.entry, self._width, self._progress, options.speakers),
+            above=above_rows(self._neighbors.day, self._width, is_first=self._neighbors.is_first),
             is_muted=message_id in options.muted,
             is_edited=message_id in options.edited,
         )
@@ -437,13 +430,11 @@ class MessageLayout:
         return "awaits" if self._waits_for_results else "unanswered"
 
     def _footer(self) -> list[Row]:
-        message, options = self.entry.message, self._options
+        message = self.entry.message
         parts, refusal = message.parts, message.refusal
         if self._reply is not None:
             parts, refusal = self._reply.parts, str(self._reply.refusal)
-        key = options.regenerate if self._neighbors.is_last else ""
-        keys = ButtonKeys(key, options.model_key)
-        return footer_rows(self.entry, parts, refusal, self._width, keys)
+        return footer_rows(self.entry, parts, refusal, self._width)
 
 
 def barred(rows: list[Row]) -> list[Row]:

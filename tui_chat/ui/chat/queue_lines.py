@@ -19,7 +19,7 @@ class QueueLines(Widget):
     """The queued messages; hidden if there are none."""
 
     DEFAULT_CSS = """
-    QueueLines { display: none; height: auto; padding: 0 2; background: $background; }
+    QueueLines { display: none; height: auto; padding: 0 3; background: $background; }
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class QueueLines(Widget):
         saved = "" if self._is_saved else " · not saved yet"
         heading = clipped(f"{what}{saved} · {when}{edit}{more}", max(width, 1))
         is_marked = self._is_waiting or not self._is_saved
-        tone = "$text-warning" if is_marked else "$foreground 72%"
+        tone = "$text-warning" if is_marked else "$label"
         lines: list[Content] = [Content.assemble((heading, tone))]
         for text in self._texts[:MAX_LINES]:
             room = max(width - 4, 1)

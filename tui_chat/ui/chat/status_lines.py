@@ -1,4 +1,4 @@
-"""The one-row widgets of the chat: its title, and what goes on."""
+"""The one-row widgets of the chat: its title, what is on the composer's border, what goes on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -17,23 +17,13 @@ from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat.rows import clipped
-
-if TYPE_CHECKING:
-    from tui_chat.models.reply import Reply
 
 Tone = Literal["hint", "warning", "error"]
 """The urgency of a status."""
 
 NO_REPLY = "No reply yet: {regenerate} generates one"
 """The hint if the branch ends with a user message."""
-VERSIONS = (
-    "Version {number} of {count}: ← → others",
-    "Version {number} of {count}: Shift+Tab, then ← →",
-)
-"""The hint if the message under the cursor has several versions, and outside of the transcript if
-the last reply has."""
 FOUND = "Hit {number} of {count:,}: n N others, Esc back to the draft, {{search}} all results"
 """The hint in the transcript after a jump from global search."""
 ONLY_FOUND = "The only hit: Esc back to the draft, {{search}} all results"
@@ -44,21 +34,12 @@ STALLED = 5.0
 """Seconds without data after which the line says so."""
 _NOW = 2.0
 """Seconds in which a new attempt is called so, before the line says what it waits for."""
-_QUIET = "$foreground 67%"
-_FACT_STYLES = {
-    "temporary": "$text-warning",
-    "model": "$foreground 87%",
-    "edits": "$text-warning",
-}
-_FACT_ACTIONS = {
-    "model": "sessions.choose_model",
-    "endpoint": "sessions.choose_model",
-    "role": "sessions.choose_role",
-    "edits": "request_edits.list",
-    "tokens": "panes.toggle_area('inspector')",
-    "cost": "main.usage",
-}
-"""What a click on a fact does."""
+_LEAST_NAME = 8
+"""Cells that the name of the model keeps where the other facts leave fewer."""
+
+
+def _button(words: str, action: str) -> Content:
+    return Content(words).stylize(Style.from_meta({"@click": action}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,99 +49,80 @@ class ChatFacts:
     """
 
     model: str = ""
-    endpoint: str = ""
+    has_key: bool = True
+    """False if the model's endpoint has no API key."""
     role: str = ""
     tokens: str = ""
     """The size of the request that Enter sends."""
-    cost: str = ""
-    """The cost of the session; empty if it is not known."""
     edits: int = 0
     """Edits by hand that change the request that Enter sends."""
-    is_temporary: bool = False
+    queued: int = 0
+    """Messages that are sent after the reply."""
 
     def line(self, width: int) -> Content:
-        """Return the facts that fit a width in cells; the endpoint is left out first."""
-        facts = {
-            name: one_line(text, 60)
-            for name, text in (
-                ("temporary", "temporary" * self.is_temporary),
-                ("model", self.model or "no model"),
-                ("endpoint", self.endpoint),
-                ("role", self.role),
-                ("edits", self._edits_in_words),
-                ("tokens", self.tokens),
-                ("cost", self.cost),
+        """Return the facts in a width in cells: where there is no room, the model's name is cut."""
+        choose, edits = "sessions.choose_model", self.edits
+        before = [_button(f"{self.queued:,} queued", "composer.queue")] if self.queued else []
+        after = [
+            _button(one_line(words, 60), action).stylize(style)
+            for words, action, style in (
+                ("" if self.has_key else "no API key", choose, "$text-warning"),
+                (self.role, "sessions.choose_role", ""),
+                (
+                    f"{edits:,} edit{'s' * (edits != 1)} by hand" if edits else "",
+                    "request_edits.list",
+                    "$text-warning",
+                ),
+                (self.tokens, "panes.toggle_area('inspector')", ""),
             )
-            if text
-        }
-        for name in ("endpoint", "role", "cost", "tokens", "edits", "temporary"):
-            if cell_len(" · ".join(facts.values())) <= width:
-                break
-            facts.pop(name, None)
-        separator = Content.styled(" · ", _QUIET)
-        line = separator.join(self._styled(name, text) for name, text in facts.items())
+            if words
+        ]
+        others = sum(fact.cell_length + 3 for fact in (*before, *after))
+        name = clipped(one_line(self.model or "no model", 60), max(width - others, _LEAST_NAME))
+        facts = [*before, _button(name, choose).stylize("$foreground"), *after]
+        line = Content.styled(" · ", "$label").join(facts).stylize_before("$label")
         return line.truncate(max(width, 1), ellipsis=True)
-
-    @property
-    def _edits_in_words(self) -> str:
-        count = self.edits
-        return f"{count:,} edit{'s' * (count != 1)} by hand" if count else ""
-
-    @staticmethod
-    def _styled(name: str, text: str) -> Content:
-        fact = Content.styled(text, _FACT_STYLES.get(name, _QUIET))
-        if name in _FACT_ACTIONS:
-            fact = fact.stylize(Style.from_meta({"@click": _FACT_ACTIONS[name]}))
-        return fact
 
 
 class TitleLine(Widget):
-    """The session's title, what there is to know of it, and at the right a status.
-
-    Each is cut if there is no room, the status first.
+    """The session's title and what there is to know of it; at the right, that text has come below
+    what is shown.
     """
 
     DEFAULT_CSS = """
-    TitleLine { height: 1; padding: 0 1; background: $panel; color: $foreground; }
-    TitleLine.-temporary { background: $warning 10%; }
+    TitleLine { height: 1; padding: 0 3; color: $label; }
     """
 
     title = reactive("")
-    subtitle = reactive("")
-    count = reactive("")
-    """The number of messages, in words."""
-    cost = reactive("")
+    facts: reactive[tuple[str, ...]] = reactive[tuple[str, ...]](())
+    is_temporary = reactive(False)
+    """True for a session that is not stored; a button keeps it."""
+    has_new_text = reactive(False)
 
     def render(self) -> Content:
-        width = self.content_size.width
-        title, subtitle = one_line(self.title), one_line(self.subtitle)
-        least = min(cell_len(title), 16) + min(cell_len(subtitle), 24) + 6
-        status = " · ".join(filter(None, (self.cost, self.count)))
-        status = status if cell_len(status) + least <= width else ""
-        room = width - (cell_len(status) + 2 if status else 0)
-        title = clipped(title, max(room // 2 if subtitle else room, 1))
-        left = room - cell_len(title) - 3
-        subtitle = _fitting(subtitle, left) if subtitle and left >= 8 else ""
-        gap = "  " if subtitle else ""
-        used = cell_len(title) + cell_len(gap) + cell_len(subtitle) + cell_len(status)
-        return Content.assemble(
-            (title, "bold"),
-            (gap + subtitle, "$foreground 72%"),
-            " " * max(width - used, 0),
-            (status, "$foreground 75%"),
-        )
+        words, width = [one_line(self.title), *map(one_line, self.facts)], self.content_size.width
+        button, mark = Content(""), Content("")
+        if self.is_temporary:
+            words[0] = "Temporary session · not stored"
+            keep = _button("[ Keep ]", "sessions.keep_temporary")
+            button = Content("  ") + keep.stylize("$text-warning")
+        if self.has_new_text:
+            mark = Content("  ") + _button("↓ new text", "conversation.latest_message")
+        room = max(width - button.cell_length - mark.cell_length, 1)
+        left = Content(" · ".join(filter(None, words))).truncate(room, ellipsis=True) + button
+        return left.pad_right(max(width - left.cell_length - mark.cell_length, 0)) + mark
 
 
 class ActivityLine(Widget):
-    """The row below the conversation: the progress of a streaming reply, else a status, else a
-    hint. Without any it stays, as the space above the composer: the text would jump if it went.
+    """The row below the conversation: a status, else a hint. Without any it stays, as the space
+    above the composer: the text would jump if it went.
     """
 
     DEFAULT_CSS = """
-    ActivityLine { height: 1; padding: 0 2; background: $background; color: $foreground; }
+    ActivityLine { height: 1; padding: 0 3; background: $background; color: $label; }
     """
     _TONES: ClassVar[dict[Tone, str]] = {
-        "hint": _QUIET,
+        "hint": "$label",
         "warning": "$text-warning",
         "error": "$text-error",
     }
@@ -176,11 +138,8 @@ class ActivityLine(Widget):
         super().__init__()
         self._status: str = ""
         self._tone: Tone = "hint"
-        self._model = ""
         self._is_streaming = False
-        self._timing = NO_TIMING
-        self._reply: Reply | None = None
-        self._is_ours = True
+        """True while a reply of ours streams."""
         self._is_reply_saved = True
         self._timer: Timer | None = None
         self._last_data = 0.0
@@ -224,33 +183,24 @@ class ActivityLine(Widget):
         self._status, self._tone = one_line(text), tone
         self.refresh()
 
-    def show_streaming(self, model: str | None, *, is_ours: bool = True) -> None:
-        """Show that a model's reply streams, or with None that none does.
-
-        `is_ours` is False if another program receives the reply.
-        """
-        self._is_ours = is_ours
-        if model is None:
-            self._is_streaming, self._reply, self._pause = False, None, None
-            self._timing, self._is_reply_saved = NO_TIMING, True
+    def show_streaming(self, *, is_streaming: bool) -> None:
+        """Show how a reply of ours can be stopped, or that none streams."""
+        if not is_streaming:
+            self._is_streaming, self._pause, self._is_reply_saved = False, None, True
             if self._timer is not None:
                 self._timer.stop()
                 self._timer = None
         elif not self._is_streaming:
             self.end_retry()
             self._is_streaming, self._last_data = True, monotonic()
-            self._model = one_line(model, 60)
             self._timer = self.set_interval(1, self.refresh)
         self.refresh()
 
-    def set_progress(self, reply: Reply, timing: Timing, *, is_saved: bool) -> None:
-        """Set what came of the reply; it is drawn within a second, the first word at once."""
-        if reply is not self._reply:
-            self._last_data = monotonic()
-        if self._pause is not None or self._reply is None or self._reply.is_empty:
+    def data_received(self, *, is_saved: bool) -> None:
+        """Note that something of the reply came."""
+        if self._pause is not None or self._is_reply_saved is not is_saved:
             self.refresh()
-        self._pause = None
-        self._reply, self._timing, self._is_reply_saved = reply, timing, is_saved
+        self._last_data, self._pause, self._is_reply_saved = monotonic(), None, is_saved
 
     def show_pause(self, attempt: int, attempts: int, seconds: float, why: str) -> None:
         """Show that a request waits so many seconds for an attempt, the first being 1, and why."""
@@ -270,14 +220,15 @@ class ActivityLine(Widget):
         width = self.content_size.width
         if not self._is_streaming:
             text, tone = self._words()
-            return Content.styled(_fitting(text, width), self._TONES[tone])
-        facts = self._wait() or self._progress()
+            return Content.styled(clipped(text, max(width, 1)), self._TONES[tone])
+        silent = monotonic() - self._last_data >= STALLED
+        facts = self._wait() or ("No data is arriving" if silent else "")
         if not (self.is_saved and self._is_reply_saved):
-            facts = f"{NOT_SAVED} · {facts}"
-        stops = "Esc stop" if self._is_ours else "in another window"
+            facts = " · ".join(filter(None, (NOT_SAVED, facts)))
+        stops = "Esc stop"
         facts = clipped(facts, max(width - len(stops) - 2, 1))
         gap = " " * max(width - cell_len(facts) - len(stops), 1)
-        return Content.assemble((facts, "$foreground 72%"), gap, (stops, "bold $foreground 80%"))
+        return Content.assemble(facts, gap, (stops, "bold"))
 
     def _wait(self) -> str:
         """Return when the next attempt begins, and why; empty if none is waited for."""
@@ -288,29 +239,6 @@ class ActivityLine(Widget):
         if left < -_NOW:
             return ""
         return f"{which} {f'in {ceil(left)} s' if left > 0 else 'now'} · {why}"
-
-    def _progress(self) -> str:
-        from tui_chat.ui.chat.header_footer import format_duration, token_rate
-
-        reply = self._reply
-        if not self._is_ours:
-            return "A reply is arriving"
-        if reply is None or reply.is_empty:
-            return f"Waiting for {self._model}" if self._model else "Waiting"
-        verb = "Writing" if len(reply.content) else "Thinking"
-        silent = monotonic() - self._last_data
-        if silent >= STALLED:
-            return f"{verb} · no data for {format_duration(silent // 1)}"
-        rate = token_rate(self._timing)
-        return f"{verb} · {rate}" if rate else verb
-
-
-def _fitting(text: str, width: int) -> str:
-    """Leave out the last phrases of a text that does not fit."""
-    phrases = text.split(" · ")
-    while len(phrases) > 1 and cell_len(" · ".join(phrases)) > width:
-        phrases.pop()
-    return clipped(" · ".join(phrases), max(width, 1))
 
 
 @contextmanager

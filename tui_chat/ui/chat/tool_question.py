@@ -7,7 +7,8 @@
    seconds without a key, and a further question after an answer for `QUIET`. A character that is
    typed before that goes to the draft if the question took the focus by itself.
 3. Nothing is preselected: Enter does nothing.
-4. It shows all of the arguments in their exact form. What does not fit is counted on its border,
+4. In the chat it takes the place of the composer while it has the focus; the draft waits behind it.
+5. It shows all of the arguments in their exact form. What does not fit is counted on its border,
    and nothing runs before their end was on the screen. Arguments of more than `MOST_SHOWN`
    characters run only after they were opened for editing.
 """
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
 from rich.text import Text
 from textual import events, work
@@ -24,7 +25,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.geometry import Size
 from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
@@ -87,17 +87,19 @@ class Option(NamedTuple):
     label: str
     runs: bool
     """True if the tool's command runs."""
+    is_shown: bool = False
+    """True if the row of keys has it."""
 
 
 OPTIONS: dict[str, Option] = {
-    "run": Option("y", "Run once", True),
-    "always": Option("a", "Always in this session", True),
-    "always_tool": Option("t", "This tool always", True),
-    "always_server": Option("v", "This server always", True),
-    "decline": Option("n", "Decline", False),
-    "decline_and_stop": Option("s", "Decline and stop", False),
-    "edit_arguments": Option("e", "Edit arguments", True),
-    "answer": Option("h", "Enter result by hand", False),
+    "run": Option("y", "Run once", runs=True, is_shown=True),
+    "always": Option("a", "Always", runs=True, is_shown=True),
+    "decline": Option("n", "Decline", runs=False, is_shown=True),
+    "edit_arguments": Option("e", "Edit arguments", runs=True, is_shown=True),
+    "answer": Option("h", "Answer by hand", runs=False, is_shown=True),
+    "decline_and_stop": Option("s", "Decline and stop", runs=False),
+    "always_tool": Option("t", "This tool always", runs=True),
+    "always_server": Option("v", "This server always", runs=True),
 }
 """By the actions of the question."""
 
@@ -109,12 +111,13 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     ToolQuestion {
         display: none;
         height: auto;
-        max-height: 60%;
+        max-height: 40vh;
+        margin: 0 1;
         padding: 0 1;
-        border: round $warning 60%;
+        border: round $warning;
         border-title-color: $text-warning;
-        &:focus { border: heavy $warning; border-title-style: bold; }
-        border-subtitle-color: $text-warning;
+        border-title-style: bold;
+        border-subtitle-color: $label;
         VerticalScroll { height: auto; max-height: 100%; scrollbar-size-vertical: 1; }
         Static { width: 1fr; height: auto; }
     }
@@ -125,8 +128,8 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
             Binding(
                 option.key,
                 f"tool_calls.{action}",
-                option.label,
-                show=False,
+                option.label.lower(),
+                show=option.is_shown,
                 tooltip=f"{option.label} (tool call)",
             )
             for action, option in OPTIONS.items()
@@ -146,13 +149,23 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
 
         typed: str = ""
 
+    class PlaceTaken(Message):
+        """It took the place of the composer, or left it."""
+
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("answer_tool_call",))
 
-    def __init__(self, context: AreaContext, may_take_focus: Callable[[], bool]) -> None:
-        """`may_take_focus` returns True if the focus may leave where it is."""
+    def __init__(
+        self,
+        context: AreaContext,
+        may_take_focus: Callable[[], bool],
+        replaces: Widget | None = None,
+    ) -> None:
+        """`may_take_focus` returns True if the focus may leave where it is. While it has the focus,
+        it takes the place of `replaces`; without that it is shown while a call waits.
+        """
         super().__init__(id="tool-calls")
         self.context = context
-        self._may_take_focus = may_take_focus
+        self._may_take_focus, self._replaces = may_take_focus, replaces
         self.clock = context.key_clock
         self.focus_key = "F8"
         """The label of the key that focuses it."""
@@ -172,13 +185,26 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         self._is_seen = False
         """True if the end of the arguments was on the screen."""
         self._timer: Timer | None = None
-        self._about, self._options = Static(markup=False), OptionLines()
+        self._about = Static(markup=False)
         self._scroll = VerticalScroll(can_focus=False)
 
     def compose(self) -> ComposeResult:
         with self._scroll:
             yield self._about
-        yield self._options
+
+    def focus(self, scroll_visible: bool = True) -> Self:
+        """Take the place of the composer, and the focus."""
+        self._take_place(is_taken=self._call is not None)
+        return super().focus(scroll_visible)
+
+    def step_aside(self) -> None:
+        """Give the composer its place back."""
+        self._take_place(is_taken=False)
+
+    def _take_place(self, *, is_taken: bool) -> None:
+        if self._replaces is not None and self.display is not is_taken:
+            self.display, self._replaces.display = is_taken, not is_taken
+            self.post_message(self.PlaceTaken())
 
     def on_mount(self) -> None:
         for name in ("scroll_y", "virtual_size"):
@@ -204,7 +230,9 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
             self._disarm()
             if self.has_focus:
                 self.post_message(self.Left())
-        self.display = call is not None
+            self.step_aside()
+        if self._replaces is None:
+            self.display = call is not None
         if call is None:
             return
         if is_new:
@@ -234,8 +262,10 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
             key = OPTIONS["edit_arguments"].key
             words = f"{size:,} characters, too many to show: {key} opens them"
             is_seen = False
-        elif left > 0:
-            words = f"… {left:,} more line{'s' * (left > 1)} · PgDn"
+        elif self._scroll.max_scroll_y > 0:
+            first, height = round(self._scroll.scroll_y), self._scroll.size.height
+            count = height + round(self._scroll.max_scroll_y)
+            words = f"lines {first + 1:,}–{first + height:,} of {count:,} · PgDn"
         else:
             words = ""
         self.border_subtitle = Content(words)
@@ -295,6 +325,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         """
         super().watch_has_focus(value)
         if value:
+            self._take_place(is_taken=self._call is not None)
             self._since, self._wait = self.clock.now(), SEEN
             self.call_later(self._watch)
         else:
@@ -343,41 +374,20 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def action_scroll_page(self, pages: int) -> None:
         self.action_scroll(pages * max(self._scroll.size.height - 1, 1))
 
-    async def on_click(self, event: events.Click) -> None:
-        """Answer by a click on an option; a click elsewhere focuses the question."""
-        if (action := event.style.meta.get("option")) in OPTIONS:
-            await self.run_action(f"tool_calls.{action}")
-
-    # --- drawing -------------------------------------------------------------------------
-
     def _draw(self) -> None:
-        call, (number, count) = self._call, self._of
-        if call is None:
+        if (call := self._call) is None:
             return
-        name = one_line(call.call.name, 60)
-        which = f" ({number} of {count})" if count > 1 else ""
         where = f"{one_line(call.where, 60)}: " if call.where else ""
-        title = f"{where}{name} is waiting for your answer{which}"
-        self.border_title = Content(title if self.has_focus else f"{title} · {self.focus_key}")
-        chunks: list[Text] = []
-        for action, option in OPTIONS.items():
-            if self._has(action):
-                works = self.offers(action)
-                chip = "reverse bold" if self._is_armed and works else "reverse dim"
-                key = ((f" {option.key} ", chip), " ") if self.has_focus else ()
-                label = (option.label, "dim" * (not works) or "underline" * (not self.has_focus))
-                chunk = Text.assemble(*key, label)
-                chunk.apply_meta({"option": action})
-                chunks.append(chunk)
-        if self.has_focus:
-            chunks.append(Text("Esc back to the draft", "dim"))
-        self._options.show(chunks)
-        self.refresh(layout=True)  # its height depends on the lines of the options
+        verb, (number, count) = "Run" if call.runs else "Answer", self._of
+        which = f" ({number} of {count})" if count > 1 else ""
+        name = one_line(call.call.name, 60)
+        self.border_title = Content(f"{where}{verb} “{name}”? The model asks for it.{which}")
+        self.refresh_bindings()
 
     # --- the calls that wait ------------------------------------------------------------
 
     def show_waiting(self) -> str:
-        """Ask about the first tool call that waits; return which ones run, in words."""
+        """Ask about the first tool call that waits; return what waits or runs, in words."""
         calls = self.calls
         running = [call for call in calls if call.is_running]
         waiting = [call for call in calls if not call.is_running]
@@ -395,8 +405,13 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         )
         if awaited := self.workspace.state.awaited_sources:
             sources = one_line(", ".join(awaited), 60)
-            return f"Waiting for the tools of {sources} before sending · Esc cancel"
-        return f"Running {names} · Esc stop" if running else ""
+            return f"Waiting for the tools of {sources} · Esc cancel"
+        if running:
+            return f"Running {names} · Esc stop"
+        if first is None or self.display:
+            return ""
+        name = one_line(first.call.name, 60)
+        return f"{name} is waiting for your answer · {self.focus_key}"
 
     def _waiting(self, call: PendingToolCall) -> WaitingCall:
         before = self.workspace.state.changed_tools.get(call.call.name)
@@ -411,7 +426,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
         if action in OPTIONS:
-            return self.offers(action)
+            return True if self.offers(action) else None
         return super().check_action(action, parameters)
 
     @property
@@ -526,7 +541,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         if self._call is None:
             self.show_error(InputError("No tool call is waiting for a result."))
             return
-        self.host.panes.show_conversation()
+        self.host.panes.close_overlay()
         self.focus()
 
     @work(group="dialog", exclusive=True)
@@ -545,35 +560,6 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     async def action_ask_before_tools(self) -> None:
         """Ask again before every run of a tool in this session."""
         await (await self.host.opened_workspace()).tools.forget_permissions()
-
-
-class OptionLines(Widget):
-    """The options, broken into lines only between them."""
-
-    DEFAULT_CSS = "OptionLines { dock: bottom; width: 1fr; height: auto; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._chunks: Sequence[Text] = ()
-
-    def show(self, chunks: Sequence[Text]) -> None:
-        """Show other options."""
-        self._chunks = chunks
-        self.refresh(layout=True)
-
-    def _lines(self, width: int) -> list[Text]:
-        lines: list[list[Text]] = [[]]
-        for chunk in self._chunks:
-            if lines[-1] and sum(part.cell_len + 3 for part in lines[-1]) + chunk.cell_len > width:
-                lines.append([])
-            lines[-1].append(chunk)
-        return [Text("   ").join(line) for line in lines]
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        return len(self._lines(width))
-
-    def render(self) -> Text:
-        return Text("\n").join(self._lines(self.size.width))
 
 
 def _identity(call: WaitingCall | None) -> tuple[str, int] | None:

@@ -7,21 +7,21 @@ exist: `BlockView` knows which they are, `BranchLayout` lays them out, `painting
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.actions import SkipAction
+from textual.content import Content
 from textual.message import Message
+from textual.reactive import reactive
 from textual.strip import Strip
 from textual.timer import Timer
-from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.ui.chat import selection as selecting
 from tui_chat.ui.chat.branch import BranchLayout, branch_change
-from tui_chat.ui.chat.painting import GUTTER, Painter, ReadingColumn, reading_column
+from tui_chat.ui.chat.painting import GUTTER, MessageLook, Painter, text_width
 from tui_chat.ui.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.chat.rows import ClickAction, Row, runs_of
 from tui_chat.ui.chat.search import TranscriptSearch
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 EMPTY_TEXT_WIDTH = 64
 """Maximum cells of a row of the first screen."""
+ABOVE_WELCOME = 2
+"""Blank rows above it."""
 NOTHING = "There is nothing to copy yet."
 
 
@@ -47,7 +49,19 @@ class Transcript(BlockView[Row]):
     """A conversation that can be read, searched and copied from."""
 
     ALLOW_SELECT = False  # Textual selects rows of the screen; `MouseSelection` knows messages
-    DEFAULT_CSS = "Transcript { height: 1fr; overflow-y: scroll; }"
+    DEFAULT_CSS = """
+    Transcript {
+        height: 1fr;
+        overflow-y: scroll;
+        background: $background;
+        scrollbar-background: $background;
+        scrollbar-background-hover: $background;
+        scrollbar-background-active: $background;
+    }
+    """
+
+    has_new_text = reactive(False, repaint=False)
+    """True if text came below what is shown."""
 
     @dataclass
     class CursorMoved(Message):
@@ -76,14 +90,12 @@ class Transcript(BlockView[Row]):
         """Index of the message that keys act on; None if it follows from what is on the screen."""
         self._search = TranscriptSearch(self._layouts)
         self._mouse = MouseSelection(self, self._unit_under, self.scroll_by)
-        self._column = ReadingColumn(0, 0)
         self._painter: Painter | None = None
         self._session_id: str | None = None
         self._highlighted = ""
         """Id of the message that is highlighted from outside."""
         self._reported_cursor = ""
         """Id of the message in the last `CursorMoved`."""
-        self._has_unseen_text = False
         self._welcome: Welcome | None = None
         self._empty_rows: list[Row] = []
         self._copied_code = "", -1
@@ -106,7 +118,6 @@ class Transcript(BlockView[Row]):
     def show(
         self,
         entries: tuple[Entry, ...],
-        timing_of: Callable[[Entry], Timing] | None = None,
         session_id: str | None = None,
     ) -> None:
         """Show a branch, root to head. Entries that are the same objects cost nothing.
@@ -115,10 +126,8 @@ class Transcript(BlockView[Row]):
         their first row on. A reader who scrolled up keeps the place, unless the user sent a
         message or the branch is of another session. The place is also kept when earlier messages
         are added above, and when the first message is shown in another version, which `session_id`
-        tells from another session. `timing_of` returns the timing of a finished reply.
+        tells from another session.
         """
-        if timing_of is not None:
-            self._layouts.timing_of = timing_of
         same_session = session_id is not None and session_id == self._session_id
         self._session_id = session_id
         old, view = self.entries, self._viewport
@@ -136,15 +145,15 @@ class Transcript(BlockView[Row]):
             self.cursor = None
         elif self.cursor is not None:
             self.cursor += change.above
-        has_unseen = not change.is_other_session and self._has_unseen_text
-        self._has_unseen_text = has_unseen or bool(keep and not follows and change.added)
+        has_unseen = not change.is_other_session and self.has_new_text
+        self.has_new_text = has_unseen or bool(keep and not follows and change.added)
         self._layouts.set_entries(entries)
         self._search.entries_changed()
         view.load(self._layouts.heights(), keep=keep, follows=follows)
         if change.is_other_session and entries and entries[-1].message.role == "assistant":
             self._reveal(len(entries) - 1)
         elif not change.is_other_session and change.is_other_version:
-            self._has_unseen_text = False
+            self.has_new_text = False
             self._reveal(change.same)
         self.lay_out()
         self._run_clock()
@@ -167,10 +176,12 @@ class Transcript(BlockView[Row]):
 
     # A reply that grows
 
-    def stream(self, entry_id: str, reply: Reply, timing: Timing = NO_TIMING) -> None:
-        """Show a streaming entry's reply as far as it came; redraws a dozen times a second."""
-        if self._layouts.set_reply(entry_id, reply, timing):
-            self._has_unseen_text = self._has_unseen_text or not self._viewport.follows
+    def stream(self, entry_id: str, reply: Reply, elapsed: float | None = None) -> None:
+        """Show a streaming entry's reply as far as it came, and its clock in seconds; redraws a
+        dozen times a second.
+        """
+        if self._layouts.set_reply(entry_id, reply, elapsed):
+            self.has_new_text = self.has_new_text or not self._viewport.follows
             self._redraw.request()
 
     def flush(self) -> None:
@@ -207,42 +218,38 @@ class Transcript(BlockView[Row]):
         view, width = self._viewport, self._width
         if not self.entries:
             if not self._empty_rows and self._welcome is not None:
-                room = min(self._column.text_width, EMPTY_TEXT_WIDTH)
+                room = min(text_width(width), EMPTY_TEXT_WIDTH)
                 self._empty_rows = welcome_rows(self._welcome, room)
-            return self.painter.centered(self._empty_rows, y, width, view.height)
-        if self._has_unseen_text and y == view.height - 1:
-            return self.painter.new_text_mark(width)
+            number = y - ABOVE_WELCOME
+            shown = 0 <= number < len(self._empty_rows)
+            row = self._empty_rows[number].content if shown else Content("")
+            return self.painter.plain(row, width)
         if y >= len(view.rows):
             return self.painter.blank(width)
         position, row = view.rows[y]
         message_id = self.entries[position.block].message.id
-        current = (self.has_focus and position.block == self.current_index) or (
-            bool(self._highlighted) and message_id == self._highlighted
+        look = MessageLook(
+            "user-bar" if self.entries[position.block].message.role == "user" else "bar",
+            is_current=self.has_focus and position.block == self.current_index,
+            is_highlighted=bool(self._highlighted) and message_id == self._highlighted,
+            is_muted=message_id in self.muted,
         )
-        ground = self._layouts(position.block).ground
-        is_muted, hits = message_id in self.muted, tuple(self._search.marks(position))
-        column = self._column
+        hits = tuple(self._search.marks(position))
         strip = self.strips(
-            (row, column, width, ground, current, is_muted, hits),
-            lambda: self.painter.row(
-                *(row, column, width, ground, hits), is_current=current, is_muted=is_muted
-            ),
+            (row, width, hits, look), lambda: self.painter.row(row, width, hits, look)
         )
-        number = selecting.row_number(position)
-        return self._mouse.highlight(strip, number, column.left + GUTTER)
+        return self._mouse.highlight(strip, selecting.row_number(position), GUTTER)
 
     # Moving
 
     def lay_out_width(self) -> Sequence[int]:
-        assert isinstance(self.parent, Widget)
-        self._column = reading_column(self.parent.region.width, self._width)
-        self._layouts.resize(self._column.text_width)
+        self._layouts.resize(text_width(self._width))
         self._empty_rows = []
         return self._layouts.heights()
 
     def moved(self) -> None:
         if self._viewport.follows:
-            self._has_unseen_text = False
+            self.has_new_text = False
         self.report_cursor()
 
     def scroll_by(self, lines: int) -> None:
@@ -378,7 +385,7 @@ class Transcript(BlockView[Row]):
         if not rows:
             return None
         position, row = rows[min(max(offset.y, 0), len(rows) - 1)]
-        column = column_at(row.text, offset.x - self._column.left - GUTTER)
+        column = column_at(row.text, offset.x - GUTTER)
         if not 0 <= offset.y < len(rows):
             column = len(row.text) if offset.y > 0 else 0
         part = self._layouts(position.block).lines(position.part)
@@ -526,9 +533,6 @@ class Transcript(BlockView[Row]):
     async def on_click(self, event: events.Click) -> None:
         """Open links, do what a row offers, and move the cursor to the message."""
         meta = event.style.meta
-        if meta.get("end"):
-            self.go_to_end()
-            return
         action = meta.get("action")
         if not self.entries and isinstance(action, ClickAction):
             await self.act(action)

@@ -34,8 +34,7 @@ MAX_RECENT = 3
 MAX_PROVIDERS = 2
 """Providers to offer at most."""
 
-TITLE, PROMISE = "tui-chat", "A chat that shows the exact request before it is sent."
-TYPING = "Type below: Enter sends, / finds a command, @ attaches a file."
+PROMISE = "tui-chat shows the exact request before it is sent."
 
 
 class Offer(NamedTuple):
@@ -52,6 +51,8 @@ class Welcome:
 
     practice_model: str = ""
     """The name of the built-in model that answers; empty for a provider's."""
+    about: str = ""
+    """What that model answers, as a phrase; empty if it is not known."""
     offers: tuple[Offer, ...] = ()
     recent: RecentSessions = ()
 
@@ -62,55 +63,57 @@ def welcome(
     with_key: Sequence[Endpoint] = (),
     keys: Mapping[str, str] = DEFAULT_KEYS,
     recent: RecentSessions = (),
+    *,
+    about: str = "",
+    has_import: bool = False,
 ) -> Welcome:
-    """Return the view of an empty chat. `with_key`: endpoints with a key; `keys`: by action."""
+    """Return the view of an empty chat. `with_key`: endpoints with a key; `keys`: by action;
+    `about`: what a practice model answers; `has_import`: True if chats can be imported.
+    """
     choose = "sessions.choose_model"
-    inspector = "show or hide the request"
     offers = [
-        Offer(keys["inspector"], inspector, "panes.toggle_area('inspector')"),
-        Offer(keys["model"], "another model", choose),
-        Offer(keys["palette"], "every command: try title, theme, cost", "search_commands"),
+        Offer(keys["model"], "switch model, also local ones", choose),
+        Offer(keys["inspector"], "show or hide the request", "panes.toggle_area('inspector')"),
     ]
     if is_offline:
         ready = (
             Offer(f"/model {endpoint.name}", "its key is set", choose)
             for endpoint in with_key[:MAX_PROVIDERS]
         )
-        offers = [
-            *ready,
-            Offer("/key", "the API key of a provider", "configuration.enter_key('')"),
-            Offer(keys["model"], "another model, also one on this machine", choose),
-            offers[0],
-        ]
+        key = Offer("/key", "connect OpenAI, Anthropic, Gemini …", "configuration.enter_key('')")
+        offers = [*ready, key, *offers]
+    if has_import:
+        words = "bring ChatGPT, Claude, SillyTavern chats"
+        offers.append(Offer("/import", words, "plugins.import('')"))
+    offers += [
+        Offer("/ @", "commands, files", "composer.focus"),
+        Offer(keys["help"], "all keys", "help"),
+    ]
     offers = [offer for offer in offers if offer.key != NO_KEY]
-    return Welcome(model if is_offline else "", tuple(offers), tuple(recent))
+    return Welcome(model if is_offline else "", about, tuple(offers), tuple(recent))
 
 
 def welcome_rows(shown: Welcome, width: int) -> list[Row]:
     """Lay out what an empty chat shows; a click on a key or a session does what it says."""
-    bar = styled("▎ ", "user-bar")
-    rows = indented(wrap(styled(TITLE, "heading-second"), width - 2), bar, bar)
-    rows += [*indented(wrap(styled(PROMISE, "quiet"), width - 2), bar, bar), BLANK]
+    rows = [*wrap(styled(PROMISE, "strong"), width), BLANK]
     if shown.practice_model:
         name = safe(one_line(shown.practice_model, 40), "strong")
-        words = styled(" is a practice model: it needs no key and no network.", "quiet")
-        rows += [*wrap(joined(name, words), width), BLANK]
-    column = max((cell_len(offer.key) for offer in shown.offers), default=0) + 4
+        rows += wrap(joined(name, styled(" is a practice model: no key, no network.")), width)
+        rows += wrap(safe(f"It {shown.about}."), width) if shown.about else []
+        rows.append(BLANK)
+    column = max((cell_len(offer.key) for offer in shown.offers), default=0) + 2
     for offer in shown.offers:
         rows += _offer_rows(offer, column, width)
-    rows += [BLANK, *wrap(styled(TYPING, "quiet"), width)]
     return rows + _recent_rows(shown.recent, width)
 
 
 def _offer_rows(offer: Offer, column: int, width: int) -> list[Row]:
     action = ClickAction("run", offer.action)
-    key = styled(f" {one_line(offer.key, 40)} ", "key", action=action)
-    words = styled(offer.words, "button", action=action)
+    key = styled(one_line(offer.key, 40), "key", action=action)
+    words = styled(offer.words, "quiet", action=action)
     if width - column < 12:  # too narrow for two columns
         return wrap(joined(key, Content(" "), words), width)
-    room = Content(" " * (column - 2 - key.cell_length))
-    chip = joined(key, room).stylize("key")
-    return indented(wrap(words, width - column), joined(chip, Content("  ")))
+    return indented(wrap(words, width - column), key.pad_right(column - key.cell_length))
 
 
 def _recent_rows(recent: RecentSessions, width: int) -> list[Row]:

@@ -92,7 +92,7 @@ class Dialog(ModalScreen[T]):
         .buttons Button { margin-left: 2; background: $panel; }
         .buttons Button.-error { background: $panel; color: $text-error; }
         .buttons Button:focus { background: $primary; color: $background; text-style: bold; }
-        .hint { color: $foreground 72%; margin-top: 1; }
+        .hint { color: $label; margin-top: 1; }
         &.-short > Vertical { padding: 0 1; margin: 0; max-height: 100%; }
         &.-short OptionList, &.-short .hint { margin-top: 0; }
     }

@@ -33,6 +33,11 @@ class Choice:
     if words of its detail are typed.
     """
 
+    @property
+    def searched(self) -> str:
+        """The text in which typed words are looked for."""
+        return f"{self.label} {self.detail} {self.group}".casefold()
+
 
 FEW = 16
 """Choices whose details may take several lines each; of more, one line of each is shown."""
@@ -148,7 +153,7 @@ class ChoiceDialog(Dialog[str | None]):
         matches = [
             choice
             for choice in self.choices
-            if all(word in f"{choice.label} {choice.detail}".casefold() for word in typed_words)
+            if all(word in choice.searched for word in typed_words)
             and not (choice.is_repeated and self._is_said_by_label(choice, typed_words))
         ]
         matches.sort(key=lambda choice: self._rank(choice, words.strip()))

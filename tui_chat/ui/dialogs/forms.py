@@ -30,7 +30,7 @@ class Form(Dialog[T]):
     Form {
         & > Vertical { width: 84; height: 90%; }
         #fields { height: 1fr; max-height: 100%; }
-        .label { color: $foreground 72%; margin-top: 1; }
+        .label { color: $label; margin-top: 1; }
         .label.-first { margin-top: 0; }
         Input, Input:focus {
             margin: 0; border: none; height: 1; padding: 0 1; background: $panel;

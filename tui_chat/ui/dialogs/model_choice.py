@@ -19,6 +19,7 @@ from tui_chat.config import LOOPBACK_URL, lacks_key, repeats_offline_models
 from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
 if TYPE_CHECKING:
+    from tui_chat.models.endpoint import Endpoint
     from tui_chat.workspace.workspace import Workspace
 
 
@@ -108,24 +109,34 @@ async def ask_model(
 
 
 def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Choice]:
-    """Return the models of all endpoints, each with endpoint and model as its id."""
+    """Return the models of all endpoints, each with endpoint and model as its id: those that can be
+    used now, those without a key, and the practice models.
+    """
     from tui_chat.offline.models import MODELS
 
     providers = hooks.load_all("offline provider", OfflineProvider)
     about = next((provider.models for provider in providers), MODELS)
+
+    def detail(offering: Endpoint, model: str) -> str:
+        if is_offline(offering) and model in about:
+            return about[model]
+        no_key = "no key yet · " * lacks_key(offering, environ)
+        return f"{no_key}{offering.name}, {offering.protocol.label}"
+
+    def is_offline(offering: Endpoint) -> bool:
+        return offering.base_url.startswith(LOOPBACK_URL)
+
     return [
         Choice(
             f"{offering.name}\n{model}",
             model,
-            f"{offering.name}: {about[model]}"
-            if offering.base_url.startswith(LOOPBACK_URL) and model in about
-            else f"{'no key yet · ' * lacks_key(offering, environ)}"
-            f"{offering.name}, {offering.protocol.label}",
+            detail(offering, model),
             offering.name,
             is_repeated=repeats_offline_models(offering),
         )
         for offering in sorted(
-            workspace.state.config.endpoints, key=lambda endpoint: lacks_key(endpoint, environ)
+            workspace.state.config.endpoints,
+            key=lambda endpoint: (is_offline(endpoint), lacks_key(endpoint, environ)),
         )
         for model in offering.models
     ]

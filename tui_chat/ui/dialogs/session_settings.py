@@ -245,7 +245,7 @@ class SettingRow(Horizontal):
         & > .name { width: 21; }
         & > Input, & > TextArea { width: 24; }
         & > TextArea, & > TextArea:focus { height: 3; min-height: 3; }
-        & > .state { width: 1fr; padding-left: 1; color: $foreground 72%; }
+        & > .state { width: 1fr; padding-left: 1; color: $label; }
         & > .reset { width: 2; text-align: right; }
         &.-own > .name { text-style: bold; color: $text-primary; }
         &.-refused > .name, &.-refused > Input { color: $foreground 45%; }
@@ -317,7 +317,7 @@ class SessionSettingsForm(Form[bool | None]):
     SessionSettingsForm {
         background: $background 20%;
         & > Vertical { width: 88; }
-        & #about { color: $foreground 72%; margin-top: 1; height: 1; }
+        & #about { color: $label; margin-top: 1; height: 1; }
         & #fault { height: auto; }
         & .buttons { margin-top: 0; }
         & .hint { margin-top: 0; }

@@ -95,7 +95,7 @@ class InspectorArea(Area):
                 self._show_request(pane, workspace)
             case events.BranchEndLoaded() if workspace.state.session_id != self._session_id:
                 pane.forget()
-                pane.show_nothing("[$foreground 72%]Composing…[/]")  # a long session takes a while
+                pane.show_nothing("[$label]Composing…[/]")  # a long session takes a while
             case events.BranchChanged() if workspace.state.request.viewed is None:
                 pane.own_protocol = workspace.state.endpoint.protocol
             case events.BranchChanged() | events.SessionsChanged():
@@ -150,7 +150,7 @@ class InspectorArea(Area):
         why = "Another program sent the requests of this conversation; they were not recorded."
         if not self.context.read_only:
             why += " Type a message: the request that Enter would send appears here."
-        return f"[bold]No request was recorded[/]\n\n[$foreground 72%]{why}[/]"
+        return f"[bold]No request was recorded[/]\n\n[$label]{why}[/]"
 
     @work(group="foreign", exclusive=True)
     async def _view_foreign(self, workspace: Workspace) -> None:

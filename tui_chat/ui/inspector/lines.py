@@ -47,7 +47,7 @@ class Switch(NamedTuple):
 
     def content(self, *, is_short: bool) -> Content:
         """Return the switch as it is drawn."""
-        look = "bold on $panel" if self.is_on else STYLES["muted"]
+        look = "bold $foreground" if self.is_on else STYLES["muted"]
         parts = [(f"{self.key} ", "$text-accent")] if self.key else []
         parts.append((self.short if is_short else self.label, look))
         parts += [(f" {self.number}", STYLES[self.number_style])] if self.number else []

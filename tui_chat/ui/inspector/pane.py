@@ -83,7 +83,6 @@ class Inspector(Widget):
     DEFAULT_CSS = """
     Inspector {
         layout: vertical;
-        background: $background;
         color: $foreground;
         #inspector-protocols { margin-bottom: 1; }
         #inspector-banner {
@@ -103,7 +102,7 @@ class Inspector(Widget):
         }
         &.-low #inspector-views { display: none; }
         &.-low #inspector-protocols, &.-low #inspector-banner { margin-bottom: 0; }
-        #inspector-origin, #inspector-foot { height: 1; background: $surface; }
+        #inspector-origin, #inspector-foot { height: 1; }
         #inspector-notes { width: 1fr; }
         #inspector-cache { width: auto; }
     }
@@ -162,6 +161,8 @@ class Inspector(Widget):
         """What a prompt cache can serve of the request; None for nothing known."""
         self._under: CursorTarget | None = None
         """What the cursor or the mouse is on."""
+        self._rule = ""
+        """Why that is there, as a sentence."""
         self._places = ""
         """Which of the highlighted places the cursor is on, in words."""
 
@@ -355,8 +356,13 @@ class Inspector(Widget):
         self._show_origin(under, " ".join(sentences))
 
     def _show_origin(self, under: CursorTarget | None, rule: str) -> None:
-        self._under = under
-        self._origin.show(origin_line(under, rule, self._places))
+        """Say what is under the cursor or the mouse; nothing while the cursor follows a draft that
+        is typed elsewhere.
+        """
+        self._under, self._rule = under, rule
+        is_here = self.has_focus_within or self.has_pseudo_class("hover")
+        is_used = is_here or not self.views.payload.cursor.is_on_draft
+        self._origin.show(origin_line(under, rule, self._places) if is_used else Content(""))
 
     def watch_view_shown(self) -> None:
         had_focus = self.has_focus_within
@@ -409,10 +415,18 @@ class Inspector(Widget):
 
     def on_descendant_focus(self) -> None:
         """Post the origin under the cursor, although the cursor did not move."""
+        self._show_origin(self._under, self._rule)
         self.post_message(self.OriginPointed(self.origin_under_cursor))
+
+    def on_enter(self) -> None:
+        self._show_origin(self._under, self._rule)
+
+    def on_leave(self) -> None:
+        self._show_origin(self._under, self._rule)
 
     def on_descendant_blur(self) -> None:
         """Close the line to find words once another pane has the focus: the view follows that."""
+        self.call_after_refresh(self._show_origin, self._under, self._rule)
         if self._find_bar is not None and self._find_bar.display:
             self.call_after_refresh(self._close_left_find)
 
@@ -547,7 +561,8 @@ class Inspector(Widget):
         if bar is not None and bar.display and self.views.current is self.views.payload:
             bar.show(event.number, event.count, True)
         elif self.view_shown == PAYLOAD:
-            self._places = f"{event.number:,} of {event.count:,} · n N" if event.count else ""
+            several = event.count > 1
+            self._places = f"{event.number:,} of {event.count:,} · n N" if several else ""
             self._show_under(self.views.payload.under)
 
 

@@ -83,8 +83,8 @@ class PayloadView(LineView):
         & > .payload--draft { text-style: bold; }
         & > .payload--key { color: $origin-glue; }
         & > .payload--mark { color: $text-warning; background: $warning-muted; }
-        & > .payload--cursor { background: $surface; }
-        &:focus > .payload--cursor { background: $panel; }
+        & > .payload--cursor { background: $foreground 8%; }
+        &:focus > .payload--cursor { background: $primary 12%; }
         & > .payload--lit { background: $primary 12%; }
         & > .payload--hit { color: $background; background: $warning; }
         & > .payload--note-error { color: $text-error; }

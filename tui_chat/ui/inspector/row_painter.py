@@ -28,8 +28,8 @@ from tui_chat.ui.inspector.payload_places import (
 )
 from tui_chat.ui.widgets.component_styles import ComponentStyles
 
-GUTTER = 2
-"""Cells for the bar in the color of the origin, and the symbol of a note."""
+GUTTER = 3
+"""Cells for a blank, the bar in the color of the origin, and the symbol of a note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +85,12 @@ def paint_row(spot: BodyRow, line: DrawnLine, look: RowLook, palette: ComponentS
     runs = line.runs_in(start, end)
     lit = [look.highlights.includes(run) for run in runs]
     kind, ground = bar_kind(runs, spot), "cursor" if look.is_current else ""
-    bar = "▌" if any(lit) else "▎"
+    bar = "▌" if any(lit) or look.is_current else "▎"
     if look.by_letter:
         bar = LETTERS[kind].upper() if any(lit) else LETTERS[kind]
     plain = palette(OriginKind.GLUE, ground)
     segments = [
+        Segment(" ", palette(OriginKind.GLUE)),
         Segment(bar, palette(kind, ground)),
         Segment(" ", plain)
         if look.note is None

@@ -36,7 +36,7 @@ from tui_chat.ui.widgets.typed_app import app_of
 STYLES: dict[str, str] = {
     **{kind.value: f"$origin-{kind}" for kind in OriginKind},
     OriginKind.DRAFT.value: f"bold $origin-{OriginKind.DRAFT}",
-    "muted": "$foreground 72%",
+    "muted": "$label",
     "strong": "bold",
     "heading": "bold $text-primary",
     "warning": "$text-warning",
@@ -174,9 +174,9 @@ class RowsView(RowList):
     RowsView {
         height: 1fr;
         scrollbar-gutter: stable;
-        & > .rows--cursor { background: $surface; }
+        & > .rows--cursor { background: $foreground 8%; }
         & > .rows--hover { background: $foreground 5%; }
-        & > .rows--focused { background: $panel; }
+        & > .rows--focused { background: $primary 12%; }
     }
     """
 

@@ -58,7 +58,7 @@ class ChoiceSelect(Select[str]):
     DEFAULT_CSS = """
     ChoiceSelect {
         width: 1fr;
-        & > SelectCurrent { border: none !important; background: $surface !important; }
+        & > SelectCurrent { border: none !important; background: $panel !important; }
         & > SelectCurrent { padding: 0 1 !important; }
         &:focus > SelectCurrent { background: $primary 20% !important; }
         & > SelectOverlay { border: round $primary; background: $panel; }
@@ -86,7 +86,7 @@ class FormField(TextField):
 
     DEFAULT_CSS = """
     FormField, FormField:focus { height: 1; width: 1fr; border: none; }
-    FormField.-textual-compact { padding: 0 1; background: $surface; }
+    FormField.-textual-compact { padding: 0 1; background: $panel; }
     FormField.-textual-compact:focus { background: $primary 20%; }
     FormField.-textual-compact.-invalid { border: none; background: $error 30%; }
     FormField.-textual-compact.-invalid:focus { border: none; background: $error 30%; }
@@ -125,7 +125,7 @@ class MessageForm(Vertical):
         #form-more CheckField { width: auto; }
         #form-more FormField { width: 8; }
         #form-more ChoiceSelect { width: 16; }
-        .label { color: $foreground 72%; }
+        .label { color: $label; }
         &.-anchor .-of-message, &.-without-role .-of-role { display: none; }
     }
     """

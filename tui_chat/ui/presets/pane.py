@@ -50,7 +50,7 @@ class PresetTitle(Static):
     PresetTitle {
         height: 1;
         padding: 0 1;
-        background: $panel;
+        color: $label;
         text-wrap: nowrap;
         text-overflow: ellipsis;
     }
@@ -63,8 +63,8 @@ class PresetTitle(Static):
             state = " · built-in, saving makes a copy"
         self.update(
             Content.assemble(
-                ("Preset ", "bold"),
-                (one_line(name, 60), "bold"),
+                "Preset ",
+                one_line(name, 60),
                 (f" › {one_line(within, 60)}" if within else "", LABEL),
                 (state, LABEL),
             )
@@ -80,8 +80,8 @@ class PresetFilter(TextField):
         height: 1;
         border: none;
         padding: 0 1;
-        background: $surface;
-        &:focus { border: none; background: $foreground 8%; }
+        background: $panel;
+        &:focus { border: none; background: $panel; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -97,7 +97,6 @@ class PresetPane(Vertical):
 
     DEFAULT_CSS = """
     PresetPane {
-        background: $background;
         #preset-status { height: 2; padding: 0 1; color: $origin-preset; }
         &.-filter PresetFilter { display: block; }
         &.-form PresetFilter { display: none; }

@@ -35,12 +35,12 @@ class SettingsForm(VerticalScroll, can_focus=False):
         height: 1fr;
         padding: 0 1;
         scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
+        scrollbar-background: $surface;
         scrollbar-color: $foreground 25%;
         Grid { grid-size: 2; grid-columns: 36 1fr; grid-rows: 1; height: auto; }
-        .label { color: $foreground 72%; }
-        .heading { margin-top: 1; color: $foreground 72%; }
-        TextArea, TextArea:focus { height: 5; border: none; padding: 0 1; background: $surface; }
+        .label { color: $label; }
+        .heading { margin-top: 1; color: $label; }
+        TextArea, TextArea:focus { height: 5; border: none; padding: 0 1; background: $panel; }
         TextArea:focus { background: $primary 20%; }
         #settings-fault { height: 1; color: $text-error; }
     }

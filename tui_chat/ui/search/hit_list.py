@@ -43,12 +43,12 @@ class HitList(RowList, can_focus=False):
     DEFAULT_CSS = """
     HitList {
         & .hit-list--title { text-style: bold; }
-        & .hit-list--detail { color: $foreground 67%; }
+        & .hit-list--detail { color: $label; }
         & .hit-list--user { color: $text-primary; }
         & .hit-list--mark { color: $text-warning; text-style: bold underline; }
         & .hit-list--hover { background: $foreground 5%; }
         & .hit-list--cursor { background: $primary 20%; }
-        & .hit-list--empty { color: $foreground 72%; }
+        & .hit-list--empty { color: $label; }
     }
     """
 
@@ -139,9 +139,9 @@ class HitPreview(LineView, can_focus=False):
     }
     DEFAULT_CSS = """
     HitPreview {
-        & .preview--who { text-style: bold; color: $foreground 70%; }
+        & .preview--who { text-style: bold; color: $label; }
         & .preview--user { text-style: bold; color: $text-primary; }
-        & .preview--quiet { color: $foreground 72%; }
+        & .preview--quiet { color: $label; }
         & .preview--mark { color: $text-warning; text-style: bold underline; }
     }
     """

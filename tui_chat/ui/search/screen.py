@@ -78,9 +78,9 @@ class SearchScreen(ModalScreen[Hit | None]):
             background: $surface;
         }
         Input, Input:focus { background: $foreground 8%; border: none; height: 1; padding: 0 1; }
-        .search--state { height: 1; color: $foreground 72%; padding: 0 1; margin-bottom: 1; }
+        .search--state { height: 1; color: $label; padding: 0 1; margin-bottom: 1; }
         .search--state.-fault { color: $text-warning; }
-        .search--keys { height: 1; color: $foreground 72%; padding: 0 1; }
+        .search--keys { height: 1; color: $label; padding: 0 1; }
         .search--found { height: 1fr; }
         HitList { width: 1fr; height: 1fr; }
         HitPreview { width: 1fr; height: 1fr; margin-left: 1; }

@@ -10,7 +10,6 @@ from textual import events, on, work
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -37,42 +36,24 @@ if TYPE_CHECKING:
     from tui_chat.models.session import SessionSummary
     from tui_chat.workspace.events import WorkspaceEvent
 
-EMPTY = "No sessions yet.\nType below, or press {new}."
-NOTHING = "No sessions match.\nEsc clears the filter."
-SEARCH = "\n{search} searches\nall messages."
+EMPTY = "No sessions yet."
+NOTHING = "No sessions match."
+SEARCH = "\n{search} searches the messages."
 """Follows it if a plugin adds the search of all conversations."""
 _NEW_FOLDER = "+"
 """Id of the choice of a new folder; in front of a name that was typed (`choices.TYPED`)."""
 
 
-class SessionTitle(Horizontal):
-    """The title row: the number of selected sessions, and a word that starts a new session."""
+class SessionTitle(Static):
+    """The title row, with the number of selected sessions."""
 
     DEFAULT_CSS = """
-    SessionTitle {
-        height: 1;
-        padding: 0 1;
-        background: $panel;
-        Static { width: 1fr; height: 1; text-style: bold; text-wrap: nowrap; }
-        #new-session {
-            width: auto;
-            text-style: none;
-            link-style: none;
-            link-color: $text-primary;
-            link-background-hover: $primary 30%;
-        }
-    }
+    SessionTitle { height: 1; padding: 0 1; color: $label; text-wrap: nowrap; }
     """
 
-    def compose(self) -> ComposeResult:
-        yield Static("Sessions", id="session-count")
-        yield Static("[@click=sessions.new]+ New[/]", id="new-session")
-
-    def show(self, selected: int, *, has_new: bool) -> None:
-        """Show the number of selected sessions; without `has_new`, none can be started here."""
-        words = f"Sessions · {selected:,} selected" if selected else "Sessions"
-        self.query_one("#session-count", Static).update(words)
-        self.query_one("#new-session").display = has_new
+    def show(self, selected: int) -> None:
+        """Show the number of selected sessions."""
+        self.update(f"Sessions · {selected:,} selected" if selected else "Sessions")
 
 
 class SessionFilter(TextField):
@@ -84,9 +65,9 @@ class SessionFilter(TextField):
         height: 1;
         border: none;
         padding: 0 1;
-        background: $surface;
-        &:focus { border: none; background: $foreground 8%; }
-        & .input--placeholder { color: $foreground 67%; }
+        background: $panel;
+        &:focus { border: none; background: $panel; }
+        & .input--placeholder { color: $label; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -116,9 +97,6 @@ class SessionsPane(SessionActions):
     has the focus, else on the active one.
     """
 
-    DEFAULT_CSS = """
-    SessionsPane { background: $background; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         pane_key("slash", "filter", "Filter", "Filter the list: words, #tag", shown=True),
         pane_key("e", "sessions.rename", "Rename", "Rename (empty: suggest a title)", shown=True),
@@ -130,7 +108,7 @@ class SessionsPane(SessionActions):
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "sessions")
-        self._title = SessionTitle()
+        self._title = SessionTitle("Sessions")
         self.filter = SessionFilter(placeholder="words, #tag", select_on_focus=False)
         self.rows = SessionList()
         self.grouping: Grouping = "time"
@@ -197,7 +175,7 @@ class SessionsPane(SessionActions):
 
     @on(SessionList.SelectionChanged)
     def _show_title(self) -> None:
-        self._title.show(len(self.rows.selected), has_new=not self.context.read_only)
+        self._title.show(len(self.rows.selected))
 
     def beside(self, session_id: str, step: int) -> str:
         """Return the id of the session `step` places below one in the list; empty at its ends.

@@ -22,7 +22,7 @@ class ChoiceField(Widget, can_focus=True):
     ChoiceField {
         height: 1;
         width: auto;
-        color: $foreground 72%;
+        color: $label;
         &:focus { background: $primary 20%; }
     }
     """

@@ -11,11 +11,11 @@ from textual.visual import RenderOptions
 
 from tui_chat.ui.widgets.row_list import RowList
 
-LABEL = "$foreground 72%"
+LABEL = "$label"
 """The style of what is not content: facts, roles, headings."""
 _GROUNDS = {
-    "cursor": "on $foreground 9%",
-    "cursor with focus": "on $primary 20%",
+    "cursor": "on $foreground 8%",
+    "cursor with focus": "on $primary 30%",
     "hover": "on $foreground 5%",
     "selected": "on $accent 20%",
     "lit": "on $origin-preset 25%",
@@ -29,7 +29,7 @@ class ContentList(RowList):
     DEFAULT_CSS = """
     ContentList {
         height: 1fr;
-        & .content-list--empty { color: $foreground 72%; }
+        & .content-list--empty { color: $label; }
     }
     """
     EMPTY_INDENT = " "
@@ -54,6 +54,8 @@ class ContentList(RowList):
     def _painted(self, text: Content, fact: Content, width: int, ground: str) -> Strip:
         room = max(width - fact.cell_length - 3, 1)
         bar = "▌" if ground == "cursor with focus" else " "
+        if ground in ("cursor with focus", "lit"):  # there only content is read well
+            text, fact = text.stylize("$foreground"), fact.stylize("$foreground")
         left = text.truncate(room, ellipsis=True, pad=True)
         row = Content.assemble((bar, "$primary"), left, " ", fact, " ")
         if ground:

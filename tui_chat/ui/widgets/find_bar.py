@@ -25,9 +25,9 @@ class FindBar(Horizontal):
         background: $panel;
         display: none;
 
-        & > .find--label { width: auto; color: $foreground 72%; }
+        & > .find--label { width: auto; color: $label; }
         & > Input, & > Input:focus { width: 1fr; background: $panel; background-tint: $panel 0%; }
-        & > .find--count { width: auto; color: $foreground 72%; }
+        & > .find--count { width: auto; color: $label; }
         & > .find--count.-none { color: $text-warning; }
     }
     """

@@ -42,23 +42,17 @@ class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=Fals
 
     DEFAULT_CSS = """
     LineView {
-        background: $background;
+        background: $surface;
         color: $foreground;
         overflow-x: hidden;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
-        scrollbar-background: $background;
-        scrollbar-background-hover: $background;
-        scrollbar-background-active: $background;
+        scrollbar-background: $surface;
+        scrollbar-background-hover: $surface;
+        scrollbar-background-active: $surface;
         scrollbar-color: $foreground 25%;
         scrollbar-color-hover: $foreground 40%;
         scrollbar-color-active: $primary;
-        &.-raised {
-            background: $surface;
-            scrollbar-background: $surface;
-            scrollbar-background-hover: $surface;
-            scrollbar-background-active: $surface;
-        }
     }
     """
 

@@ -16,8 +16,7 @@ class PaneDivider(Widget):
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    PaneDivider { width: 1; height: 1fr; color: $foreground 20%; background: $background; }
-    PaneDivider.-lit { color: $primary 70%; }
+    PaneDivider { width: 1; height: 1fr; color: $foreground 15%; background: $surface; }
     PaneDivider:hover, PaneDivider.-dragged { color: $primary; }
     """
 
@@ -35,8 +34,13 @@ class PaneDivider(Widget):
         divider: PaneDivider
         is_reset: bool
 
+    def __init__(self, line: str) -> None:
+        """`line` is the character of the side of the column on which the line stands."""
+        super().__init__()
+        self._line = line
+
     def render_line(self, y: int) -> Strip:
-        return Strip([Segment("│", self.rich_style)], 1)
+        return Strip([Segment(self._line, self.rich_style)], 1)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         event.stop()
