@@ -95,11 +95,12 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
         )
         await pilot.press("f2", "slash", "escape")  # which leaves the filter, and no more
         assert app.query_one(SessionsPane).rows.has_focus
-        await pilot.press("escape")  # which leaves the sessions, and no more
-        assert app.query_one(Composer).has_focus
         assert workspace.state.is_streaming
-        await pilot.press("escape")
+        await pilot.press("escape")  # which stops the reply, and no more
         await replied(pilot)
+        assert app.query_one(SessionsPane).rows.has_focus
+        await pilot.press("escape")
+        assert app.query_one(Composer).has_focus
         assert workspace.state.entries[-1].status == "stopped"
         assert workspace.state.entries[-1].message.content
 

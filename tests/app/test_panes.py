@@ -117,7 +117,7 @@ async def test_another_pane_that_gets_the_focus_ends_the_zoom_and_is_shown(tmp_p
         assert regions(app).keys() >= before.keys(), "the zoom is not remembered"
 
 
-async def test_escape_stops_the_reply_before_it_restores_and_leaves_a_pane_before_both(
+async def test_escape_stops_the_reply_before_it_leaves_a_pane_and_before_it_restores(
     tmp_path: Path,
 ) -> None:
     async with make_app(tmp_path, model="flaky-stall").run_test(size=WIDE) as pilot:
@@ -132,10 +132,10 @@ async def test_escape_stops_the_reply_before_it_restores_and_leaves_a_pane_befor
                 await pilot.press(key)
                 await until(pilot, lambda area=area: area.has_focus_within)
                 await pilot.press("escape")
-                await until(pilot, lambda: composer.has_focus)
-                assert workspace.state.is_streaming
-                await pilot.press("escape")
                 await until(pilot, lambda: not workspace.state.is_streaming)
+                assert area.has_focus_within
+                await pilot.press("escape")
+                await until(pilot, lambda: composer.has_focus)
         await pilot.resize_terminal(*WIDE)
         await settle(pilot)
         await pilot.press("f11")

@@ -62,6 +62,13 @@ def test_high_contrast_has_high_contrast(kind: str, ground: str) -> None:
     assert contrast(ink, value(theme, ground)) >= 7
 
 
+@each_row(("name", "ground"), list(product((DARK, LIGHT), GROUNDS)))
+def test_labels_and_origins_are_read_on_every_ground(name: str, ground: str) -> None:
+    theme = THEMES[name]
+    for ink in ("label", *(f"origin-{kind}" for kind in KINDS)):
+        assert contrast(theme.variables[ink], value(theme, ground)) >= 4.7, ink
+
+
 @each_row(
     ("text", "fault"),
     [

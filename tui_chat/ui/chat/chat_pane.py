@@ -433,29 +433,36 @@ class ChatPane(Area):
         await self.compaction.begin(await self.host.opened_workspace())
 
     async def action_back(self) -> None:
-        """Restore the panes if one is zoomed, else close the area that covers the conversation,
-        else stop the reply that is arriving, else return the inspector to the live request. In a
-        zoomed conversation a reply is stopped first. From a pane beside the chat, it leads back to
-        the composer and stops nothing.
+        """Stop what arrives or runs, else restore the panes if one is zoomed, else return the
+        inspector to the live request, else go to the composer, also from a pane that has the
+        conversation's place.
         """
-        workspace, zoomed = self.host.workspace, self.host.panes.zoomed
-        is_arriving = workspace is not None and workspace.state.is_streaming
-        if zoomed is not None and not (zoomed is self and is_arriving):
-            self.host.panes.zoom(None)
+        workspace, panes = self.host.workspace, self.host.panes
+        if workspace is not None and await self._stop(workspace):
             return
-        stops = self.has_focus_within or self.screen.focused is None
-        if not self.host.panes.close_overlay() and workspace is not None:
-            state, request = workspace.state, workspace.state.request
-            if stops:
-                self.compaction.stop()
-                self.side_replies.stop()
-                workspace.tool_sources.stop_waiting()
-            if state.is_streaming or any(call.is_running for call in state.pending_calls):
-                if stops and not workspace.tools.stop():
-                    await workspace.replies.stop()
-            elif request.viewed is not None or request.what_if is not None or request.chosen_kind:
-                workspace.requests.return_to_live()
-        self.focus()
+        request = workspace.state.request if workspace is not None else None
+        if panes.zoomed is not None:
+            panes.zoom(None)
+        elif request is not None and (
+            request.viewed is not None or request.what_if is not None or request.chosen_kind
+        ):
+            self.workspace.requests.return_to_live()
+        else:
+            panes.close_overlay()
+            self.focus()
+
+    async def _stop(self, workspace: Workspace) -> bool:
+        """Stop a reply, a tool, or what waits for tools; return False if there is none of it."""
+        state = workspace.state
+        is_arriving = state.is_streaming or any(call.is_running for call in state.pending_calls)
+        is_writing = self.compaction.is_writing or self.side_replies.is_writing
+        is_stopped = is_arriving or is_writing or bool(state.awaited_sources)
+        self.compaction.stop()
+        self.side_replies.stop()
+        workspace.tool_sources.stop_waiting()
+        if is_arriving and not workspace.tools.stop():
+            await workspace.replies.stop()
+        return is_stopped
 
     # --- what is found, and the hint -----------------------------------------------------
 
