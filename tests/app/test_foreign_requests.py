@@ -105,7 +105,7 @@ async def test_escape_leads_to_the_live_request_from_the_composer_too(tmp_path: 
     async with make_app(tmp_path).run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         await app.workspace.sessions.open(state_of(app).sessions[0].session_id)
-        await until(pilot, lambda: "Esc: live" in banner(app))
+        await until(pilot, lambda: "Esc live" in banner(app))
         app.query_one(Composer).focus()
         await pilot.press("escape")
         await until(pilot, lambda: not banner(app))

@@ -76,7 +76,7 @@ class TreeList(RowList):
 
     def __init__(self, now: float) -> None:
         """`now` is the time in seconds since the epoch."""
-        super().__init__("tree", classes="-raised")
+        super().__init__("tree")
         self._now = now
         self.session_tree = Tree((), None)
         self._folding = TreeFolding()

@@ -452,7 +452,7 @@ class InspectorArea(Area):
             return _banner(request)
         if viewed.is_automatic and self.context.read_only:
             return viewed.description
-        return f"{viewed.description} · Esc: {'live' if viewed.is_automatic else 'back'}"
+        return f"{viewed.description} · Esc live"
 
     def _shown_reply(self) -> Entry:
         """Return the reply that is viewed, else the last one. Raises InputError without one."""
@@ -467,11 +467,11 @@ class InspectorArea(Area):
 def _banner(request: LiveRequestState) -> str:
     """Return the words about a request that is neither the live one nor one that was sent."""
     if request.what_if is not None:
-        return f"what if: {request.what_if.description} · Esc: back"
+        return f"what if: {request.what_if.description} · Esc live"
     if request.kind == "normal":
         return ""
     title = request_kinds()[request.kind].title
-    back = " · Esc: back" if request.chosen_kind is not None else ""
+    back = " · Esc live" if request.chosen_kind is not None else ""
     if request.kind_fault:
         return f"{title}: {request.kind_fault}{back}"
     how = ""

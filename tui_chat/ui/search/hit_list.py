@@ -59,7 +59,7 @@ class HitList(RowList, can_focus=False):
         """The hit under the cursor was clicked again."""
 
     def __init__(self, now: float) -> None:
-        super().__init__("hit-list", classes="-raised")
+        super().__init__("hit-list")
         self.hits: tuple[Hit, ...] = ()
         self._now = now
 
