@@ -1,4 +1,4 @@
-"""Writes the tables in `keys.md` from the actions and commands: `python docs/dev/keys_table.py`.
+"""Writes the tables in `keys.md` from the table of verbs: `python docs/dev/keys_table.py`.
 
 `.ci/run` runs it and fails if that changes the file.
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tui_chat.ui.actions import ACTIONS
-from tui_chat.ui.key_names import key_names
-from tui_chat.ui.slash_commands import COMMANDS
+from tui_chat.ui.keys import key_names
+from tui_chat.ui.verbs import VERBS
 
 FILE = Path(__file__).parents[1] / "keys.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->\n"
@@ -17,15 +16,18 @@ BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->\n"
 
 def tables() -> str:
     """Return the tables in Markdown."""
-    actions = [(key_names(each.keys) or "–", f"`{each.id}`", each.title) for each in ACTIONS]
+    keys = [
+        (key_names(verb.keys) or "–", f"`{verb.id}`", verb.place or "everywhere", verb.title)
+        for verb in VERBS
+    ]
     commands = [
-        (f"`/{each.name} {each.argument}`".replace(" `", "`"),
-         ", ".join(f"`/{alias}`" for alias in each.aliases) or "–", each.title)
-        for each in COMMANDS
+        (f"`/{verb.names[0]} {verb.argument}`".replace(" `", "`"),
+         ", ".join(f"`/{name}`" for name in verb.names[1:]) or "–", verb.title)
+        for verb in VERBS if verb.slash
     ]  # fmt: skip
     return (
         "## Keys\n\n"
-        + _table(("key", "id in `[keys]`", "what it does"), actions)
+        + _table(("key", "id in `[keys]`", "where", "what it does"), keys)
         + "\n## Commands\n\nTyped at the start of a message; `//` begins a message with `/`.\n\n"
         + _table(("command", "also", "what it does"), commands)
     )

@@ -139,7 +139,7 @@ async def test_a_reply_continues_under_an_open_dialog(tmp_path: Path):
     async with make_app(tmp_path, model="lorem:max:400").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         app.query_one(Composer).text = "go"
-        await pilot.press("enter", "f1")
+        await pilot.press("enter", "f5")
         await until(pilot, lambda: len(app.screen_stack) == 2)
         await replied(pilot)
         assert app.workspace.state.entries[-1].status == "complete"

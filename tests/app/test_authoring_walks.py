@@ -28,8 +28,7 @@ from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.context import ContextView
 from tui_chat.ui.inspector.lines import Line, forecast_sentences
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.pane_keys import PaneKeys
+from tui_chat.ui.key_row import KeyRow
 from tui_chat.ui.presets.pane import PresetPane
 from tui_chat.ui.presets.rows import PresetList
 from tui_chat.workspace.state import ViewedRequest
@@ -145,14 +144,14 @@ async def test_authoring_with_the_mouse_only(tmp_path: Path) -> None:
         row = next(y for y, words in enumerate(rows) if "left out to fit" in words)
         await pilot.click(view, offset=(4, row))
         await until(pilot, shows(inspector, "The whole chart"))
-        await pilot.click(KeyBar, offset=(str(app.query_one(KeyBar).render()).index("F3"), 0))
+        await pilot.click(KeyRow, offset=(str(app.query_one(KeyRow).render()).index("F3") + 2, 0))
         await until(pilot, lambda: bool(app.query(PresetPane)))
         pane = app.query_one(PresetPane)
         await until(pilot, lambda: pane.rows.has_focus)
         await settle(pilot)
         await pilot.click(PresetList, offset=(20, line_of(pane, "Note")))
         await settle(pilot)
-        keys = app.query_one(PaneKeys)
+        keys = app.query_one(KeyRow)
         await pilot.click(keys, offset=(str(keys.render()).index("J K move") + 2, 0))
         await until(pilot, lambda: message(pane, "note").insertion_point == -3)
         await settle(pilot)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.widgets import Input, OptionList
+from textual.command import CommandPalette
 
-from tests.support.app import make_app, opened, press, say, settle, until
-from tui_chat.ui.command_palette import CommandPalette, match_score
-from tui_chat.ui.dialogs.base import HelpDialog
+from tests.support.app import make_app, opened, press, say, until
+from tests.support.palette import offered
+from tests.support.screen import open_screen
+from tui_chat.ui.palette import VerbProvider, match_score
 
 MEANT = json.loads(Path(__file__).with_name("palette_words.json").read_text())
 """The title of each action, and the words that people search for it by."""
@@ -19,81 +20,59 @@ WORDS = {words: title for title, searched in MEANT.items() for words in searched
 async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
-        entries = list(app.action_index.palette_entries())
+        verbs = offered(app)
         first = {
-            words: max(entries, key=lambda entry: match_score(entry, words)).title
-            for words in WORDS
+            words: max(verbs, key=lambda verb: match_score(verb, words)).title for words in WORDS
         }
         assert first == WORDS
-        scattered = max(entries, key=lambda entry: match_score(entry, "rgnrt"))
-        assert scattered.title.startswith("Regenerate")
         for misspelled, meant in (
+            ("rgnrt", "Regenerate reply"),
             ("tempreture", "Session settings"),
             ("exprot", "Export conversation…"),
         ):
-            best = max(entries, key=lambda entry, words=misspelled: match_score(entry, words))
+            best = max(verbs, key=lambda verb, words=misspelled: match_score(verb, words))
             assert best.title == meant
         for words in ("mouse", "voice", "zen"):
-            assert not any(match_score(entry, words) for entry in entries), "not letters of others"
-        tools = sorted(entries, key=lambda entry: -match_score(entry, "tools"))
-        assert "tool" in tools[0].title
-        assert {entry.title for entry in entries if match_score(entry, "config") >= 60} == {
+            assert not any(match_score(verb, words) for verb in verbs), "not letters of others"
+        assert {verb.title for verb in verbs if match_score(verb, "config") >= 60} == {
             *("Open the configuration file in $EDITOR", "Session settings", "Switch model")
         }
-        assert not [entry.title for entry in entries if entry.title.startswith(("Page ", "Up"))]
-        assert not any(entry.title.startswith("Delete character") for entry in entries), "of fields"
-        palette = CommandPalette(entries, ())
-        found = [choice.label for choice in palette.matching("import")]
-        assert found[0] == "Import conversations…"
-        assert not [title for title in found if title.startswith("Impersonate")], "scattered"
-        assert palette.matching("rgnrt"), "scattered letters alone"
+        provider = VerbProvider(app.screen)
+        found = [hit.text async for hit in provider.search("import")]
+        assert "Import conversations…" in found
+        assert "Impersonate: the model writes your next message as a draft" not in found, (
+            "scattered"
+        )
+        assert [hit async for hit in provider.search("rgnrt")], "scattered letters alone"
 
 
-async def test_what_was_used_last_comes_first(tmp_path: Path) -> None:
+async def test_what_is_typed_at_once_with_enter_is_run(tmp_path: Path) -> None:
+    async with open_screen(tmp_path, size=(120, 35)) as screen:
+        keys = [("ctrl+p", None), *((key, key) for key in "usage"), ("enter", None)]
+        screen.press_at_once(*keys)
+        await screen.sees("Usage and cost", "Esc close")
+
+
+async def test_the_verbs_of_the_focused_pane_come_first(tmp_path: Path) -> None:
+    async with open_screen(tmp_path, size=(120, 35)) as screen:
+        await screen.press("f2", "ctrl+p")
+        await screen.sees("Type what you want to do", "Filter the sessions")
+        await screen.press("escape", "f4", "ctrl+p")
+        await screen.sees("Previous view")
+        await screen.type("copy as c")
+        await screen.press("enter")
+        await screen.sees("Copied")
+
+
+async def test_a_verb_about_a_message_runs_on_the_newest(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        before = app.theme
-        await pilot.press("ctrl+p", *"dark", "enter")
-        await until(pilot, lambda: app.theme != before)
-        await pilot.press("ctrl+p")
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
-        await settle(pilot)
-        assert "Toggle light" in app.screen.query_one(OptionList).render_line(0).text
-        app.screen.query_one(Input).value = "no such thing"
-        await settle(pilot)
-        assert "No matches" in app.screen.query_one(OptionList).render_line(0).text
-
-
-async def test_help_is_searched_by_typing(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        await say(pilot, "hello")
-        app.chat.transcript.focus()
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
-
-        def shown() -> list[str]:
-            return [str(each.render()) for each in app.screen.query(".title") if each.display]
-
-        assert shown()[0] == "Conversation", "the focused pane comes first"
-        await pilot.press(*"fork")
-        await until(pilot, lambda: "Sessions" not in shown())
-        assert shown() == ["Conversation", "Typed at the start of a message"]
-        app.screen.query_one(Input).value = "bug report"
-        await until(pilot, lambda: shown() == ["Only in the palette"])
-        app.screen.query_one(Input).value = "shift+drag"
-        await until(pilot, lambda: shown() == ["Mouse"])
-        app.screen.query_one(Input).value = "persona"
-        await until(pilot, lambda: shown() == ["Typed at the start of a message"])
-        await pilot.press(*"zzz")
-        await until(pilot, lambda: shown() == [])
-        assert app.screen.query_one(".none").display
-        await pilot.press("escape")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
         app.chat.composer.focus()
-        await pilot.press("question_mark")
-        assert app.chat.composer.text == "?"
+        await pilot.press("ctrl+p", *"copy reply", "enter")
+        newest = app.workspace.state.entries[-1].message.content
+        await until(pilot, lambda: app.clipboard == newest)
+        assert app.chat.composer.has_focus
 
 
 async def test_a_key_that_leads_elsewhere_says_why_it_waits_for_a_dialog(tmp_path: Path):

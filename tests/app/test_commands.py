@@ -176,7 +176,7 @@ async def test_dark_and_light_are_what_they_say(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)
         for name, theme in (("light", LIGHT), ("light", LIGHT), ("dark", DARK), ("dark", DARK)):
-            await pilot.press(*f"/{name}", "enter")
+            await pilot.press(*f"/theme {name}", "escape", "enter")
             await until(pilot, lambda: app.chat.composer.text == "")
             await until(pilot, lambda theme=theme: app.theme == theme)
 

@@ -163,8 +163,8 @@ async def test_typing_replaces_a_rejected_command(tmp_path: Path):
         assert provider.received == []
 
 
-SNIPPET = """Review {{?lang::Python}} in a {{?tone::dry|warm|wild}} tone.
-Use {{?lang}}: {{?what}}"""
+SNIPPET = """Review {{?what}} in a {{?tone::dry|warm|wild}} tone.
+Use {{?lang::Python}}: {{?how}}"""
 
 
 async def test_the_blanks_of_a_snippet_are_filled(tmp_path: Path):
@@ -174,14 +174,13 @@ async def test_the_blanks_of_a_snippet_are_filled(tmp_path: Path):
     async with typing(tmp_path) as (screen, provider):
         await screen.type("/snippet review")
         await screen.press("enter")
-        await drafts(screen, "Review Python in a dry tone.\nUse Python: {{?what}}")
-        await screen.press(*"Rust", "tab")
-        await drafts(screen, "Review Rust in a dry tone.\nUse Rust: {{?what}}")
-        await screen.press("down", "down", "down", "up")
-        await drafts(screen, "Review Rust in a wild tone.\nUse Rust: {{?what}}")
-        await screen.press("shift+tab", *"C", "tab", "tab", "tab", *"main.c", "tab")
-        text = "Review C in a wild tone.\nUse C: main.c!"
-        await screen.press("!")
+        await screen.sees("tone", "dry", "warm", "wild")
+        await screen.press("down", "enter")
+        await drafts(screen, "Review {{?what}} in a warm tone.\nUse Python: {{?how}}")
+        await screen.press(*"C", "tab", *"gcc", "shift+tab")
+        await drafts(screen, "Review C in a warm tone.\nUse Python: gcc")
+        await screen.press("escape", "end", "!")
+        text = "Review C in a warm tone.\nUse Python: gcc!"
         assert await sends(screen, provider) == text
 
 

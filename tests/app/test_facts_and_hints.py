@@ -28,9 +28,9 @@ async def test_a_fact_stands_in_one_place(tmp_path: Path):
         assert facts.startswith("mirror · Assistant · ~")
         title = app.chat.title_line.render().plain
         assert not any(word in title for word in ("mirror", "loopback", "Assistant", "tokens"))
-        await pilot.press("f6")
+        await pilot.press(*"/temporary", "escape", "enter")
         await until(pilot, lambda: "not stored" in app.chat.title_line.render().plain)
-        await pilot.press("f6")
+        await pilot.press(*"/temporary", "escape", "enter")
 
 
 async def test_a_click_on_the_model_switches_it(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from textual import events
+from textual.command import CommandPalette
 from textual.widgets import Input, OptionList
 
 from tests.support.app import burst, leave_dialog, make_app, opened, replied, say, settle, until
@@ -15,8 +16,6 @@ from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.command_palette import CommandPalette
-from tui_chat.ui.dialogs.base import HelpDialog
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.sessions.pane import SessionFilter
@@ -36,10 +35,6 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
         burst(app, "ctrl+p", *"and ")
         app.post_message(events.Paste("pasted"))
         await leave_dialog(pilot, CommandPalette, "and pasted")
-        burst(app, "f1", "end", *"nn")
-        await until(pilot, lambda: isinstance(app.screen, HelpDialog))
-        await pilot.press("escape")
-        await until(pilot, lambda: len(app.screen_stack) == 1)
         burst(app, "f2", "slash", *"need")
         await until(pilot, lambda: app.query_one(SessionFilter).value == "need")
         burst(app, "f4", "2")

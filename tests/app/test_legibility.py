@@ -78,5 +78,3 @@ async def test_everything_on_the_screen_is_legible_in_every_theme(tmp_path: Path
             app.query_one(pane).focus()
             await settle(pilot)
             assert hardly_read(screen_strips(app)) == [], (name, pane)
-            titles = [title for title, _ in app.action_index.help_sections()]
-            assert ("Letters at the left of the request" in titles) is (name == MONO)

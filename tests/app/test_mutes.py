@@ -113,7 +113,9 @@ async def test_commands_mute_the_last_message_and_old_results(tmp_path: Path) ->
             composer.focus()
             await press(pilot, *command, "enter")
 
-        await run("/mute")
+        await run("/mute")  # a message with parts: it asks
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await press(pilot, "enter")
         await until(pilot, lambda: muted(app)[-1] == Muted(whole=True))
         await run("/mute-tool-results 0")
         await until(pilot, lambda: muted(app)[4] == Muted(whole=True))

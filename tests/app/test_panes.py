@@ -24,7 +24,7 @@ from tui_chat.ui.app import TuiChat
 from tui_chat.ui.area import Area
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.key_bar import KeyBar
+from tui_chat.ui.key_row import KeyRow
 from tui_chat.ui.pane_layout import PaneLayout, read_layout, write_layout
 from tui_chat.ui.panes import MIN_CHAT
 from tui_chat.ui.presets.pane import PresetPane
@@ -68,7 +68,7 @@ async def test_the_pane_with_the_focus_takes_the_screen_and_gives_it_back(tmp_pa
     async with make_app(tmp_path, model="echo").run_test(size=WIDE) as pilot:
         app = await opened(pilot)
         await say(pilot, "hello")
-        footer = app.query_one(KeyBar)
+        footer = app.query_one(KeyRow)
         for size in SIZES:
             await pilot.resize_terminal(*size)
             for pane in ("composer", *PANES):
@@ -82,9 +82,9 @@ async def test_the_pane_with_the_focus_takes_the_screen_and_gives_it_back(tmp_pa
                 assert area in top.ancestors_with_self, where
                 is_alone = app.panes.zoomed is None
                 assert is_alone == (before.keys() == {area.id}), where
-                assert ("F11 Unzoom" in footer.render().plain) is not is_alone, where
+                assert ("F11 unzoom" in footer.render().plain) is not is_alone, where
                 await press(pilot, "f11" if is_alone or pane == "sessions" else "escape")
-                assert "Unzoom" not in footer.render().plain, where
+                assert "unzoom" not in footer.render().plain, where
                 assert app.focused is focused, where
                 assert regions(app) == before, where
 
@@ -165,12 +165,10 @@ async def test_every_pane_can_be_reached_and_left_by_key(tmp_path: Path) -> None
                 assert app.query_one(pane).is_on_screen, (pane, size)
             await pilot.press("escape")
             await until(pilot, lambda: composer.has_focus)
-            entries = app.action_index.palette_entries()
-            pin = next(e for e in entries if e.id == "Sessions: Pin at the top, or unpin")
-            await pin.run()
+            await app.action_run_verb("filter")
             await until(pilot, lambda: app.query_one(SessionsPane).has_focus_within)
             assert app.query_one(SessionsPane).display, "what is acted on is in sight"
-            await pilot.press("escape")
+            await press(pilot, "escape", "escape")
             await until(pilot, lambda: composer.has_focus)
         await pilot.resize_terminal(*NARROW)
         await focus(pilot, "preset editor")
@@ -215,7 +213,7 @@ async def test_nothing_covers_the_focused_widget(tmp_path: Path) -> None:
         await goes(pilot, "escape", NARROW)
         assert composer.has_focus
         await until(pilot, lambda: not sessions.region.area)
-        assert "F4 Inspector" in app.query_one(KeyBar).render().plain
+        assert "F1 all keys" in app.query_one(KeyRow).render().plain
         await goes(pilot, "f2", "tab")
         assert composer.has_focus
         assert sessions.region.area, "only keys, the mouse and the size change what is shown"
@@ -328,9 +326,12 @@ async def test_borders_are_moved_by_mouse_and_keys_remembered_and_reset(tmp_path
         assert app.chat.composer.text == "draft"
         await press(pilot, "f2", "alt+right", "alt+right")
         assert widths(app)[0] == 28
-        await pilot.press("ctrl+p", *"reset layout", "enter")
+        for divider in app.query(PaneDivider):
+            await pilot.click(divider, times=2)
+            await settle(pilot)
         await until(pilot, lambda: widths(app) == (29, 72, 57))
-    assert read_layout(tmp_path / "layout.json") == PaneLayout().with_sessions()
+    layout = read_layout(tmp_path / "layout.json")
+    assert (layout.left, layout.right) == (None, None)
 
 
 async def test_open_panes_are_remembered(tmp_path: Path) -> None:

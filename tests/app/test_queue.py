@@ -79,7 +79,9 @@ async def test_the_queue_is_listed_and_cleared_by_commands(tmp_path: Path) -> No
         composer = app.query_one(Composer)
         await until(pilot, lambda: composer.text == "//two")
         composer.text = ""
-        await pilot.press(*"/clear-queue", "enter")
+        await pilot.press(*"/queue", "escape", "enter")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"remove all", "enter")
         await until(pilot, lambda: not queued(app))
         await pilot.press("escape")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 
 from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.command_palette import CommandPalette
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.sessions.pane import SessionsPane

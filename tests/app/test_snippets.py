@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.app import asked, make_app, opened, press, settle, until
+from textual.pilot import Pilot
+
+from tests.support.app import make_app, opened, press, settle, until
 from tests.support.tables import each_row
+from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
@@ -24,7 +27,7 @@ async def test_a_snippet_is_inserted_filled_and_sent(tmp_path: Path) -> None:
         await settle(pilot)
         notes = app.workspace.requests.compose(composer.text).envelope.notes
         assert [note.code for note in notes if note.code == "unfilled-blank"]
-        await pilot.press(*"main.py", "tab", *"!", "enter")
+        await pilot.press(*"main.py", "end", *"!", "enter")
         await until(pilot, lambda: len(app.workspace.state.entries) == 2)
         assert app.workspace.state.entries[0].message.content == "Review main.py for User!"
 
@@ -60,13 +63,22 @@ async def test_without_snippets_the_list_says_how_to_make_one(way: str, tmp_path
         assert len(app.screen_stack) == 1
 
 
+async def save_draft(pilot: Pilot[None]) -> None:
+    """Choose to save the draft in the list of snippets."""
+    await pilot.press("ctrl+p", *"save snippet", "enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ChoiceDialog))
+    await settle(pilot)
+    await pilot.press(*"save the draft", "enter")
+    await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
+    await settle(pilot)
+
+
 async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await opened(pilot)
         composer = app.chat.composer
         composer.text = "Explain {{?what}}"
-        await app.run_action("composer.save_snippet")
-        await asked(pilot)
+        await save_draft(pilot)
         await pilot.press(*"explain", "enter")
         path = tmp_path / "snippets" / "explain.md"
         await until(pilot, path.exists)
@@ -74,8 +86,7 @@ async def test_a_draft_is_saved_as_a_snippet(tmp_path: Path) -> None:
         assert composer.text == "Explain {{?what}}"
         await until(pilot, lambda: len(app.screen_stack) == 1)
         composer.text = "Explain more"
-        await app.run_action("composer.save_snippet")
-        await asked(pilot)
+        await save_draft(pilot)
         await press(pilot, *"explain", "enter")
         await pilot.press("y")
         await until(pilot, lambda: path.read_text() == "Explain more\n")

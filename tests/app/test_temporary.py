@@ -22,10 +22,12 @@ from tests.support.workspace import PLANTED, files_with
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 
+TEMPORARY = (*"/temporary", "escape", "enter")
+
 
 async def open_temporary(pilot: Pilot[None], *keys: str) -> TuiChat:
     app = await opened(pilot)
-    await pilot.press(*(keys or ("f6",)))
+    await pilot.press(*(keys or TEMPORARY))
     workspace = workspace_of(app)
     await until(pilot, lambda: workspace.state.is_temporary)
     await settle(pilot)
@@ -44,7 +46,7 @@ async def choose(pilot: Pilot[None], chosen: str) -> None:
     await settle(pilot)
 
 
-@each_row("keys", [("f6",), ("ctrl+p", *"temporary", "enter"), (*"/temporary", "escape", "enter")])
+@each_row("keys", [("ctrl+p", *"temporary", "enter"), (*"/temporary", "escape", "enter")])
 async def test_the_header_says_that_nothing_is_stored(tmp_path: Path, keys: tuple[str, ...]):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot, *keys)
@@ -81,7 +83,7 @@ async def test_leaving_asks_if_there_are_messages(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await open_temporary(pilot)
         first = app.workspace.state.session_id
-        await pilot.press("f6")
+        await pilot.press(*"/temporary", "escape", "enter")
         await until(pilot, lambda: app.workspace.state.session_id != first)
         await say(pilot, "hello")
         temporary = app.workspace.state.session_id

@@ -217,7 +217,7 @@ async def test_always_lets_the_tool_run_in_this_session(tmp_path: Path, clock: C
         await until(pilot, lambda: len(messages(app)) == 8)
         await replied(pilot)
         assert question.call is None
-        await app.run_action("tool_calls.ask_before_tools")
+        await app.workspace.tools.forget_permissions()
         await say(pilot, "Use the tool once more.")
         await until(pilot, lambda: question.call is not None)
         assert len(messages(app)) == 10

@@ -209,7 +209,7 @@ def check_config(common: CommonOptions, file: Path | None) -> None:
       tui-chat config check
       tui-chat config check new.toml
     """
-    from tui_chat.ui.key_bindings import screen_errors
+    from tui_chat.ui.keys import screen_errors
 
     path = file or common.config_file
     if file is None:

@@ -7,7 +7,7 @@ A snippet is a file `snippets/NAME.md`:
     ---
     Review this {{?language::Python}} code in a {{?tone::friendly|strict}} tone. {{?question}}
 
-1. `{{?name}}` is a blank, `{{?name::text}}` one with a text to begin with, and `{{?name::a|b}}` a
+1. `{{?name}}` is a blank, `{{?name::text}}` one that has a text already, and `{{?name::a|b}}` a
    choice. Blanks of one name are one blank in several places; the first says how it begins.
 2. Macros between the blanks are expanded when the snippet is inserted.
 3. The description is optional, and other keys between the lines `---` are ignored.

@@ -1,7 +1,7 @@
 """The app: it opens and closes the workspace, and owns what concerns the whole terminal.
 
 The main screen holds the areas (`ui.area`), and each area its own actions; the actions and their
-keys are declared in `ui.actions`. The first frame needs no database and no dialog: the composer
+keys are declared in `ui.verbs`. The first frame needs no database and no dialog: the composer
 takes keys while the workspace is being opened, and dialogs are imported when they are needed.
 """
 
@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.text import Text
 from textual import constants, events, on, work
 from textual._context import active_message_pump
+from textual.actions import parse
 from textual.app import App, ComposeResult, ScreenStackError
 from textual.binding import BindingType
 from textual.dom import NoScreen
 from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.message import Message
-from textual.notifications import SeverityLevel
+from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 from textual.widget import MountError, Widget
 from textual.worker import Worker, WorkerFailed
@@ -31,24 +32,23 @@ from textual.worker import Worker, WorkerFailed
 from tui_chat import hooks
 from tui_chat.errors import TuiChatError
 from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
-from tui_chat.ui.action_index import ActionIndex
-from tui_chat.ui.actions import ACTIONS, AREAS
 from tui_chat.ui.area import AreaContext
 from tui_chat.ui.chat.drafts import SessionSwitched
 from tui_chat.ui.configuration_actions import ConfigurationActions
-from tui_chat.ui.key_bar import KeyBar
-from tui_chat.ui.key_bindings import KeyBindings
 from tui_chat.ui.key_clock import KeyClock
-from tui_chat.ui.key_names import NO_KEY
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
+from tui_chat.ui.key_row import KeyPanel, KeyRow
+from tui_chat.ui.keys import NO_KEY, KeyBindings, split_keys
 from tui_chat.ui.lifecycle import CrashLog, Lifecycle
 from tui_chat.ui.main_screen import MainScreen
-from tui_chat.ui.notifications import NoticeOutdated, Notifications, show_error
+from tui_chat.ui.notifications import Notifications, reading_seconds, show_error
+from tui_chat.ui.palette import VerbPalette
 from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.plugin_actions import PluginActions
 from tui_chat.ui.sessions.rows import SessionList
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
 from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, color_defaults
+from tui_chat.ui.verbs import AREAS, BY_ID, VERBS, bindings
 from tui_chat.ui.widgets.safe_text import ControlCharacterFilter
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ class TuiChat(App[None]):
 
     TITLE = "tui-chat"
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
-    ENABLE_COMMAND_PALETTE = False  # ours has one line for each action: `action_search_commands`
-    BINDINGS: ClassVar[list[BindingType]] = [action.binding() for action in ACTIONS if action.keys]
+    ENABLE_COMMAND_PALETTE = False  # its key is in the table of verbs
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("")]
+    DEFAULT_CSS = """
+    ToastRack { dock: top; align: right top; margin: 1 0; }
+    Toast { background: $panel; padding: 0 1; margin: 0 1 1 0; }
+    """
 
     def __init__(
         self,
@@ -94,7 +98,7 @@ class TuiChat(App[None]):
         clock = KeyClock(key_clock)
         context = AreaContext(config, environ, now, labels, report_errors, clock, read_only)
         self.main = MainScreen(context)
-        # The namespaces of actions: see `actions.AREAS`.
+        # The namespaces of actions: see `verbs.AREAS`.
         self.panes = self.main.panes
         self.chat, self.sessions = self.panes.chat, self.panes.sessions
         self.conversation, self.composer = self.chat.transcript, self.chat.composer
@@ -104,15 +108,15 @@ class TuiChat(App[None]):
         self.configuration = ConfigurationActions(self, self.main.opened_workspace)
         self.request_edits = self.inspector.request_edits
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
-        self.notifications = Notifications(self, now, f"{labels['palette']} notifications")
+        self.notifications = Notifications(self, now)
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)
         self.lifecycle = Lifecycle(
-            *(self, self.main, self.notifications, self.reply_alerts),
+            *(self, self.main, self.reply_alerts),
             *(config, open_workspace, now, captured),
         )
         self.end_by_signal = self.lifecycle.end_by_signal  # drivers call it
-        self.action_index = ActionIndex(self, self.key_bindings, self.panes)
-        self.key_queue = KeyQueue(self, self.main, clock, super().on_event)
+        self.key_row, self.key_panel = KeyRow(), KeyPanel()
+        self.key_queue = KeyQueue(self, self.main, clock, self._deliver)
         self._theme_errors = self.theme_files.load()
 
     def get_default_screen(self) -> Screen[None]:
@@ -123,18 +127,18 @@ class TuiChat(App[None]):
     def compose(self) -> ComposeResult:
         """Fill the main screen. If it did so itself, keys could come before the composer."""
         yield self.panes
-        yield self.panes.keys
-        yield KeyBar(lambda: self.panes.zoomed is not None)
+        yield self.key_row
+        yield self.key_panel
 
     def on_mount(self) -> None:
         """Show the first frame, then open the workspace."""
         self.key_queue.watch_screens()
-        self.notifications.watch_screens()
         watch_reports(self._show_fault)
         faults = [PluginFailed(fault) for fault in hooks.faults()]
         for error in (*faults, *self._theme_errors, *self.key_bindings.errors):
             show_error(self, error)
-        self.key_bindings.bind(self, self.chat.composer)
+        self.composer.release_keys(self.key_bindings.configured)
+        self.key_bindings.bind(self)
         self.theme_files.watch()
         self.lifecycle.name_start()
         self.chat.focus()
@@ -157,18 +161,34 @@ class TuiChat(App[None]):
         """The pane of the preset editor, for its actions; the area until it is opened."""
         return self.presets.pane or self.presets
 
-    # --- keys, help and palette ----------------------------------------------------------
+    @property
+    def inspector_pane(self) -> Widget:
+        """The pane of the inspector, for its actions; the area until it is opened."""
+        return self.inspector.pane or self.inspector
 
-    def action_help(self) -> None:
-        """Show all keys and commands, those of the focused area first."""
-        from tui_chat.ui.dialogs.base import HelpDialog
+    # --- keys and palette ----------------------------------------------------------------
 
-        self.push_screen(HelpDialog(self.action_index.help_sections()))
+    def action_show_keys(self) -> None:
+        """Show all keys that work now."""
+        self.key_panel.show_keys(self.key_bindings.labels["palette"])
 
-    @work(group="palette", exclusive=True)
-    async def action_search_commands(self) -> None:
-        """Search for an action and run it."""
-        await self.action_index.search()
+    async def action_run_verb(self, id: str, argument: str = "") -> None:
+        """Run a verb: one about a message on the newest one, unless the conversation has the focus;
+        one of a pane in the pane, which is shown for it.
+        """
+        verb = BY_ID[id]
+        area, name, parameters = parse(verb.run)
+        if argument:
+            parameters = (argument,)
+        elif verb.place == "conversation" and verb.id != "undo":
+            await self.conversation.reach_message()
+        elif verb.place in ("preset", "inspector", "body"):
+            await self.panes.reveal(self.presets if verb.place == "preset" else self.inspector)
+        await self.run_action((area, name, parameters))
+
+    def action_search_commands(self) -> None:
+        """Search for a verb and run it."""
+        self.push_screen(VerbPalette())
 
     @work(group="dialog", exclusive=True)
     async def action_search(self, words: str = "") -> None:
@@ -192,8 +212,8 @@ class TuiChat(App[None]):
         if active is not None and active.enabled:
             return
         if self.screen.is_modal:
-            keys = self.key_bindings.by_action
-            if any(event.key in keys[action.id].split(",") for action in ACTIONS):
+            keys = self.key_bindings.by_verb
+            if any(event.key in split_keys(keys[verb.id]) for verb in VERBS if not verb.place):
                 self.notify("Close this dialog first (Esc).")
         elif active is not None:
             title = active.binding.tooltip or active.binding.description
@@ -205,11 +225,20 @@ class TuiChat(App[None]):
             )
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key):
-            self.notifications.key_pressed()
-        elif isinstance(event, events.MouseDown):
-            self.notifications.clicked()
+        if isinstance(event, events.MouseDown):
+            self.key_panel.display = False
         await self.key_queue.on_event(event)
+
+    async def _deliver(self, event: events.Event) -> None:
+        """Handle an event when it is its turn. A key closes the panel of keys, and does what it
+        does, unless it is one that opens or closes the panel.
+        """
+        if isinstance(event, events.Key) and self.key_panel.display:
+            self.key_panel.display = False
+            keys = split_keys(self.key_bindings.by_verb["help"])
+            if event.key in ("escape", *keys):
+                return
+        await super().on_event(event)
 
     @on(KeyMarker)
     @on(SessionSwitched)
@@ -217,10 +246,6 @@ class TuiChat(App[None]):
     @on(Worker.StateChanged)
     async def _key_followed(self, message: Message) -> None:
         await self.key_queue.on_message(message)
-
-    @on(NoticeOutdated)
-    def _withdraw_notice(self, message: NoticeOutdated) -> None:
-        self.notifications.withdraw(message.message)
 
     # --- themes --------------------------------------------------------------------------
 
@@ -231,15 +256,6 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_choose_theme(self, name: str = "") -> None:
         await self.theme_files.choose_or_ask(name)
-
-    def action_toggle_light(self) -> None:
-        """Switch between dark and light."""
-        self.theme_files.toggle_light()
-
-    def action_show_dark(self, is_dark: bool) -> None:
-        """Show a dark or a light theme; nothing happens if the theme is of that kind."""
-        if self.current_theme.dark is not is_dark:
-            self.theme_files.toggle_light()
 
     # --- notifications -------------------------------------------------------------------
 
@@ -252,10 +268,16 @@ class TuiChat(App[None]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a notification in the footer, by default for as long as it takes to read it."""
+        """Show a toast, by default for as long as it takes to read it."""
         del markup  # it is never obeyed
         text = f"{title}: {message}" if title else message
-        self.notifications.add(text, severity, timeout)
+        notice = self.notifications.add(text, severity)
+        seconds = timeout or reading_seconds(notice.message, severity)
+        super().notify(notice.message, severity=severity, timeout=seconds, markup=False)
+
+    def on_notify(self, event: Notify) -> None:
+        """Make room before Textual shows it."""
+        self.notifications.make_room(event.notification)
 
     @work(group="dialog", exclusive=True)
     async def action_show_notifications(self) -> None:

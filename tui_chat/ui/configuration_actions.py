@@ -11,7 +11,7 @@ from textual.app import App
 from textual.dom import DOMNode
 
 from tui_chat import hooks
-from tui_chat.ui.key_bindings import screen_errors
+from tui_chat.ui.keys import screen_errors
 from tui_chat.ui.questions import ask
 
 if TYPE_CHECKING:

@@ -38,9 +38,9 @@ from textual.widget import Widget
 from textual.worker import Worker
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.ui.actions import ACTIONS
 from tui_chat.ui.chat.drafts import SessionSwitched
 from tui_chat.ui.sessions.rows import SessionList
+from tui_chat.ui.verbs import VERBS
 
 if TYPE_CHECKING:
     from tui_chat.ui.key_clock import KeyClock
@@ -55,11 +55,15 @@ others behind what handling it posted.
 DIALOG_GROUPS = ("dialog", "open", "palette", "inspect")
 """Groups of the workers that may ask something, open a session or show a request."""
 
+_KEEPING_FOCUS = (
+    *("border-left", "border-right", "zoom", "first", "latest", "regenerate", "stop", "edit"),
+    *("keep-captured", "mute-tool-results", "unmute-all", "replay", "export-turn"),
+    *("help", "quit", "suspend"),
+)
 FOCUS_MOVING_ACTIONS = frozenset(
     (
-        *(action.run for action in ACTIONS if action.moves_focus),
-        *("filter", "sessions.rename", "sessions.tag", "sessions.move_to_folder"),
-        *("conversation.edit", "conversation.answer"),
+        *(each.run for each in VERBS if not each.place and each.id not in _KEEPING_FOCUS),
+        *("sessions.find", "sessions.rename", "conversation.edit", "conversation.find"),
         *("tool_calls.answer", "tool_calls.edit_arguments"),
         *("preset_editor.filter", "preset_editor.add"),
     )

@@ -23,15 +23,14 @@ from tui_chat.files import write_private
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import sanitize
 from tui_chat.paths import CRASH_LOG, database_file
-from tui_chat.ui.key_bindings import screen_errors
+from tui_chat.ui.keys import screen_errors
 from tui_chat.ui.main_screen import confirm_leave
-from tui_chat.ui.notifications import show_error
+from tui_chat.ui.notifications import notify_of, show_error
 from tui_chat.ui.questions import ask, confirm, show_question
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
     from tui_chat.ui.main_screen import MainScreen
-    from tui_chat.ui.notifications import Notifications
     from tui_chat.ui.terminal.clipboard_and_notifications import ReplyAlerts
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
@@ -89,7 +88,6 @@ class Lifecycle:
 
     _app: App[None]
     _main: MainScreen
-    _notifications: Notifications
     _reply_alerts: ReplyAlerts
     _config: Config
     _open_workspace: Callable[[], Awaitable[Workspace]]
@@ -165,14 +163,7 @@ class Lifecycle:
 
         app, workspace = self._app, self._workspace
         if app.is_running and (workspace is not None or isinstance(event, Failed)):
-            if workspace is not None:
-                state = workspace.state
-                self._notifications.follow_session(state.session_id)
-                self._notifications.follow_messages(
-                    is_arriving=state.is_streaming or state.partial is not None,
-                    has_messages=bool(state.entries),
-                )
-            self._notifications.handle(event, self._main.undo_key)
+            notify_of(app, event, self._main.undo_key)
             if workspace is not None:
                 for area in self._main.panes.areas:
                     area.handle(event)

@@ -13,6 +13,7 @@ such as to the origin of a piece, are handled here.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -27,10 +28,10 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.ui.chat.conversation import Conversation
 from tui_chat.ui.inspector.area import InspectorArea
-from tui_chat.ui.pane_keys import PaneKeys
 from tui_chat.ui.pane_layout import SIDE_AREAS, PaneLayout, SideArea, read_layout, write_layout
 from tui_chat.ui.presets.area import PresetsArea
 from tui_chat.ui.sessions.pane import SessionsPane
+from tui_chat.ui.widgets.after_refresh import call_after_refresh
 from tui_chat.ui.widgets.pane_divider import PaneDivider
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tui_chat.ui.chat.composer import Composer
     from tui_chat.ui.inspector.pane import Inspector
     from tui_chat.ui.presets.pane import PresetPane
+    from tui_chat.ui.verbs import Place
 
 MEDIUM, WIDE = 96, 132
 """Columns from which two, and three, panes are side by side."""
@@ -90,8 +92,6 @@ class Panes(Horizontal):
         """The pane that has the conversation's place in a narrow terminal."""
         self._terminal = Size(0, 0)
         """The size for which the panes are arranged."""
-        self.keys = PaneKeys()
-        """The keys of the area with the focus, below the areas."""
         self.zoomed: Area | None = None
         """The area that has the whole screen; None for none."""
 
@@ -228,11 +228,6 @@ class Panes(Horizontal):
             self._move_border(divider, divider.region.x + columns)
             self._rearrange()
 
-    def action_reset_layout(self) -> None:
-        """Show the panes that are open by default, at their default widths."""
-        self._layout, self.zoomed = PaneLayout().with_sessions(), None
-        self._rearrange()
-
     # --- the focus -------------------------------------------------------------------------
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -367,13 +362,27 @@ class Panes(Horizontal):
             self._layout = self._layout.opening(name)
         self._rearrange()
 
-    def reveal(self, pane: Widget) -> None:
-        """Make an area's pane, or the transcript, visible."""
-        for area in self._side_areas.values():
-            if area in pane.ancestors_with_self:
-                self.show_area(area)
-        if pane is self.chat.transcript:
-            self.close_overlay()
+    @property
+    def place(self) -> Place:
+        """The place in the table of verbs whose keys work where the focus is."""
+        places: dict[Area, Place] = {
+            self.sessions: "sessions",
+            self.presets: "preset",
+            self.inspector: "inspector",
+        }
+        for area, place in places.items():
+            if area.has_focus_within:
+                return place
+        return "conversation" if self.chat.transcript.has_focus else ""
+
+    async def reveal(self, area: Area) -> None:
+        """Show an area and focus it, unless it has the focus."""
+        if not area.has_focus_within:
+            self.show_area(area)
+            shown = asyncio.Event()
+            call_after_refresh(self, shown.set)
+            await shown.wait()
+            area.focus()
 
     def close_overlay(self) -> bool:
         """Show the conversation if a pane has its place; return False if none has."""

@@ -276,14 +276,6 @@ class ThemeFiles:
         else:
             show_error(self._app, _unknown_theme(name, self._app.available_themes))
 
-    def toggle_light(self) -> None:
-        """Switch to the other theme of a dark and light pair."""
-        current, dark = self._app.theme, self._app.current_theme.dark
-        other = current.replace("dark", "light") if dark else current.replace("light", "dark")
-        if other == current or other not in self._app.available_themes:
-            other = LIGHT if dark else DARK
-        self.choose(other)
-
 
 def file_states(folders: Iterable[Path]) -> FileStates:
     """Return the state of the theme files; equal as long as none is touched."""

@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 from tests.support.app import make_app, opened, told, until
 from tests.support.command_line import Run
 from tests.support.exports import chatgpt, node
+from tests.support.palette import offered
 from tests.support.terminal_app import TerminalApp
 from tui_chat.config import Config
 from tui_chat.models.text import Origin, OriginKind
@@ -65,11 +66,11 @@ async def test_what_a_file_has_is_read_and_nothing_is_changed(viewer: TuiChat):
         keys = {key for key, binding in viewer.screen.active_bindings.items() if binding.enabled}
         assert {"y", "o", "k", "space", "slash", "Y"} <= keys
         assert not keys & {"r", "e", "f", "d", "c", "p", "m", "u"}
-        offered = {entry.id for entry in viewer.action_index.palette_entries()}
-        assert "Search all conversations" in " ".join(offered)
+        titles = {verb.title for verb in offered(viewer)}
+        assert "Search all conversations" in titles
         for words in ("Switch model", "Choose preset", "Choose profile", "Roles and system",
-                      "Import", "Conversation: Regenerate"):  # fmt: skip
-            assert not [title for title in offered if words in title], words
+                      "Import", "Regenerate"):  # fmt: skip
+            assert not [title for title in titles if words in title], words
         for origin in (OriginKind.SETTING, OriginKind.SYSTEM, OriginKind.PROFILE):
             await viewer.panes.action_reveal_origin(Origin(origin, "x"))
             await pilot.pause()

@@ -14,6 +14,7 @@ from tests.plugins.tree.trees import NOON, random_tree
 from tests.support.app import asked, make_app, opened, replied, say, settle, until
 from tests.support.databases import provide_database
 from tests.support.messages import make_message
+from tests.support.palette import offered
 from tests.support.pictures import Album
 from tui_chat.models.blocks import CallBlock
 from tui_chat.models.message import Message
@@ -27,7 +28,7 @@ from tui_chat.plugins.tree.tree_list import TreeList
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.command_palette import match_score
+from tui_chat.ui.palette import match_score
 from tui_chat.ui.widgets.find_bar import FindBar
 from tui_chat.workspace.workspace import Workspace
 
@@ -298,11 +299,11 @@ async def test_without_messages_there_is_no_tree_and_a_temporary_session_has_one
         app = await opened(pilot)
         await pilot.press(*"/tree", "enter")
         await until(pilot, lambda: any("no message" in n.message for n in app.notifications.log))
-        entries = list(app.action_index.palette_entries())
+        entries = offered(app)
         for words in ("branch", "tree", "branches", "map", "forks", "history tree", "bookmarks"):
             best = max(entries, key=lambda entry: match_score(entry, words))
             assert best.title.startswith("Show the branches"), words
-        await pilot.press("f6")
+        await pilot.press(*"/temporary", "escape", "enter")
         await until(pilot, lambda: workspace_of(app).state.is_temporary)
         await settle(pilot)
         await say(pilot, "secret words")

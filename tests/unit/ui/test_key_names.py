@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, parse_key
+from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY, insert_keys, key_name, parse_key
 
 
 @pytest.mark.parametrize(

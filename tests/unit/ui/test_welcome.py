@@ -9,7 +9,7 @@ from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS
 from tui_chat.config import endpoints_with_key
 from tui_chat.ui.chat.welcome import Welcome, welcome, welcome_rows
-from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
+from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY
 
 KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
 

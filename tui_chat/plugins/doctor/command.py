@@ -75,7 +75,7 @@ def doctor(common: CommonOptions, online: bool, as_json: bool) -> None:
 
 
 def _checks(common: CommonOptions, *, online: bool) -> Iterator[Check]:
-    from tui_chat.ui.key_bindings import screen_errors  # with Textual, which --help does not need
+    from tui_chat.ui.keys import screen_errors  # with Textual, which --help does not need
 
     yield from _program()
     yield from _terminal()

@@ -8,7 +8,7 @@ from tui_chat.errors import InputError
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
-from tui_chat.ui.slash_commands import message_text
+from tui_chat.ui.commands import message_text
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat

@@ -30,9 +30,9 @@ from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
 from tui_chat.ui.chat.reply_redraw import REDRAW_INTERVAL, ReplyRedraw
 from tui_chat.ui.chat.tool_question import ToolQuestion
+from tui_chat.ui.commands import parse_command
 from tui_chat.ui.notifications import show_error
 from tui_chat.ui.questions import ask
-from tui_chat.ui.slash_commands import parse_command
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from tui_chat.ui.actions import UNDO_KEYS
-from tui_chat.ui.key_names import key_name
+from tui_chat.ui.keys import key_name
+from tui_chat.ui.verbs import UNDO_KEYS
 
 if TYPE_CHECKING:
     from tui_chat.compose import Composed

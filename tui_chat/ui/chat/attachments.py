@@ -27,7 +27,7 @@ _REMOVE = "✕"
 class AttachmentLine(WorkspaceWidget):
     """The draft's attachments as chips with a remove mark; hidden if there are none."""
 
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "detach", "paste_picture"))
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "paste_picture"))
 
     DEFAULT_CSS = """
     AttachmentLine { display: none; width: 100%; height: 1; padding: 0 3; background: $background; }
@@ -160,19 +160,6 @@ class AttachmentLine(WorkspaceWidget):
         if attached := self._drafts.attachments:
             self._drafts.show_attachments(attached[:-1])
 
-    def action_detach(self, name: str = "") -> None:
-        """Remove the attachments of the draft that have a name; without one, all."""
-        attached = self._drafts.attachments
-        left = tuple(each for each in attached if name and name not in (each.name, str(each.path)))
-        if attached and len(left) == len(attached):
-            names = ", ".join(one_line(each.name, 40) for each in attached)
-            sentence = f"There is no attachment “{one_line(name, 40)}”."
-            self.show_error(InputError(sentence, advice=f"Attached: {names}."))
-        elif attached:
-            self._drafts.show_attachments(left)
-        else:
-            self.show_error(InputError("Nothing is attached.", advice="@ attaches a file."))
-
     @work(group="dialog", exclusive=True)
     async def action_view(self, index: int) -> None:
         from tui_chat.models.media import file_of
@@ -182,10 +169,3 @@ class AttachmentLine(WorkspaceWidget):
         file = await to_thread(file_of, part, index + 1)
         if file is not None:
             await view_file(self, *file)
-
-    async def action_view_part(self) -> None:
-        """Show the draft's last attachment, else the last message's picture or file."""
-        if attached := self._drafts.attachments:
-            self.action_view(len(attached) - 1)
-        else:
-            self.host.panes.chat.transcript.action_view()

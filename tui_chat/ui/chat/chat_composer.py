@@ -16,9 +16,8 @@ from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
 from tui_chat.ui.chat.status_lines import asking
-from tui_chat.ui.notifications import NoticeOutdated, error_text
+from tui_chat.ui.commands import CommandCall, UnknownCommand, escape_command, parse_command
 from tui_chat.ui.questions import ask, ask_line, confirm
-from tui_chat.ui.slash_commands import CommandCall, UnknownCommand, escape_command, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.ui.area import AreaContext
@@ -28,18 +27,18 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
+_SAVE = "+"
+"""Id of the choice to save the draft as a snippet."""
+
+
 class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """The editor of the conversation's draft, and the actions that concern it."""
 
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("clear_queue", "edit_draft", "insert_snippet", "queue", "save_snippet")
-    )
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("edit_draft", "insert_snippet", "queue"))
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(id="composer")
         self.context = context
-        self._command_error: InputError | None = None
-        """The error of the command in the composer."""
 
     @property
     def _chat(self) -> ChatPane:
@@ -58,9 +57,6 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
 
     @on(Composer.Changed)
     def _draft_changed(self) -> None:
-        if self._command_error is not None:
-            self.tui.post_message(NoticeOutdated(error_text(self._command_error)))
-            self._command_error = None
         self._drafts.changed()
         if not self.text:
             self._chat.tool_question.consider_focus()
@@ -100,17 +96,15 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
             if message is not None:
                 await self._drafts.take_back(message)
 
-    async def action_remove_queued(self, index: int) -> None:
+    async def action_remove_queued(self, index: int | None = None) -> None:
+        """Remove a queued message; None for all."""
         await (await self.host.opened_workspace()).queue.remove(index)
-
-    async def action_clear_queue(self) -> None:
-        await (await self.host.opened_workspace()).queue.remove()
 
     @work(group="dialog", exclusive=True)
     async def action_queue(self) -> None:
         """Show the queued messages; take one into the composer, or remove it."""
         from tui_chat.ui.dialogs.choices import Choice
-        from tui_chat.ui.dialogs.queued_messages import ask_queued
+        from tui_chat.ui.dialogs.queued_messages import ALL, ask_queued
 
         workspace = await self.host.opened_workspace()
         queue = workspace.state.queue
@@ -121,12 +115,12 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
             Choice(str(index), f"{index + 1}", one_line(message.text, 300))
             for index, message in enumerate(queue)
         ]
-        answer = await ask_queued(self.tui, choices)
+        answer = await ask_queued(self.tui, [*choices, Choice(ALL, "Remove all")])
         if answer is None or workspace.state.queue != queue:
             return
         if answer.removes:
             await self.action_remove_queued(answer.number)
-        else:
+        elif answer.number is not None:
             await self.action_edit_queued(answer.number)
 
     @work(group="command", description="run command")
@@ -141,14 +135,9 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
                 self.select_all()
             if error is not None:
                 self.show_error(error)
-                self._command_error = error
             return
         self.clear_text()
-        area, _, name = line.command.run.rpartition(".")
-        if line.argument:
-            await self.tui.run_action((area, name, (line.argument,)))
-        else:
-            await self.tui.run_action(line.command.run)
+        await self.tui.run_action(("", "run_verb", (line.command.id, line.argument)))
 
     @on(Composer.PasteRequested)
     @work(group="attach", description="paste")
@@ -235,14 +224,29 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
             await self._insert_prompt(workspace, name)
             return
         name = name or await self._ask_snippet(workspace) or ""
-        if not name:
+        if name == _SAVE:
+            await self._save_snippet(workspace)
+        if name in ("", _SAVE):
             return
         snippet = await to_thread(workspace.library.snippet, name)
-        pieces = expanded(snippet, workspace.requests.inputs(""))
-        self.insert_snippet(
-            (piece.name, piece.text, piece.choices) if isinstance(piece, Blank) else piece
-            for piece in pieces
-        )
+        text, chosen = "", dict[str, str | None]()
+        for piece in expanded(snippet, workspace.requests.inputs("")):
+            if isinstance(piece, Blank) and piece.choices[1:] and piece.name not in chosen:
+                choices = ((choice, choice) for choice in piece.choices)
+                chosen[piece.name] = await ask(self.tui, piece.name, choices, piece.text)
+                if chosen[piece.name] is None:
+                    return
+            if isinstance(piece, Blank):
+                text += chosen.get(piece.name) or piece.text
+            else:
+                text += piece
+        self.focus()
+        start = min(self.selection)
+        self.insert_text(text)
+        end = self.cursor_location
+        self.move_cursor(start)
+        if not self.select_blank():
+            self.move_cursor(end)
 
     async def _insert_prompt(self, workspace: Workspace, typed: str) -> None:
         """Insert the prompt of a server, after asking for the arguments that are not typed. If that
@@ -296,22 +300,19 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
             return [(name, name, about(name)) for name in library.names("snippets")]
 
         choices = await to_thread(read)
+        if self.text.strip():
+            choices.append((_SAVE, "Save the draft as a snippet", "{{?name}} makes a blank in it"))
         if not choices:
             folder = config.config_dir / "snippets"
-            advice = f"Put text into {folder}/NAME.md, or save a draft as one."
+            advice = f"Put text into {folder}/NAME.md, or type one first to save it."
             raise InputError("There are no snippets yet.", advice=advice)
         return await ask(self.tui, "Insert snippet", choices, choices[0][0])
 
-    @work(group="dialog", exclusive=True)
-    async def action_save_snippet(self) -> None:
+    async def _save_snippet(self, workspace: Workspace) -> None:
         """Write the draft to a snippet, asking for its name."""
         from tui_chat.library.library import file_name
 
-        workspace = await self.host.opened_workspace()
         text = self.text
-        if not text.strip():
-            advice = "{{?name}} makes a blank in it."
-            raise InputError("Type the text of the snippet first.", advice=advice)
         typed = await ask_line(self.tui, "Name of the snippet")
         if not typed:
             return

@@ -44,7 +44,7 @@ from tui_chat.ui.chat.status_lines import (
 )
 from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.chat.welcome import MAX_RECENT, RecentSessions, welcome
-from tui_chat.ui.key_names import insert_keys, key_name
+from tui_chat.ui.keys import insert_keys, key_name
 
 LOW = 10
 """Rows of a terminal in which the composer has a single row."""

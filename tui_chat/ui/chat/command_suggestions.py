@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,16 +20,15 @@ from tui_chat.models.setting_types import (
     typed_setting_name,
 )
 from tui_chat.ui.chat.completion import CompletionQuery, Suggestion
-from tui_chat.ui.slash_commands import (
+from tui_chat.ui.commands import (
     BY_NAME,
-    Command,
     CommandCall,
     UnknownCommand,
     complete_command,
     nearest_names,
-    rank_names,
 )
 from tui_chat.ui.themes import sorted_theme_names
+from tui_chat.ui.verbs import Verb
 
 if TYPE_CHECKING:
     from tui_chat.workspace.source_texts import SourceDocument, SourcePrompt
@@ -49,11 +49,11 @@ def command_error(line: CommandCall | UnknownCommand) -> InputError | None:
         advice = f"{meant} To send the text as a message, begin with //."
         return InputError(f"There is no command /{line.name}.", advice=advice)
     command, argument = line.command, line.argument
+    name = command.names[0]
     if argument and not command.argument:
-        sentence = f"/{command.name} takes no arguments."
-        advice = f"//{command.name} starts a message with /{command.name}."
-        return InputError(sentence, advice=advice)
-    return _setting_error(argument) if command.name == "set" and argument else None
+        sentence = f"/{name} takes no arguments."
+        return InputError(sentence, advice=f"//{name} starts a message with /{name}.")
+    return _setting_error(argument) if name == "set" and argument else None
 
 
 def _setting_error(argument: str) -> InputError | None:
@@ -182,10 +182,10 @@ def _suggest_setting_commands(typed: str) -> tuple[Suggestion, ...]:
     )
 
 
-def _suggestion(command: Command) -> Suggestion:
-    argument = f" {command.argument}" if command.argument else ""
-    text = f"/{command.name}" + (" " if argument else "")
-    return Suggestion(text, f"/{command.name}{argument}", command.title)
+def _suggestion(verb: Verb) -> Suggestion:
+    name, argument = verb.names[0], f" {verb.argument}" if verb.argument else ""
+    text = f"/{name}" + (" " if argument else "")
+    return Suggestion(text, f"/{name}{argument}", verb.title.removesuffix("…"))
 
 
 def _arguments(
@@ -232,3 +232,34 @@ def _arguments(
             return [(name, "in use" if name in in_use else "") for name in names]
         case _:
             return []
+
+
+def rank_names(names: Iterable[tuple[str, str]], typed: str) -> list[tuple[str, str]]:
+    """Return the names (each with a detail) that contain all typed words, the likeliest first.
+
+    Not Textual's fuzzy matcher: an exact endpoint or model name must come first.
+    """
+    typed = typed.casefold().strip()
+    matches = [
+        named for named in names if all(word in named[0].casefold() for word in typed.split())
+    ]
+    return sorted(matches, key=lambda named: name_distance(named[0].casefold(), typed))
+
+
+def name_distance(name: str, typed: str) -> int:
+    """Return the rank of a name: -1 for a whole endpoint or full name, 0 for a whole model name,
+    then beginnings of the model name, of the full name, of any word, and the rest.
+    """
+    own = name.rpartition("/")[2]
+    endpoint, _, rest = name.partition("/")
+    if typed == name or (rest and endpoint in typed.split()):
+        return -1
+    if typed == own:
+        return 0
+    begins = (own.startswith(typed), name.startswith(typed), f" {typed}" in _in_words(name))
+    return 1 + (begins.index(True) if any(begins) else len(begins))
+
+
+def _in_words(text: str) -> str:
+    """Return a text with a blank before each word."""
+    return re.sub(r"(?<![^\W_])(?=[^\W_])", " ", text)

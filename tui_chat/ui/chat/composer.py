@@ -5,6 +5,7 @@ An edit that touches the inside of the chip of a large paste touches all of it: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,11 +23,11 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
 from tui_chat.paths import dropped_path
-from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.chat.completion import (
     CompletionQuery,
     Suggestion,
@@ -36,16 +37,14 @@ from tui_chat.ui.chat.completion import (
 from tui_chat.ui.chat.editing_mode import ModalEditing
 from tui_chat.ui.chat.large_pastes import LargePastes
 from tui_chat.ui.chat.prompt_history import PromptHistory
-from tui_chat.ui.chat.snippet_blanks import PlacedBlank, SnippetBlanks
-from tui_chat.ui.key_names import key_name
-from tui_chat.ui.slash_commands import escape_command
+from tui_chat.ui.commands import escape_command
+from tui_chat.ui.keys import key_name
+from tui_chat.ui.verbs import UNDO_KEYS
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.safe_text import SafeTextArea
 
-BLINKS = 10
-"""The number of times the cursor blinks after a key before it stands still. Blinking on takes 0.6 %
-of a core (`tests.tools.benchmarks.startup_costs --idle`)."""
-
+_BLANK = re.compile(r"\{\{\?[^{}\n]*\}\}")
+"""A blank of a snippet; Tab selects the next one, to be typed over."""
 _OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "home,ctrl+a", "end,ctrl+e")
 
 # TextArea's own, without F6 and F7, which are the app's, and Ctrl+Z, which suspends it.
@@ -151,14 +150,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._pastes = LargePastes()
-        self.blanks = SnippetBlanks(self)
-        self._blinks_left = 2 * BLINKS
         self.prompt_history = PromptHistory()
         self.has_attachments = False
         """True if the draft has attachments: then its text may be empty."""
         self._cleared_text: str | None = None
         """The text whose attachments were cleared with it; with it undo brings them back."""
-        self.modal_editing = ModalEditing(self, self.blanks, self.recall)
+        self.modal_editing = ModalEditing(self, self.recall)
         self._recalled = ""
         """The text that the arrow keys brought last; once edited, it is the draft."""
         self._facts: Callable[[int], Content] | None = None
@@ -173,6 +170,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
             placeholder=PLACEHOLDER,
             highlight_cursor_line=False,
         )
+        self.cursor_blink = False  # it would send bytes for ever
 
     def show_facts(self, facts: Callable[[int], Content]) -> None:
         """Show facts on the lower border: as many as fit, which `facts` returns for a width."""
@@ -194,7 +192,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
     @text.setter
     def text(self, value: str) -> None:
         self._pastes.clear()
-        self.blanks.clear()
         self.load_text(self._pastes.hold(_normalized(value)))
         self.modal_editing.reset()
         self.move_cursor(self.document.end)
@@ -207,25 +204,15 @@ class Composer(SafeTextArea, inherit_bindings=False):
         if result := self._replace_via_keyboard(held, *self.selection):
             self.move_cursor(result.end_location)
 
-    def insert_snippet(self, pieces: Iterable[str | tuple[str, str, tuple[str, ...]]]) -> None:
-        """Insert the text of a snippet, and select its first blank. A blank is its name, its text
-        and what can be chosen for it.
-        """
-        self.blanks.clear()
-        index = min(map(self.blanks.index, self.selection))
-        text, blanks = "", list[PlacedBlank]()
-        for piece in pieces:
-            written = _normalized(piece if isinstance(piece, str) else piece[1])
-            if not isinstance(piece, str):
-                blanks.append(PlacedBlank(piece[0], index, index + len(written), piece[2]))
-            text += written
-            index += len(written)
-        self.focus()
-        if not blanks:
-            self.insert_text(text)
-        elif result := self._replace_via_keyboard(text, *self.selection):
-            self.move_cursor(result.end_location)
-            self.blanks.begin(blanks, index)
+    def select_blank(self) -> bool:
+        """Select the next blank of a snippet after the cursor, round the end; False for none."""
+        cursor, place = self.indices.get_index_from_location, self.indices.get_location_from_index
+        behind = cursor(max(self.selection))
+        blanks = [blank.span() for blank in _BLANK.finditer(self.document.text)]
+        if blanks:
+            start, end = min(blanks, key=lambda span: (span[0] < behind, span))
+            self.selection = Selection(place(start), place(end))
+        return bool(blanks)
 
     def start_path(self) -> None:
         """Start to type the path of a file to attach."""
@@ -237,7 +224,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
     def clear_text(self) -> None:
         """Start an empty draft; undo does not bring the old one back."""
         self._pastes.clear()
-        self.blanks.clear()
         self.load_text("")
         self.modal_editing.reset()
 
@@ -257,7 +243,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
             await self.run_action("attachments.remove_last")
         is_taken = (
             self._suggestion_key(event.key)
-            or self.blanks.press(event.key)
+            or (event.key == "tab" and self.select_blank())
             or self.modal_editing.press(event)
         )
         if is_taken and self.text:
@@ -365,20 +351,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.modal_editing.take()
         self.replace(self._pastes.hold(_normalized(text)), (0, 0), self.document.end)
         self.move_cursor(self.document.end)
-
-    # The cursor; TextArea has no public way to end its blinking
-
-    def _toggle_cursor_blink_visible(self) -> None:
-        self._blinks_left -= 1
-        if self._blinks_left > 0:
-            super()._toggle_cursor_blink_visible()
-        else:
-            self._pause_blink(visible=True)
-            self.refresh_lines(self._cursor_offset[1])
-
-    def _restart_blink(self) -> None:
-        self._blinks_left = 2 * BLINKS
-        super()._restart_blink()
 
     # Completion
 
@@ -498,23 +470,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     def edit(self, edit: Edit) -> EditResult:
         """Edit the text. An edit that touches the inside of a chip is extended to all of it."""
-        edit = self._pastes.widened(edit, self.document)
-        if not self.blanks:
-            return super().edit(edit)
-        start, end = sorted(map(self.blanks.index, (edit.from_location, edit.to_location)))
-        result = super().edit(edit)
-        self.blanks.edited(start, end, len(edit.text))
-        return result
-
-    def undo(self) -> None:
-        """Undo an edit, and leave the blanks."""
-        self.blanks.clear()
-        super().undo()
-
-    def redo(self) -> None:
-        """Redo an edit, and leave the blanks."""
-        self.blanks.clear()
-        super().redo()
+        return super().edit(self._pastes.widened(edit, self.document))
 
     # Drawing
 
@@ -531,8 +487,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
     def get_line(self, line_index: int) -> Text:
         """Return a line as it is drawn, with chips highlighted and control characters masked."""
         line = super().get_line(line_index)
-        for low, high in self.blanks.spans(line_index):
-            line.stylize(self.get_component_rich_style("composer--blank"), low, high)
+        for blank in _BLANK.finditer(line.plain):
+            line.stylize(self.get_component_rich_style("composer--blank"), *blank.span())
         for low, high in self._pastes.chips(line.plain):
             line.stylize(self.get_component_rich_style("composer--chip"), low, high)
         return line

@@ -14,12 +14,12 @@ from tui_chat.models.media import describe
 from tui_chat.models.message import with_content
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.chat.message_files import NO_MESSAGE_YET, MessageFiles
 from tui_chat.ui.chat.rows import ClickAction
 from tui_chat.ui.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
 from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
-from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.verbs import bindings
+from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Muted
@@ -36,49 +36,23 @@ class Conversation(MessageFiles):
     """A conversation; its actions are about the message under the cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("left", "conversation.sibling(-1)", "version", "Previous version", shown=True),
-        pane_key("right", "conversation.sibling(1)", "version", "Next version", shown=True),
-        pane_key("e", "conversation.edit", "edit", "Edit message as a new version", shown=True),
-        pane_key("r", "conversation.retry", "regenerate", "Regenerate this reply", shown=True),
-        pane_key("f", "conversation.fork", "fork", "Fork session from here", shown=True),
-        pane_key("y", "copy", "copy", "Copy the message or the selection", shown=True),
-        pane_key(
-            "i",
-            "conversation.inspect",
-            "sent request",
-            "Show the request that made the reply",
-            shown=True,
-        ),
-        pane_key("enter", "conversation.press", "open", "Open what is folded, or press its button"),
-        pane_key("c", "conversation.continue", "continue", "Continue this reply"),
-        pane_key(
-            "d,delete", "conversation.delete", "delete", "Delete from here (this message and below)"
-        ),
-        pane_key("u", "conversation.undo", "undo", "Undo the last change"),
-        pane_key("m", "conversation.mute", "mute", "Mute message (not sent), or unmute it"),
-        pane_key("p", "conversation.pin", "pin", "Pin message (always included)"),
-        pane_key("o", "conversation.open", "open", "Open a link, picture or file of this message"),
-        pane_key("w", "conversation.reveal", "where", "Show where this message is in the request"),
-        pane_key("slash", "conversation.find", "find", "Find in this conversation"),
-        pane_key("Y", "copy_code", "code", "Copy a code block of this message; again for the next"),
-        pane_key("space", "fold", "fold", "Fold or unfold; a summary: switch on or off"),
-        pane_key("up", "move(-1)", "↑↓", "Up"),
-        pane_key("down", "move(1)", "↑↓", "Down"),
-        pane_key("pageup", "page(-1)", "↑↓", "Page up"),
-        pane_key("pagedown", "page(1)", "↑↓", "Page down"),
-        pane_key("k,ctrl+up,alt+up", "message(-1)", "↑↓", "Previous message"),
-        pane_key("j,ctrl+down,alt+down", "message(1)", "↑↓", "Next message"),
-        pane_key("home,g", "begin", "↑↓", "Beginning"),
-        pane_key("end,G", "end", "↑↓", "End"),
+        *bindings("conversation"),
+        pane_key("up", "move(-1)", MOVES, "Up"),
+        pane_key("down", "move(1)", MOVES, "Down"),
+        pane_key("pageup", "page(-1)", MOVES, "Page up"),
+        pane_key("pagedown", "page(1)", MOVES, "Page down"),
+        pane_key("k,ctrl+up,alt+up", "message(-1)", MOVES, "Previous message"),
+        pane_key("j,ctrl+down,alt+down", "message(1)", MOVES, "Next message"),
+        pane_key("home,g", "begin", MOVES, "Beginning"),
+        pane_key("end,G", "end", MOVES, "End"),
         pane_key("n", "hit(1)", "find", "Next hit"),
         pane_key("N", "hit(-1)", "find", "Previous hit"),
         pane_key("escape", "leave", "leave", "Stop finding"),
-        *place_bindings("message"),
     ]
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
             *("retry", "edit", "fork", "delete", "continue", "undo", "pin", "add_system"),
-            *("mute", "mute_message", "mute_part", "mute_tool_results", "unmute_all"),
+            *("mute", "mute_part", "mute_tool_results", "unmute_all"),
         )
     )
 
@@ -213,16 +187,17 @@ class Conversation(MessageFiles):
     # --- forking, deleting, pinning ------------------------------------------------------
 
     @work(group="dialog", exclusive=True)
-    async def action_fork(self) -> None:
-        """Fork a session from the branch up to a message; ask for its title."""
+    async def action_fork(self, title: str = "") -> None:
+        """Fork a session from the branch up to a message; ask for its title unless it is given."""
+        await self.reach_message()
         entry = self._complete_entry()
         session = self.workspace.state.session if entry is not None else None
         if entry is None or session is None:
             return
         proposed = f"Fork of {session.title.removeprefix('Fork of ')}"
-        title = await ask_line(self.tui, "Title of the fork", proposed, enter="fork")
-        if title is not None:
-            self._fork(entry.message.id, title)
+        chosen = title or await ask_line(self.tui, "Title of the fork", proposed, enter="fork")
+        if chosen is not None:
+            self._fork(entry.message.id, chosen)
 
     @work(group="open", exclusive=True, description="fork")
     async def _fork(self, entry_id: str, title: str) -> None:
@@ -230,17 +205,6 @@ class Conversation(MessageFiles):
             lambda workspace: workspace.branches.fork(entry_id, title), leaves=False
         )
         self.host.panes.show_conversation()
-
-    async def action_fork_branch(self, title: str = "") -> None:
-        """Fork a session from the whole branch; without a title, ask for it."""
-        await self._chat.drafts.wait_until_stored()
-        entries = self.entries
-        if not entries:
-            self.show_error(NotYet(NO_MESSAGE_YET))
-        elif title and self.may_write:
-            self._fork(entries[-1].message.id, title)
-        else:
-            await self.action_act_on_message("conversation.fork")
 
     @work(group="dialog", exclusive=True)
     async def action_delete(self) -> None:
@@ -285,12 +249,6 @@ class Conversation(MessageFiles):
             await self._ask_what_to_mute(entry, "message")
         else:
             await self.workspace.branches.toggle_mute(message.id)
-
-    @work(group="branch")
-    async def action_mute_message(self) -> None:
-        """Leave all of a message out of requests, or send it again."""
-        if entry := self._complete_entry():
-            await self.workspace.branches.toggle_mute(entry.message.id)
 
     @work(group="dialog", exclusive=True)
     async def action_mute_part(self) -> None:
@@ -391,11 +349,11 @@ class Conversation(MessageFiles):
 
     # --- the last message, and moving ----------------------------------------------------
 
-    async def action_act_on_message(self, action: str) -> None:
-        """Show the last message, and run an action on it."""
-        await self._chat.drafts.wait_until_stored()
-        self.action_end()
-        await self.tui.run_action(action, self)
+    async def reach_message(self) -> None:
+        """Go to the newest message, which a command is about if the conversation has no focus."""
+        if not self.has_focus:
+            await self._chat.drafts.wait_until_stored()
+            self.action_end()
 
     async def action_find(self, words: str = "") -> None:
         """Open the find bar, with words to find."""

@@ -25,8 +25,8 @@ from textual.timer import Timer
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
+from tui_chat.ui.commands import CommandCall, escape_command, parse_command
 from tui_chat.ui.questions import confirm
-from tui_chat.ui.slash_commands import CommandCall, escape_command, parse_command
 
 if TYPE_CHECKING:
     from tui_chat.models.blocks import MediaBlock

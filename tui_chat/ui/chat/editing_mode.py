@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from textual import events
-from textual.widgets import TextArea
 from textual.widgets.text_area import Selection
 
 from tui_chat import hooks
 from tui_chat.hooks import PluginFailed, guard, report
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
-from tui_chat.ui.chat.snippet_blanks import SnippetBlanks
 from tui_chat.ui.widgets.graphemes import boundary_after, is_boundary, whole_graphemes
+from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +58,9 @@ class EditingMode(Protocol):
 class ModalEditing:
     """Gives an editing mode the composer's keys, and the composer what the mode makes of them."""
 
-    def __init__(
-        self, editor: TextArea, places: SnippetBlanks, recall: Callable[[int], None]
-    ) -> None:
-        """`places` knows the places of characters, `recall` brings back another prompt."""
+    def __init__(self, editor: SafeTextArea, recall: Callable[[int], None]) -> None:
+        """`recall` brings back another prompt."""
         self._editor = editor
-        self._places = places
         self._recall = recall
         self._mode: EditingMode | None = None
         self._name = ""
@@ -105,15 +101,19 @@ class ModalEditing:
         """Let the mode undo what follows as a step of its own."""
         with self._guarded():
             if self._mode is not None:
-                cursor = self._places.index(self._editor.cursor_location)
-                self._mode.take(self._editor.document.text, cursor)
+                self._mode.take(self._editor.document.text, self._cursor)
+
+    @property
+    def _cursor(self) -> int:
+        """The index of the cursor in the text."""
+        return self._editor.indices.get_index_from_location(self._editor.cursor_location)
 
     def press(self, event: events.Key) -> bool:
         """Let the mode have a key. Return False if it has no use for it."""
         editor, mode = self._editor, self._mode
         if mode is None or event.key == "enter":
             return False
-        cursor = self._places.index(editor.cursor_location)
+        cursor = self._cursor
         if self._selected is not None and self._selected[0] == editor.selection:
             cursor = self._selected[1]
         edited = None
@@ -148,7 +148,7 @@ class ModalEditing:
         """Show what the mode made of the text, with the cursor at `before`. The mode counts in code
         points; here a character is what people see as one.
         """
-        editor, place = self._editor, self._places.location
+        editor, place = self._editor, self._editor.indices.get_location_from_index
         old, new = editor.document.text, edited.text
         if new != old:
             start = common_prefix(old, new)

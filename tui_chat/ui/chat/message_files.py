@@ -15,7 +15,6 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.chat.turns import turn_at, user_turns
-from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.questions import ask, confirm
 
 if TYPE_CHECKING:
@@ -31,14 +30,14 @@ class MessageFiles(Transcript, WorkspaceWidget):  # pyright: ignore[reportIncomp
     def _entry(self) -> Entry | None:
         """Return the entry under the cursor; None, after saying so, if there is none."""
         if self.current is None:
-            self.notify(Refusal("There is no message yet."))
+            self.notify("There is no message yet.")
         return self.current
 
     def _complete_entry(self) -> Entry | None:
         """Return the entry under the cursor; None, after saying why, if it is still arriving."""
         entry = self._entry()
         if entry is not None and entry.status == "streaming":
-            self.notify(Refusal("This reply is still arriving; Esc stops it."))
+            self.notify("This reply is still arriving; Esc stops it.")
             return None
         return entry
 
@@ -158,7 +157,7 @@ class MessageFiles(Transcript, WorkspaceWidget):  # pyright: ignore[reportIncomp
             self.notify("There is no picture, sound or file in this message.")
             return None
         if index >= len(entry.message.parts):
-            self.notify(Refusal("This reply is still arriving."))
+            self.notify("This reply is still arriving.")
             return None
         file = await to_thread(file_of, entry.message.parts[index], index + 1)
         if file is None:

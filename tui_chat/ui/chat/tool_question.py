@@ -556,11 +556,6 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
             raise InputError("No tools yet.", advice="Add one with /tools.")
         await self.tui.push_screen_wait(SessionToolsDialog(workspace))
 
-    @work(group="tool")
-    async def action_ask_before_tools(self) -> None:
-        """Ask again before every run of a tool in this session."""
-        await (await self.host.opened_workspace()).tools.forget_permissions()
-
 
 def _identity(call: WaitingCall | None) -> tuple[str, int] | None:
     return None if call is None else (call.entry_id, call.position)

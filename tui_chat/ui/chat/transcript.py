@@ -26,7 +26,6 @@ from tui_chat.ui.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.chat.rows import ClickAction, Row, runs_of
 from tui_chat.ui.chat.search import TranscriptSearch
 from tui_chat.ui.chat.welcome import Welcome, welcome_rows
-from tui_chat.ui.notifications import Refusal
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at
 from tui_chat.ui.widgets.typed_app import app_of
@@ -504,7 +503,7 @@ class Transcript(BlockView[Row]):
         """Unfold what the message has folded, or fold it again."""
         current = self.current_index
         if current is None:
-            self.notify(Refusal("There is no message yet."))
+            self.notify("There is no message yet.")
             return
         folds = {key for *_, key in self._layouts(current).folds}
         if not folds:

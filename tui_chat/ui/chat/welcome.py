@@ -21,7 +21,7 @@ from tui_chat.ui.chat.rows import (
     styled,
     wrap,
 )
-from tui_chat.ui.key_names import DEFAULT_KEYS, NO_KEY
+from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY
 
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint

@@ -1,14 +1,13 @@
-"""Generic dialogs: text, path and multi-line prompts, confirmation, and the help."""
+"""Generic dialogs: text, path and multi-line prompts, and confirmation."""
 
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from os.path import commonprefix
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
-from rich.table import Column, Table
 from rich.text import Text
 from textual import on
 from textual.app import App, ComposeResult
@@ -322,64 +321,3 @@ class TextAreaPrompt(Dialog[TextAnswer | None]):
         text = self.query_one(TextArea).text
         if text.strip():
             self.dismiss(TextAnswer(text, send and self._sends))
-
-
-class HelpLine(NamedTuple):
-    """A key or a command, and what it does."""
-
-    keys: str
-    title: str
-    words: str = ""
-    """Other words that people search for."""
-
-
-class HelpDialog(ScrollDialog[None]):
-    """Lists the keys and commands in sections; typing filters them."""
-
-    DEFAULT_CSS = """
-    HelpDialog > Vertical { width: 92; }
-    HelpDialog .keys { padding: 0 0 1 2; }
-    HelpDialog VerticalScroll { margin-top: 1; }
-    """
-
-    def __init__(self, sections: Iterable[tuple[str, Iterable[HelpLine]]]) -> None:
-        """`sections` are titles, each with its lines."""
-        super().__init__()
-        self._sections = [(title, list(keys)) for title, keys in sections]
-
-    def compose(self) -> ComposeResult:
-        with DialogBox() as box:
-            box.border_title = "Keys"
-            yield TextField(placeholder="Type to search keys and commands")
-            with VerticalScroll(can_focus=False):
-                for title, keys in self._sections:
-                    yield Static(Text(title, style="bold"), classes="title")
-                    yield Static(_key_table(keys), classes="keys")
-                none = Static("No matches.", classes="none")
-                none.display = False
-                yield none
-            yield Static("↑ ↓ scroll · Esc close", classes="hint")
-
-    @on(Input.Changed)
-    def _filter(self, event: Input.Changed) -> None:
-        words = event.value.casefold().split()
-        has_match = False
-        titles, tables = self.query(".title").results(Static), self.query(".keys").results(Static)
-        for (title, keys), heading, table in zip(self._sections, titles, tables, strict=True):
-            matching = [
-                line
-                for line in keys
-                if all(word in " ".join((title, *line)).casefold() for word in words)
-            ]
-            heading.display = table.display = bool(matching)
-            table.update(_key_table(matching))
-            has_match = has_match or bool(matching)
-        self.query_one(".none").display = not has_match
-        self.query_one(VerticalScroll).scroll_home(animate=False)
-
-
-def _key_table(lines: Iterable[HelpLine]) -> Table:
-    table = Table.grid(Column(width=22, style="bold"), Column(), padding=(0, 0, 0, 2))
-    for line in lines:
-        table.add_row(line.keys, line.title)
-    return table

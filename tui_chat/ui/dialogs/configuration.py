@@ -129,7 +129,7 @@ async def choose_title_model(app: TuiChat, name: str) -> None:
     no_model = (
         "",
         "No model",
-        "no requests; a title is the first words, or what /suggest-title asks for",
+        "no requests; a title is the first words, or what /rename asks for",
     )
     choices = [no_model, *((each, each) for each in names)]
     title = "Model that is asked for a title after each first reply"

@@ -15,11 +15,14 @@ from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 class QueueAnswer(NamedTuple):
     """What is to be done with a queued message."""
 
-    number: int
+    number: int | None
+    """Its place in the queue; None for all of them."""
     removes: bool
     """True to remove it, False to edit it."""
 
 
+ALL = "all"
+"""Id of the choice to remove all."""
 _REMOVE = "remove "
 """Prefix of the answer for a message that is to be removed."""
 
@@ -45,4 +48,7 @@ async def ask_queued(app: App[Any], choices: Sequence[Choice]) -> QueueAnswer | 
     answer = await app.push_screen_wait(QueueDialog("Queued messages", choices, "0"))
     if answer is None:
         return None
-    return QueueAnswer(int(answer.removeprefix(_REMOVE)), answer.startswith(_REMOVE))
+    number = answer.removeprefix(_REMOVE)
+    if number == ALL:
+        return QueueAnswer(None, removes=True)
+    return QueueAnswer(int(number), answer.startswith(_REMOVE))

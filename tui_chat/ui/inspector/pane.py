@@ -57,9 +57,8 @@ from tui_chat.ui.inspector.views import (
     copy_text,
     views,
 )
-from tui_chat.ui.notifications import NoticeOutdated
+from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.find_bar import FindBar
-from tui_chat.ui.widgets.pane_key import pane_key
 
 if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
@@ -108,20 +107,7 @@ class Inspector(Widget):
     }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("left,left_square_bracket", "step_view(-1)", "view", "Previous view", shown=True),
-        pane_key("right,right_square_bracket", "step_view(1)", "view", "Next view", shown=True),
-        *(
-            pane_key(str(number), f"protocol('{protocol}')", "protocol", protocol.label, shown=True)
-            for number, protocol in enumerate(_PROTOCOLS, 1)
-        ),
-        pane_key("slash", "find", "find", "Find in the request", shown=True),
-        pane_key("y", "copy_body", "copy", "Copy the exact body", shown=True),
-        pane_key("o", "notes", "notes", "Notes", shown=True),
-        pane_key("w", "source", "origin", "Go to the origin"),
-        pane_key("Y", "copy_curl", "copy", "Copy as curl"),
-        pane_key("escape", "live", "live", "Back to live"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings("inspector")]
 
     @dataclass
     class OriginPointed(Message):
@@ -450,7 +436,6 @@ class Inspector(Widget):
         if name == self.view_shown:
             self.notify(shown)
             return
-        self.post_message(NoticeOutdated(shown))
         before = self.views.current
         self.view_shown = name
         view = self.views.current
@@ -465,7 +450,6 @@ class Inspector(Widget):
         if protocol is self.active and self.composed is not None:
             self.notify(_is_shown(protocol.label))
             return
-        self.post_message(NoticeOutdated(_is_shown(self.active.label)))
         self.call_later(self.run_action, f"inspector.show_in_protocol('{protocol}')")
 
     def action_notes(self) -> None:

@@ -38,9 +38,10 @@ from tui_chat.ui.inspector.payload_places import (
 from tui_chat.ui.inspector.payload_selection import selected_text, unit_at
 from tui_chat.ui.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
 from tui_chat.ui.inspector.views import InspectorState, copy_text, reveal_origin
+from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
-from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 
 class PayloadView(LineView):
@@ -50,21 +51,18 @@ class PayloadView(LineView):
     has_places = finds = shows_request = True
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("up,k", "move(-1)", "↑↓", "Up"),
-        pane_key("down,j", "move(1)", "↑↓", "Down"),
-        pane_key("pageup", "page(-1)", "↑↓", "Page up"),
-        pane_key("pagedown", "page(1)", "↑↓", "Page down"),
-        pane_key("home,g", "top", "↑↓", "Top"),
-        pane_key("end,G", "bottom", "↑↓", "End"),
+        pane_key("up,k", "move(-1)", MOVES, "Up"),
+        pane_key("down,j", "move(1)", MOVES, "Down"),
+        pane_key("pageup", "page(-1)", MOVES, "Page up"),
+        pane_key("pagedown", "page(1)", MOVES, "Page down"),
+        pane_key("home,g", "top", MOVES, "Top"),
+        pane_key("end,G", "bottom", MOVES, "End"),
         pane_key("space", "fold", "fold", "Fold"),
         pane_key("n", "hit(1)", "find", "Next hit or place"),
         pane_key("N", "hit(-1)", "find", "Previous hit or place"),
         pane_key("enter", "enter", "origin", "Go to the origin", shown=True),
         pane_key("ctrl+c", "copy", "copy", "Copy what is selected, else the body"),
-        pane_key("e", "request_edits.edit", "edit", "Edit this value by hand"),
-        pane_key("a", "request_edits.add", "edit", "Add a value by hand"),
-        pane_key("d,delete", "request_edits.remove", "edit", "Leave this value out"),
-        pane_key("u", "request_edits.undo", "edit", "Undo the edit by hand"),
+        *bindings("body"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *(f"payload--{kind}" for kind in OriginKind),

@@ -29,7 +29,7 @@ from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.inspector.views import InspectorState, reveal_origin
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at, unit_in
-from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 from tui_chat.ui.widgets.row_list import RowList
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -166,8 +166,8 @@ class RowsView(RowList):
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--hover", "rows--focused"}
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("g", "first", "↑↓", "Top"),
-        pane_key("G", "last", "↑↓", "End"),
+        pane_key("g", "first", MOVES, "Top"),
+        pane_key("G", "last", MOVES, "End"),
         pane_key("enter,space", "choose", "open", "Open", shown=True),
     ]
     DEFAULT_CSS = """

@@ -23,7 +23,6 @@ from tui_chat.library.editing.slots import first_changed
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.actions import UNDO_KEYS
 from tui_chat.ui.presets.edits import (
     after_delete,
     edit_for,
@@ -35,6 +34,7 @@ from tui_chat.ui.presets.facts import NO_FACTS, facts_of
 from tui_chat.ui.presets.form import FieldsChanged, MessageForm
 from tui_chat.ui.presets.rows import PresetList
 from tui_chat.ui.presets.settings import SettingsForm
+from tui_chat.ui.verbs import UNDO_KEYS
 from tui_chat.ui.widgets.content_list import LABEL
 from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of

@@ -16,7 +16,6 @@ from tui_chat.library.editing.places import display_name
 from tui_chat.models.envelope import Level
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.actions import place_bindings
 from tui_chat.ui.presets.facts import (
     HISTORY,
     NO_FACTS,
@@ -26,8 +25,9 @@ from tui_chat.ui.presets.facts import (
     list_rows,
     turn_index,
 )
+from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.content_list import LABEL, ContentList, unfolded
-from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 MARK = (1, 3)
 """Columns of a row's mark: first, and the one after the last."""
@@ -43,32 +43,12 @@ class PresetList(ContentList):
     """The rows of an outline; the cursor is on messages, and on the headings of folded parts."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("enter,e", "preset_editor.open", "Edit", "Edit the message", shown=True),
-        pane_key("space", "preset_editor.edit('enable')", "On/off", "Send it or not", shown=True),
-        pane_key("a", "preset_editor.add", "Add", "Add messages or an anchor", shown=True),
-        pane_key("J,alt+down", "preset_editor.edit('down')", "Move", "Move down", shown=True),
-        pane_key("K,alt+up", "preset_editor.edit('up')", "Move", "Move up", shown=True),
-        pane_key("d,delete", "preset_editor.edit('delete')", "Delete", "Delete", shown=True),
-        *(
-            pane_key(keys, action, word, title)
-            for keys, action, word, title in (
-                ("g", "first", "↑↓", "Top"),
-                ("G", "last", "↑↓", "End"),
-                ("Y", "preset_editor.edit('duplicate')", "Duplicate", "Duplicate the message"),
-                ("y", "preset_editor.copy", "Copy", "Copy the text"),
-                ("left", "fold(True)", "Fold", "Fold the group"),
-                ("right", "fold(False)", "Fold", "Unfold the group"),
-                ("u", "preset_editor.undo", "Undo", "Undo"),
-                ("U", "preset_editor.redo", "Undo", "Redo"),
-                ("ctrl+g", "presets.edit_file", "Your editor", "Edit the preset in $EDITOR"),
-                ("w", "presets.show_places", "Where", "Where it is in the request"),
-                ("slash", "preset_editor.filter", "Filter", "Show what contains …"),
-                ("s", "preset_editor.settings", "Settings", "Name, variables, policies"),
-                ("o", "presets.files", "Open", "Other presets: choose, new, copy, import …"),
-                ("escape", "preset_editor.back", "Back", "Clear the filter, or to the message"),
-            )
-        ),
-        *place_bindings("preset"),
+        *bindings("preset"),
+        pane_key("g", "first", MOVES, "Top"),
+        pane_key("G", "last", MOVES, "End"),
+        pane_key("left", "fold(True)", "fold", "Fold the group"),
+        pane_key("right", "fold(False)", "fold", "Unfold the group"),
+        pane_key("escape", "preset_editor.back", "back", "Clear the filter, or to the message"),
     ]
 
     @dataclass

@@ -31,7 +31,7 @@ class SessionActions(Area):
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
             *("new", "choose_model", "choose_role", "edit_roles", "set_parameter"),
-            *("edit_settings", "set_default_model", "new_temporary", "keep_temporary"),
+            *("edit_settings", "new_temporary", "keep_temporary"),
         )
     )
 
@@ -222,13 +222,6 @@ class SessionActions(Area):
     @work(group="settings")
     async def _set_model(self, workspace: Workspace, endpoint: str, model: str) -> None:
         await workspace.settings.set_model(endpoint, model)
-
-    @work(group="settings")
-    async def action_set_default_model(self, is_set: bool) -> None:
-        """Begin new sessions with the model of this one, or with the one that was chosen last."""
-        workspace = await self.host.opened_workspace()
-        endpoint = workspace.state.endpoint.name if is_set else ""
-        await workspace.settings.set_default_model(endpoint, workspace.state.effective_model)
 
     def _named_model(self, workspace: Workspace, name: str) -> tuple[str, str]:
         """Return an endpoint and a model. Raises InputError if there is none."""

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 
 from tui_chat.errors import InputError, NotYet
 from tui_chat.ui.area import AreaContext
-from tui_chat.ui.key_names import insert_keys
+from tui_chat.ui.keys import insert_keys
 from tui_chat.ui.questions import ask, ask_line
 from tui_chat.ui.sessions.actions import NO_MESSAGE_YET, NO_TITLE_YET, SessionActions
 from tui_chat.ui.sessions.rows import (
@@ -28,6 +28,7 @@ from tui_chat.ui.sessions.rows import (
     session_rows,
     usual_facts,
 )
+from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
@@ -98,11 +99,7 @@ class SessionsPane(SessionActions):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("slash", "filter", "Filter", "Filter the list: words, #tag", shown=True),
-        pane_key("e", "sessions.rename", "Rename", "Rename (empty: suggest a title)", shown=True),
-        pane_key("p", "sessions.mark('pinned')", "Pin", "Pin at the top, or unpin", shown=True),
-        pane_key("d,delete", "sessions.delete", "Delete", "Delete", shown=True),
-        pane_key("u", "sessions.undo", "Undo", "Undo the last change"),
+        *bindings("sessions"),
         Binding("escape", "clear_selection", "Clear selection", show=False),
     ]
 
@@ -275,19 +272,10 @@ class SessionsPane(SessionActions):
         heading = "Rename session (empty: suggest)" if is_active else "Rename session"
         old = session.title
         new = title or await ask_line(self.tui, heading, old, may_be_empty=is_active)
-        if new == "":
-            self.action_suggest_title()
-        elif new:
+        if new == "" and (suggested := await workspace.aside.suggest_title()):
+            new = await ask_line(self.tui, "Rename session", suggested)
+        if new:
             self._store_title(session.session_id, new)
-
-    @work(group="dialog", exclusive=True)
-    async def action_suggest_title(self) -> None:
-        """Let a model suggest a title of the active session; the user decides."""
-        workspace = await self.host.opened_workspace()
-        session_id = workspace.state.session_id
-        suggested = await workspace.aside.suggest_title()
-        if suggested and (title := await ask_line(self.tui, "Rename session", suggested)):
-            self._store_title(session_id, title)
 
     @work(group="organize")
     async def _store_title(self, session_id: str, title: str) -> None:

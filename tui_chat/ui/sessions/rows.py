@@ -26,7 +26,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.ago import ago
 from tui_chat.ui.widgets.content_list import LABEL, ContentList, unfolded
-from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 Grouping = Literal["time", "folder", "tag"]
 """The ways to group sessions."""
@@ -194,8 +194,8 @@ class SessionList(ContentList):
         Binding("shift+down", "select_to(1)", "Select down", show=False),
         pane_key("shift+end", "select_to_end", "Select all", "Select all below"),
         pane_key("left,right", "fold", "Fold", "Fold or unfold side calls, or the group"),
-        pane_key("g", "first", "↑↓", "Top"),
-        pane_key("G", "last", "↑↓", "End"),
+        pane_key("g", "first", MOVES, "Top"),
+        pane_key("G", "last", MOVES, "End"),
     ]
 
     class Stayed(Message):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from textual.binding import Binding
 
+MOVES = "↑↓"
+"""The word of keys that only move."""
+
 
 def pane_key(keys: str, action: str, word: str, title: str, *, shown: bool = False) -> Binding:
     """Return the binding: its word in the row of keys, if it is `shown` there, as at most six words

@@ -22,7 +22,7 @@ from textual.binding import BindingType
 from textual.strip import Strip
 
 from tui_chat.ui.widgets.line_view import LineView
-from tui_chat.ui.widgets.pane_key import pane_key
+from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 
 class RowList(LineView):
@@ -33,12 +33,12 @@ class RowList(LineView):
     EMPTY_INDENT: ClassVar[str] = "  "
     """The indent of each line of `empty_text`."""
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("up,k", "move(-1)", "↑↓", "Up"),
-        pane_key("down,j", "move(1)", "↑↓", "Down"),
-        pane_key("pageup", "page(-1)", "↑↓", "Page up"),
-        pane_key("pagedown", "page(1)", "↑↓", "Page down"),
-        pane_key("home", "first", "↑↓", "Top"),
-        pane_key("end", "last", "↑↓", "End"),
+        pane_key("up,k", "move(-1)", MOVES, "Up"),
+        pane_key("down,j", "move(1)", MOVES, "Down"),
+        pane_key("pageup", "page(-1)", MOVES, "Page up"),
+        pane_key("pagedown", "page(1)", MOVES, "Page down"),
+        pane_key("home", "first", MOVES, "Top"),
+        pane_key("end", "last", MOVES, "End"),
     ]
 
     def __init__(self, prefix: str, *, id: str | None = None, classes: str | None = None) -> None:

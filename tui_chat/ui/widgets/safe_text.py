@@ -8,20 +8,20 @@ they take no cell, so nothing moves.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from rich.segment import Segment
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.color import Color
-from textual.document._document import EditResult, Location
+from textual.document._document import Document, EditResult, Location
 from textual.filter import LineFilter
 from textual.geometry import Offset
 from textual.widgets import Input, TextArea
 from textual.widgets.input import Selection as InputSelection
 
 from tui_chat.models.sanitize import sanitize
-from tui_chat.ui.actions import UNDO_KEYS
+from tui_chat.ui.verbs import UNDO_KEYS
 from tui_chat.ui.widgets.graphemes import (
     boundary_after,
     boundary_before,
@@ -76,6 +76,11 @@ class SafeTextArea(TextArea):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding(UNDO_KEYS, "undo", show=False)]
+
+    @property
+    def indices(self) -> Document:
+        """The document, which tells places from indices of characters."""
+        return cast("Document", self.document)
 
     def clamp_visitable(self, location: Location) -> Location:
         """Keep the cursor out of the inside of a character."""

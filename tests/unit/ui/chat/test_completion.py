@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.support.tables import each_row
+from tui_chat.ui.chat.command_suggestions import rank_names
 from tui_chat.ui.chat.completion import CompletionQuery, completion_query_at
-from tui_chat.ui.slash_commands import rank_names
 
 
 @each_row(

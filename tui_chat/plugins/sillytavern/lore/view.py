@@ -22,7 +22,6 @@ from tui_chat.plugins.sillytavern.lore.outcomes import (
     lore_outcomes,
 )
 from tui_chat.plugins.sillytavern.lore.search import EntryState
-from tui_chat.ui.actions import plugin_action
 from tui_chat.ui.inspector.row_wrapping import cut
 from tui_chat.ui.inspector.rows_view import (
     BLANK,
@@ -35,6 +34,7 @@ from tui_chat.ui.inspector.rows_view import (
     text_rows,
 )
 from tui_chat.ui.inspector.views import InspectorState, reveal_origin
+from tui_chat.ui.verbs import plugin_action
 from tui_chat.ui.widgets.pane_key import pane_key
 
 SHOW_MESSAGE = "show message"

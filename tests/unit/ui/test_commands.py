@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.tables import each_row
 from tui_chat.ui.chat.command_suggestions import command_error, suggest
 from tui_chat.ui.chat.completion import CompletionQuery
-from tui_chat.ui.slash_commands import (
+from tui_chat.ui.commands import (
     BY_NAME,
     COMMANDS,
     CommandCall,
@@ -29,7 +29,7 @@ from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
 )
 def test_commands_are_distinguished_from_messages(text: str, meant: object):
     line = parse_command(text)
-    found = (line.command.name, line.argument) if isinstance(line, CommandCall) else None
+    found = (line.command.names[0], line.argument) if isinstance(line, CommandCall) else None
     assert (found or (line.name if isinstance(line, UnknownCommand) else None)) == meant
     assert message_text(text) == ""
 
@@ -55,8 +55,10 @@ def test_text_that_is_not_a_command_is_a_message(text: str, sent: str):
 
 def test_every_command_is_parsed():
     for command in COMMANDS:
-        assert command.run or command.argument
-        assert parse_command(f"/{command.name}") == CommandCall(command, "")
+        for name in command.names:
+            line = parse_command(f"/{name}")
+            assert isinstance(line, CommandCall)
+            assert name in line.command.names
 
 
 @each_row(
