@@ -16,7 +16,7 @@ from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.library_lists import ProfilesDialog
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 
 
 async def profiles_of(pilot: Pilot[None], command: str = "/persona") -> TuiChat:
@@ -49,9 +49,9 @@ async def test_a_profile_from_nothing_is_used_edited_and_deleted(tmp_path: Path)
         ]
         await pilot.press("e")
         form = await on(pilot, FieldsForm)
-        form.query_one("#placement", ChoiceField).focus()
-        await pilot.press("right", "right", "right")
-        assert form.query_one("#placement", ChoiceField).value == "depth"
+        form.query_one("#placement", ChoiceSelect).focus()
+        await pilot.press("enter", "down", "down", "down", "enter")
+        assert form.query_one("#placement", ChoiceSelect).value == "depth"
         form.query_one("#depth", Input).value = "deep"
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "Depth" in words(app, "#fault"))

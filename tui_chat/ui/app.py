@@ -183,7 +183,10 @@ class TuiChat(App[None]):
         elif verb.place == "conversation" and verb.id != "undo":
             await self.conversation.reach_message()
         elif verb.place in ("preset", "inspector", "body"):
-            await self.panes.reveal(self.presets if verb.place == "preset" else self.inspector)
+            shown = self.presets if verb.place == "preset" else self.inspector
+            if self.is_workspace_open:
+                await shown.open_pane()
+            await self.panes.reveal(shown)
         await self.run_action((area, name, parameters))
 
     def action_search_commands(self) -> None:

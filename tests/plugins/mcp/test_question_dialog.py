@@ -9,7 +9,7 @@ from textual.widgets import Input, SelectionList, Static
 from tests.support.tables import each_row
 from tui_chat.plugins.mcp.elicitation import Reaction, read_question
 from tui_chat.plugins.mcp.question_dialog import dialog_of
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 
 PROPERTIES = {
     "name": {"type": "string", "minLength": 2, "title": "Your\u202e name"},
@@ -57,7 +57,7 @@ async def test_a_form_names_its_server_and_is_checked():
         height.value = "1.5"
         await pilot.press("ctrl+s")
         assert "color is required." in texts(app)
-        app.screen.query_one(ChoiceField).choose("1")
+        app.screen.query_one(ChoiceSelect).choose("1")
         assert app.screen.query_one(SelectionList).selected == [1]
         await pilot.press("ctrl+s")
     content = {"name": "Ann", "age": 15, "height": 1.5, "color": "green", "news": True}

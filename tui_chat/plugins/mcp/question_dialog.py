@@ -25,7 +25,7 @@ from tui_chat.plugins.mcp.elicitation import (
 from tui_chat.ui.dialogs.base import set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.widgets.check_field import CheckField
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 from tui_chat.ui.widgets.safe_text import TextField
 from tui_chat.ui.widgets.typed_app import app_of
 
@@ -142,8 +142,8 @@ def _widget(field: QuestionField, id: str) -> Widget:
         case "boolean":
             return CheckField("yes", field.default is True, id=id)
         case "choice":
-            labels = [(str(n), one_line(label, 60)) for n, (_, label) in enumerate(field.choices)]
-            widget = ChoiceField((("", "no answer"), *labels), id=id, folded=True)
+            labels = [(one_line(label, 60), str(n)) for n, (_, label) in enumerate(field.choices)]
+            widget = ChoiceSelect([("no answer", ""), *labels], id=id)
             values = [value for value, _ in field.choices]
             if field.default is not None:
                 widget.choose(str(values.index(field.default)))
@@ -164,8 +164,8 @@ def _value(field: QuestionField, widget: Widget) -> Any:
     match widget:
         case CheckField(value=value):
             return value
-        case ChoiceField(value=value):
-            return field.choices[int(value)][0] if value else None
+        case ChoiceSelect(value=value):
+            return field.choices[int(str(value))][0] if value else None
         case SelectionList():
             chosen = sorted(cast("SelectionList[int]", widget).selected)
             return [field.choices[n][0] for n in chosen] or None

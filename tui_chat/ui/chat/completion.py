@@ -122,26 +122,6 @@ class SuggestionList(OptionList, can_focus=False):
         fitting = (c for c in self._suggestions if _name(c, query).startswith(query.words))
         return next(fitting, None)
 
-    def common_text(self, query: CompletionQuery) -> str:
-        """Return what Tab inserts if several suggestions begin with the typed text: their common
-        beginning, with `/` or `@`. Empty if that is not longer than the typed text, if the user
-        marked a suggestion, or if the last part of the first one's path begins like that: then
-        that suggestion is meant.
-        """
-        chosen = self.chosen_for(query)
-        if chosen is None or self.is_marked:
-            return ""
-        names = (_name(suggestion, query) for suggestion in self._suggestions)
-        matching = [name for name in names if name.startswith(query.words)]
-        common = _name(chosen, query)
-        _, slash, last_part = common.rpartition("/")
-        is_meant = bool(slash) and last_part.startswith(query.words)
-        if is_meant or common not in matching or len(matching) == 1:
-            return ""
-        while not all(name.startswith(common) for name in matching):
-            common = common[:-1]
-        return _MARKS[query.kind] + common if len(common) > len(query.words) else ""
-
     def offer(self, query: CompletionQuery, suggestions: Sequence[Suggestion]) -> None:
         """Show suggestions for a query; none hide the list."""
         self.completion = query

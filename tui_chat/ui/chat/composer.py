@@ -399,10 +399,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
                 self.suggestions.close()
             case "tab" | "enter":
                 query = self._query()
-                if key == "tab" and query and (text := self.suggestions.common_text(query)):
-                    row, column = self.cursor_location
-                    self.replace(text, (row, query.start), (row, column))
-                    return True
                 chosen = self.suggestions.chosen_for(query)
                 is_marked = self.suggestions.is_marked
                 if key == "enter" and chosen and chosen.typed_is_complete and not is_marked:

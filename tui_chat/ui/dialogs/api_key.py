@@ -21,7 +21,7 @@ from tui_chat.providers.keys import Secret, describe_key_reference, has_keyring,
 from tui_chat.ui.dialogs.base import set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.questions import ask
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 from tui_chat.ui.widgets.safe_text import TextField
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class KeyForm(Form[bool | None]):
             yield Static(f"Key for {self._endpoint.base_url}", classes="label -first", markup=False)
             yield TextField(password=True, placeholder="paste or type it", id="key")
             yield Static("Kept in", classes="label")
-            yield ChoiceField(tuple((each, _PLACES[each]) for each in self._places), id="place")
+            yield ChoiceSelect([(_PLACES[each], each) for each in self._places], id="place")
             yield from self.buttons()
 
     def on_mount(self) -> None:
@@ -95,7 +95,7 @@ class KeyForm(Form[bool | None]):
             self.run_worker(partial(self._keep, key), group="check key", exclusive=True)
 
     async def _keep(self, key: Secret) -> None:
-        place = cast("KeyPlace", self.query_one("#place", ChoiceField).value)
+        place = cast("KeyPlace", self.query_one("#place", ChoiceSelect).value)
         try:
             await self._workspace.settings.keep_key(self._endpoint, key, place)
         except TuiChatError as error:

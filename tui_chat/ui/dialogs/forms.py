@@ -16,7 +16,7 @@ from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, T, set_title
 from tui_chat.ui.widgets.check_field import CheckField
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 
 if TYPE_CHECKING:
@@ -154,7 +154,8 @@ class FieldsForm(Form[bool | None]):
                 classes = "-text" if field.kind == "text" else ""
                 yield SafeTextArea(value, id=field.name, classes=classes, tab_behavior="focus")
             case "choice":
-                choice = ChoiceField(field.choices, id=field.name, folded=True)
+                choices = [(label, word) for word, label in field.choices]
+                choice = ChoiceSelect(choices, id=field.name)
                 choice.choose(value)
                 yield choice
             case _:
@@ -167,8 +168,10 @@ class FieldsForm(Form[bool | None]):
 
     def _value(self, field: Field) -> str | bool:
         match self.query_one(f"#{field.name}"):
-            case CheckField(value=value) | ChoiceField(value=value):
+            case CheckField(value=value):
                 return value
+            case ChoiceSelect(value=value):
+                return str(value)
             case TextArea(text=text):
                 return text
             case Input(value=typed):

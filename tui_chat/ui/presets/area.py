@@ -89,7 +89,7 @@ class PresetsArea(Area):
     async def _open_editor(self) -> None:
         await self.host.opened_workspace()
         await to_thread(import_module, "tui_chat.ui.presets.pane")
-        await self._open_pane()
+        await self.open_pane()
         self.call_after_refresh(self.focus)
 
     def fill(self) -> None:
@@ -100,9 +100,9 @@ class PresetsArea(Area):
     @work(group="fill", exclusive=True, description="open the preset editor")
     async def _fill(self) -> None:
         await self.host.opened_workspace()
-        await self._open_pane()
+        await self.open_pane()
 
-    async def _open_pane(self) -> PresetPane:
+    async def open_pane(self) -> PresetPane:
         """Return the pane, created and filled if it is not there yet."""
         if self.pane is None:
             from tui_chat.ui.presets.pane import PresetPane
@@ -115,16 +115,9 @@ class PresetsArea(Area):
         return self.pane
 
     async def _shown_pane(self) -> PresetPane:
-        pane = await self._open_pane()
+        pane = await self.open_pane()
         self.host.panes.show_area(self)
         return pane
-
-    async def action_add(self) -> None:
-        """Open the editor, and add to the preset what is chosen."""
-        await self.host.opened_workspace()
-        pane = await self._shown_pane()
-        pane.focus()
-        self.call_after_refresh(pane.action_add)
 
     def on_preset_pane_edited(self, event: PresetPane.Edited) -> None:
         self.workspace.presets.edit(event.name, event.edits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from textual import on
@@ -24,6 +23,7 @@ from tui_chat.models.text import clean
 from tui_chat.ui.presets.content_editor import ContentEditor
 from tui_chat.ui.presets.edits import placement_kind
 from tui_chat.ui.widgets.check_field import CheckField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 from tui_chat.ui.widgets.safe_text import TextField
 
 _MOST = 9_999
@@ -50,35 +50,6 @@ class FieldsChanged(Message):
     """The field being typed into, whose edits merge; empty for a choice."""
     shown: PresetMessage | Preset
     """The value that the form showed."""
-
-
-class ChoiceSelect(Select[str]):
-    """A list to choose from, of one row while it is closed."""
-
-    DEFAULT_CSS = """
-    ChoiceSelect {
-        width: 1fr;
-        & > SelectCurrent { border: none !important; background: $panel !important; }
-        & > SelectCurrent { padding: 0 1 !important; }
-        &:focus > SelectCurrent { background: $primary 20% !important; }
-        & > SelectOverlay { border: round $primary; background: $panel; }
-    }
-    """
-
-    def __init__(self, choices: Sequence[tuple[str, str]], *, id: str) -> None:
-        """`choices` are labels with their values."""
-        super().__init__(choices, value=choices[0][1], allow_blank=False, compact=True, id=id)
-        self._offered = tuple(choices)
-
-    def choose(self, value: str, choices: Sequence[tuple[str, str]] | None = None) -> None:
-        """Show a value, and offer other choices; a value that is none of them is offered too."""
-        offered = tuple(choices if choices is not None else self._offered)
-        if value not in [each for _, each in offered]:
-            offered = (*offered, (one_line(value, 40), value))
-        if offered != self._offered:
-            self._offered = offered
-            self.set_options(offered)
-        self.value = value
 
 
 class FormField(TextField):

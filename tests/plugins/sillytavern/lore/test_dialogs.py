@@ -19,7 +19,7 @@ from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.widgets.choice_field import ChoiceField
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 
 
 def kept(path: Path) -> list[dict[str, Any]]:
@@ -172,8 +172,8 @@ async def test_places_are_chosen_by_keys_and_settings_are_edited(tmp_path: Path)
         app = await entries_of_town(pilot)
         await pilot.press("enter")
         form = await on(pilot, FieldsForm)
-        form.query_one("#place", ChoiceField).focus()
-        await pilot.press("right", "right", "ctrl+s")
+        form.query_one("#place", ChoiceSelect).focus()
+        await pilot.press("enter", "down", "down", "enter", "ctrl+s")
         await until(pilot, lambda: "needs a number" in words(app, "#fault"))
         form.query_one("#insertion_point", Input).value = "2"
         form.query_one("#save", Button).press()

@@ -1,0 +1,38 @@
+"""A field of a form that is one of a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.widgets import Select
+
+from tui_chat.models.sanitize import one_line
+
+
+class ChoiceSelect(Select[str]):
+    """A list to choose from, of one row while it is closed."""
+
+    DEFAULT_CSS = """
+    ChoiceSelect {
+        width: 1fr;
+        & > SelectCurrent { border: none !important; background: $panel !important; }
+        & > SelectCurrent { padding: 0 1 !important; }
+        &:focus > SelectCurrent { background: $primary 20% !important; }
+        & > SelectOverlay { border: round $primary; background: $panel; }
+    }
+    """
+
+    def __init__(self, choices: Sequence[tuple[str, str]], *, id: str) -> None:
+        """`choices` are labels with their values."""
+        super().__init__(choices, value=choices[0][1], allow_blank=False, compact=True, id=id)
+        self._offered = tuple(choices)
+
+    def choose(self, value: str, choices: Sequence[tuple[str, str]] | None = None) -> None:
+        """Show a value, and offer other choices; a value that is none of them is offered too."""
+        offered = tuple(choices if choices is not None else self._offered)
+        if value not in [each for _, each in offered]:
+            offered = (*offered, (one_line(value, 40), value))
+        if offered != self._offered:
+            self._offered = offered
+            self.set_options(offered)
+        self.value = value
