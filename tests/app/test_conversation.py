@@ -19,7 +19,7 @@ from tui_chat.models.message import Message, Muted
 from tui_chat.models.session import Entry
 from tui_chat.models.tool import DECLINED
 
-SPOKEN = range(1, 18)
+SPOKEN = range(1, 19)
 """The rows of a screen of 24 that show the conversation."""
 
 

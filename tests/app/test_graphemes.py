@@ -45,8 +45,8 @@ async def test_one_key_takes_one_character(tmp_path: Path, field: str) -> None:
     wrong: list[str] = []
     async with open_screen(tmp_path, size=(80, 24)) as screen:
         if field == "one line":
-            await screen.press("ctrl+p")
-            await screen.sees("Type what you want to do")
+            await screen.press("ctrl+o")
+            await screen.sees("Type to filter")
         focused = screen.app.focused
         assert isinstance(focused, TextArea | Input)
 

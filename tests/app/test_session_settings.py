@@ -159,7 +159,7 @@ async def test_another_endpoint_takes_away_a_model_that_it_does_not_offer(tmp_pa
         assert (state.endpoint.name, state.model) == ("loopback-gemini", "")
 
 
-async def test_a_model_is_made_the_default_in_the_chooser_and_unset_in_the_palette(tmp_path: Path):
+async def test_a_model_is_made_the_default_in_the_chooser_and_unset_there(tmp_path: Path):
     async with make_app(tmp_path, model="echo").run_test(size=MEDIUM) as pilot:
         app = await opened(pilot)
         workspace = workspace_of(app)
@@ -182,7 +182,9 @@ async def test_a_model_is_made_the_default_in_the_chooser_and_unset_in_the_palet
         assert workspace.state.model == "echo", "that did not switch this session"
         await pilot.press("ctrl+n")
         await until(pilot, lambda: workspace.state.model == "thinker")
-        await press(pilot, "ctrl+p", *"unset default", "enter")
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: isinstance(app.screen, ModelChoiceDialog))
+        await press(pilot, *"thinker", "ctrl+d")
         assert await default() == ""
 
 

@@ -207,7 +207,8 @@ class InspectorApp(App[None]):
         self.theme = theme
         self.actions = RecordedActions(self, "inspector")
         self.reveals = RecordedActions(self, "panes")
-        self.pane = Inspector()
+        self.pane = self.inspector_pane = Inspector()
+        self._action_targets |= {"inspector_pane"}
         self.said: list[str] = []
         """What was told."""
 

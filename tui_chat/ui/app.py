@@ -68,9 +68,9 @@ class TuiChat(App[None]):
     HORIZONTAL_BREAKPOINTS = BREAKPOINTS
     ENABLE_COMMAND_PALETTE = False  # its key is in the table of verbs
     BINDINGS: ClassVar[list[BindingType]] = [*bindings("")]
-    DEFAULT_CSS = """
+    CSS = """
     ToastRack { dock: top; align: right top; margin: 1 0; }
-    Toast { background: $panel; padding: 0 1; margin: 0 1 1 0; }
+    Toast { max-width: 80%; padding: 0 1; margin: 0 1 1 0; background: $panel; }
     """
 
     def __init__(

@@ -20,8 +20,8 @@ from tui_chat.ui.verbs import VERBS, Verb
 COMMANDS = tuple(verb for verb in VERBS if verb.slash)
 """The verbs that have a `/` command, in the order in which they are offered."""
 
-BY_NAME = {name: verb for verb in reversed(COMMANDS) for name in verb.names}
-"""The verbs by the names of their commands; of the same name, the first."""
+BY_NAME = {name: verb for verb in COMMANDS for name in verb.names}
+"""The verbs by the names of their commands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def complete_command(typed: str) -> list[Verb]:
     second = [verb for verb in COMMANDS if any(name.startswith(typed) for name in verb.names)]
     rest = [verb for verb in COMMANDS if any(typed in name for name in verb.names)]
     if not rest and len(typed) > 1:
-        words = f" {typed.replace('-', ' ')}"
+        words = f" {typed.replace('-', ' ').replace('_', ' ')}"
         return [verb for verb in COMMANDS if words in f" {verb.words}".replace(",", "")]
     return list(dict.fromkeys((*exact, *first, *second, *rest)))
 

@@ -62,6 +62,9 @@ class Notifications:
         for each in self.shown:
             if each.severity == "information" or each.message == new.message:
                 self._app._unnotify(each, refresh=False)  # pyright: ignore[reportPrivateUsage]
+                # with the row around it, which Textual would leave
+                for screen in self._app.screen_stack[-1:]:
+                    screen.query(f"#--textual-toast-{each.identity}").remove()
 
     def clear(self) -> None:
         """Show none; the log stays."""

@@ -117,7 +117,7 @@ _EVERYWHERE = (
          "model, change model, provider, ask another model, configure model, default model, "
          "make default, set default"),
     Verb("settings", "sessions.set_parameter", "Session settings", "f5", "",
-         "set settings limit max-tokens context-window NAME VALUE",
+         "set settings limit budget max-tokens context-window NAME VALUE",
          "temperature, effort, reasoning, max tokens, parameters, sampling, top p, stop sequences, "
          "seed, verbosity, json mode, structured output, web search, context limit, author's note, "
          "options, preferences, configure, limit, token limit, context window, context size, "

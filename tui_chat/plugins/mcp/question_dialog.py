@@ -143,11 +143,9 @@ def _widget(field: QuestionField, id: str) -> Widget:
             return CheckField("yes", field.default is True, id=id)
         case "choice":
             labels = [(one_line(label, 60), str(n)) for n, (_, label) in enumerate(field.choices)]
-            widget = ChoiceSelect([("no answer", ""), *labels], id=id)
             values = [value for value, _ in field.choices]
-            if field.default is not None:
-                widget.choose(str(values.index(field.default)))
-            return widget
+            chosen = "" if field.default is None else str(values.index(field.default))
+            return ChoiceSelect([("no answer", ""), *labels], id=id, value=chosen)
         case "choices":
             default = field.default or ()
             rows = (

@@ -155,9 +155,7 @@ class FieldsForm(Form[bool | None]):
                 yield SafeTextArea(value, id=field.name, classes=classes, tab_behavior="focus")
             case "choice":
                 choices = [(label, word) for word, label in field.choices]
-                choice = ChoiceSelect(choices, id=field.name)
-                choice.choose(value)
-                yield choice
+                yield ChoiceSelect(choices, id=field.name, value=value)
             case _:
                 yield TextField(sanitize(value), id=field.name)
 

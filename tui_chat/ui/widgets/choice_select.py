@@ -22,10 +22,16 @@ class ChoiceSelect(Select[str]):
     }
     """
 
-    def __init__(self, choices: Sequence[tuple[str, str]], *, id: str) -> None:
-        """`choices` are labels with their values."""
-        super().__init__(choices, value=choices[0][1], allow_blank=False, compact=True, id=id)
-        self._offered = tuple(choices)
+    def __init__(
+        self, choices: Sequence[tuple[str, str]], *, id: str, value: str | None = None
+    ) -> None:
+        """`choices` are labels with their values; `value` is chosen, by default the first."""
+        offered = [*choices]
+        if value is not None and value not in [each for _, each in offered]:
+            offered.append((one_line(value, 40), value))
+        value = offered[0][1] if value is None else value
+        super().__init__(offered, value=value, allow_blank=False, compact=True, id=id)
+        self._offered = tuple(offered)
 
     def choose(self, value: str, choices: Sequence[tuple[str, str]] | None = None) -> None:
         """Show a value, and offer other choices; a value that is none of them is offered too."""
