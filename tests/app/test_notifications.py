@@ -39,7 +39,7 @@ async def test_a_toast_leaves_the_composer_visible(tmp_path: Path) -> None:
         app = await opened(pilot)
         show_error(app, InputError("It failed. " * 20))
         await until(pilot, lambda: "It failed." in screen_text(app))
-        assert "Message …" in screen_text(app)
+        assert "Type a message" in screen_text(app)
 
 
 async def opened_log(pilot: Pilot[None]) -> TuiChat:

@@ -171,6 +171,7 @@ class KeyPanel(Static):
         dock: bottom;
         height: auto;
         max-height: 90%;
+        margin-bottom: 1;
         padding: 1 2;
         background: $panel;
         border-top: solid $primary;
