@@ -47,11 +47,19 @@ async def test_a_fault_in_configured_keys_is_told(
 
 async def test_configured_keys_are_shown_and_win_in_text_inputs(tmp_path: Path) -> None:
     app = rebound(
-        tmp_path, new="Ctrl+K", model="F10", settings="ctrl+c", again="", help="f9, ?", roles="f7"
+        tmp_path,
+        new="Ctrl+K",
+        model="F10",
+        settings="ctrl+c",
+        again="",
+        help="f9, ?",
+        roles="f7",
+        detach="f3",
     )
     async with app.run_test(size=MEDIUM) as pilot:
         await opened(pilot)
-        assert not told(app)
+        assert not told(app), "the keys of an action that is gone are passed over"
+        assert app.active_bindings["f3"].binding.action != "detach"
         transcript, footer = app.query_one(Transcript), app.query_one(KeyRow)
         words = "\n".join(rows_shown(transcript))
         assert " F10 " in words

@@ -21,7 +21,7 @@ from tui_chat import hooks
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.themes import theme_error
-from tui_chat.ui.verbs import BY_ID, RENAMED_IDS, VERBS
+from tui_chat.ui.verbs import BY_ID, REMOVED_IDS, RENAMED_IDS, VERBS
 
 if TYPE_CHECKING:
     from tui_chat.config import Config
@@ -185,6 +185,8 @@ class KeyBindings:
         self._check_conflicts()
 
     def _configure(self, id: str, written_keys: str) -> None:
+        if id in REMOVED_IDS:
+            return
         if id not in BY_ID:
             sentence = f"[keys] names “{id}”, which is not an action."
             self.errors.append(InputError(sentence, advice=f"Actions: {', '.join(sorted(BY_ID))}."))

@@ -411,6 +411,13 @@ BY_ID = {verb.id: verb for verb in VERBS}
 
 RENAMED_IDS = {"again": "regenerate", "back": "stop", "light": "theme", "default-model": "model"}
 """Former ids that the config's `[keys]` may still have, and what does the same now."""
+REMOVED_IDS = frozenset(
+    (
+        *("ask-tools", "clear-queue", "detach", "list-edits", "no-default-model", "remove-edits"),
+        *("reply", "reset-layout", "save-snippet", "suggest-title", "view-part"),
+    )
+)
+"""Former ids of what is gone: their keys in `[keys]` are passed over."""
 
 
 def bindings(place: Place) -> Iterator[Binding]:
