@@ -209,7 +209,7 @@ async def receive(
             def read() -> Reply:
                 found = protocol.read_reply(response.key_mask.mask_bytes(body))
                 if (text := response.key_mask.mask_same_length(found.text)) != found.text:
-                    found = replace(found, content=Rope().add(text))
+                    found = found.with_text(text)
                 if packed := str(found.tokens):
                     tokens = response.key_mask.mask_tokens(packed)
                     found = replace(found, tokens=Rope().add(tokens))
@@ -217,13 +217,7 @@ async def receive(
 
             reply = await _parse_without_blocking(len(body), read)
             if begin_with:
-                whole = advance(_reply_beginning(begin_with), TextDelta(reply.text))
-                reply = replace(
-                    reply,
-                    content=whole.content,
-                    pieces=whole.pieces,
-                    citations=tuple(c.shifted(len(begin_with)) for c in reply.citations),
-                )
+                reply = reply.continuing(begin_with)
             on_reply(reply, 0)
             _check(reply)
             return

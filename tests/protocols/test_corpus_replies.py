@@ -20,6 +20,7 @@ from tests.support.corpus import CORPUS
 from tests.support.reply_streams import fold, parse, sse_events
 from tests.support.tables import each_row
 from tui_chat.errors import Refused
+from tui_chat.models.blocks import form_of, keys_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
 from tui_chat.models.token_probabilities import unpack_tokens
@@ -132,7 +133,7 @@ def test_errors_keep_the_providers_message(recording: Recording) -> None:
 def _thought(recording: Recording, reply: Reply) -> str:
     if recording.protocol == "openai_responses":
         # The SDK's reading leaves out reasoning that is not a summary.
-        blocks = [b for b in reply.reasoning if b.kind != "reasoning_text"]
+        blocks = [b for b in reply.reasoning if form_of(b, Protocol.OPENAI_RESPONSES) != "content"]
         return "\n\n".join(text for b in blocks if (text := str(b.text)))
     return "".join(str(b.text) for b in reply.reasoning)
 
@@ -186,15 +187,14 @@ def _set(args: Any, piece: dict[str, Any]) -> None:
 def _signatures(recording: Recording, reply: Reply) -> list[str]:
     """Return the digests of what the recordings call signatures."""
     if recording.protocol == "gemini":
-        on_pieces = (so_far.piece.signature for so_far in reply.pieces)
-        on_parts = [*on_pieces, *(call.signature for call in reply.calls)]
-        on_thoughts = [str(b.signature) for b in reply.reasoning]
-        values = [base64.b64decode(s) for s in (*on_parts, *on_thoughts) if s]
+        blocks = reply.message(Protocol.GEMINI).blocks
+        signatures = [keys_of(block).get("thoughtSignature") for block in blocks]
+        values = [base64.b64decode(s) for s in signatures if s]
     elif recording.protocol == "anthropic":
         values = [
-            (b.encrypted or str(b.signature)).encode()
-            for b in reply.reasoning
-            if b.encrypted or len(b.signature)
+            value.encode()
+            for b in reply.message(Protocol.ANTHROPIC).reasoning
+            if (value := b.encrypted or keys_of(b).get("signature"))
         ]
     else:
         values = []

@@ -17,7 +17,7 @@ from tui_chat.compose import compose
 from tui_chat.context.inputs import EPOCH, Inputs
 from tui_chat.errors import TooLarge
 from tui_chat.models import reply_growth
-from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import Message, with_content
@@ -120,7 +120,9 @@ def spoken(expires: int = 2_000_000_000) -> Reply:
 def test_a_spoken_reply_is_its_transcript_and_a_sound() -> None:
     reply = spoken()
     assert reply.text == "Hello"
-    assert reply.parts == (MediaBlock("audio", "audio/wav", data=base64.b64encode(SOUND).decode()),)
+    data = base64.b64encode(SOUND).decode()
+    marks = Extras(Protocol.OPENAI_CHAT, "audio", {"expires_at": 2_000_000_000, "id": "audio_1"})
+    assert reply.parts == (MediaBlock("audio", "audio/wav", data=data, extras=marks),)
     audio = {
         "id": "audio_1",
         "expires_at": 2_000_000_000,
@@ -193,13 +195,14 @@ def test_an_odd_address_of_a_picture_is_harmless(url: Any) -> None:
 
 
 def test_a_picture_beyond_the_limit_is_dropped_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_growth, "MEDIA_SIZE", 110)
+    monkeypatch.setattr(reply_growth, "MEDIA_SIZE", 160)
     reply = streamed(
         GEMINI, candidate(INLINE, INLINE, INLINE), candidate({"text": "x"}, finish="STOP")
     )
-    assert reply.parts == (IMAGE, IMAGE)
+    signed = replace(IMAGE, extras=Extras(GEMINI, "", {"thoughtSignature": "U2ln"}))
+    assert reply.parts == (signed, signed)
     assert reply.excess == (
-        "The pictures, sounds and files of the reply have more than 110 characters; the rest was "
+        "The pictures, sounds and files of the reply have more than 160 characters; the rest was "
         "dropped."
     )
     assert reply.finish is not None

@@ -8,7 +8,7 @@ document is made of. The module loads pydantic, so it is imported where a docume
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass, replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args, get_type_hints
@@ -90,7 +90,7 @@ def _references(references: References, citations: Sequence[Citation]) -> dict[s
 def _parts(parts: Sequence[MediaBlock]) -> list[dict[str, Any]]:
     """Return pictures, sounds and files with the keys that this document has had from the start."""
     names = {"media": "kind", "owner": "protocol"}
-    listed: list[dict[str, Any]] = plain(parts)
+    listed: list[dict[str, Any]] = plain([replace(part, extras=None) for part in parts])
     return [{names.get(key, key): value for key, value in part.items()} for part in listed]
 
 

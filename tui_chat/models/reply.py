@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.about import NOTHING_ABOUT, About, KeptReply
-from tui_chat.models.blocks import Block, CallBlock, MediaBlock, ReasoningBlock, TextBlock
+from tui_chat.models.blocks import (
+    Block,
+    CallBlock,
+    Extras,
+    MediaBlock,
+    OpaqueBlock,
+    ReasoningBlock,
+    TextBlock,
+)
 from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.flat.forms import NO_PIECE
-from tui_chat.models.flat.messages import FORMS
-from tui_chat.models.flat.values import FlatReasoning, LayoutPiece, ToolCall
 from tui_chat.models.message import Message, place_citations
 from tui_chat.models.stream_events import Finished
 from tui_chat.models.usage import NO_USAGE, Usage
 
 _CHUNK = 4096
+
+_B = TypeVar("_B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,14 @@ class Rope:
             return Rope((*self.chunks, tail), "", length)
         return Rope(self.chunks, tail, length)
 
+    @classmethod
+    def joined(cls, ropes: Sequence[Rope]) -> Rope:
+        """Return several strings as one."""
+        if len(ropes) == 1:
+            return ropes[0]
+        chunks = tuple(chunk for rope in ropes for chunk in (*rope.chunks, rope.tail))
+        return cls(chunks, "", sum(map(len, ropes)))
+
     def __str__(self) -> str:
         return "".join((*self.chunks, self.tail))
 
@@ -44,39 +60,28 @@ class Rope:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCallSoFar:
-    """A tool call that may still be arriving."""
+class BlockSoFar:
+    """A block that may still be arriving."""
 
-    id: str = ""
-    name: str = ""
-    arguments: Rope = Rope()
-    signature: str = ""
-    item_id: str = ""
-    form: str = ""
-    extras: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningSoFar:
-    """A reasoning block that may still be arriving."""
-
+    block: Block
+    """The block without the text or the arguments, which grow."""
     text: Rope = Rope()
     signature: Rope = Rope()
-    encrypted: str = ""
-    id: str = ""
-    kind: str = ""
+    """Of reasoning: what its extras have as `signature`."""
+    number: int = 0
+    """Its number among the reasoning or the calls of the reply."""
+    is_whole: bool = False
+    """See `TextDelta.is_whole`."""
 
-
-@dataclass(frozen=True, slots=True)
-class PieceSoFar:
-    """The start of a piece of the reply. It ends where the next one of its kind starts, so that a
-    delta that continues it changes nothing here.
-    """
-
-    piece: LayoutPiece
-    """The piece, without the length of a text, and without what a call has itself."""
-    start: int = 0
-    """`text`: the length of the text before it."""
+    def whole(self) -> Block:
+        """Return the block as far as it has arrived."""
+        match self.block:
+            case CallBlock():
+                return replace(self.block, arguments=str(self.text))
+            case TextBlock() | ReasoningBlock():
+                return replace(self.block, text=str(self.text))
+            case _:
+                return self.block
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +92,11 @@ class Reply:
     id: str = ""
     kept: bool = False
     """See `Started.kept`."""
-    content: Rope = Rope()
+    earlier: tuple[BlockSoFar, ...] = ()
+    """The blocks in order of arrival, without the last one, which grows as a rule."""
+    last: BlockSoFar | None = None
     refusal: Rope = Rope()
-    reasoning: tuple[ReasoningSoFar, ...] = ()
-    calls: tuple[ToolCallSoFar, ...] = ()
-    parts: tuple[MediaBlock, ...] = ()
-    """Pictures, sounds and files, each whole."""
-    pieces: tuple[PieceSoFar, ...] = ()
-    """All of the above and the provider's opaque blocks, in order of arrival."""
+    """The words in which the model refuses; they are a block after all others but the calls."""
     references: References = NO_REFERENCES
     """The sources of the reply."""
     citations: tuple[Citation, ...] = ()
@@ -120,20 +122,74 @@ class Reply:
     """A sentence about the limit that the reply exceeded; empty if none."""
 
     @property
+    def pieces(self) -> tuple[BlockSoFar, ...]:
+        """The blocks so far, in order of arrival."""
+        return self.earlier if self.last is None else (*self.earlier, self.last)
+
+    def with_pieces(self, pieces: Sequence[BlockSoFar]) -> Reply:
+        """Return the reply with other blocks."""
+        return replace(self, earlier=tuple(pieces[:-1]), last=pieces[-1] if pieces else None)
+
+    @property
+    def content(self) -> Rope:
+        """The text so far, without a refusal."""
+        return Rope.joined([each.text for each in self.pieces if type(each.block) is TextBlock])
+
+    @property
     def text(self) -> str:
-        """The text so far."""
+        """The text so far, without a refusal."""
         return str(self.content)
+
+    def with_text(self, text: str) -> Reply:
+        """Return the reply with another text of the same length."""
+        pieces, start = list(self.pieces), 0
+        for index, each in enumerate(pieces):
+            if type(each.block) is TextBlock:
+                end = start + len(each.text)
+                pieces[index] = replace(each, text=Rope().add(text[start:end]))
+                start = end
+        return self.with_pieces(pieces)
+
+    def continuing(self, text: str) -> Reply:
+        """Return the reply with a text before it, which it continues."""
+        pieces = list(self.pieces)
+        if not pieces or pieces[0].block != TextBlock(""):
+            pieces.insert(0, BlockSoFar(TextBlock("")))
+        pieces[0] = replace(pieces[0], text=Rope().add(text + str(pieces[0].text)))
+        citations = tuple(citation.shifted(len(text)) for citation in self.citations)
+        return replace(self.with_pieces(pieces), citations=citations)
+
+    @property
+    def reasoning(self) -> tuple[ReasoningBlock, ...]:
+        """The reasoning so far."""
+        return self._of(ReasoningBlock)
+
+    @property
+    def calls(self) -> tuple[CallBlock, ...]:
+        """The tool calls so far."""
+        return self._of(CallBlock)
+
+    @property
+    def parts(self) -> tuple[MediaBlock, ...]:
+        """The pictures, sounds and files, each whole."""
+        return self._of(MediaBlock)
+
+    def _of(self, kind: type[_B]) -> tuple[_B, ...]:
+        here = (each.whole() for each in self.pieces if type(each.block) is kind)
+        return tuple(block for block in here if isinstance(block, kind))
 
     @property
     def thought(self) -> str:
         """The readable reasoning so far, its blocks separated by a blank line."""
-        return "\n\n".join(t for block in self.reasoning if (t := str(block.text)))
+        return "\n\n".join(block.text for block in self.reasoning if block.text)
 
     @property
     def is_empty(self) -> bool:
         """True if nothing readable, no part and no tool call has arrived."""
-        has_text = len(self.content) or len(self.refusal) or self.reasoning
-        return not (has_text or self.calls or self.parts)
+        return not len(self.refusal) and not any(
+            len(each.text) if type(each.block) is TextBlock else type(each.block) is not OpaqueBlock
+            for each in self.pieces
+        )
 
     def message(
         self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
@@ -179,46 +235,20 @@ MADE_ID = re.compile(r"call_[1-9]\d*")
 """The ids that `with_call_ids` gives: a protocol that needs none does not get them."""
 
 
-_ORDER: dict[str, int] = {"reasoning": 0, "text": 1, "part": 2, "call": 3, "other": 4}
-
-
 def _blocks(reply: Reply, protocol: Protocol) -> tuple[Block, ...]:
     """Return the blocks of a reply, in order of arrival."""
-    pieces = list(_pieces(reply))
-    forms = FORMS[protocol]
-    is_plain = _is_plain(pieces)
+    is_plain = _is_plain([each.block for each in reply.pieces])
     blocks: list[Block] = []
-    text, start = reply.text, 0
-    reasoning, calls, parts = iter(reply.reasoning), iter(reply.calls), iter(reply.parts)
-    for piece in pieces:
-        match piece.kind:
-            case "text":
-                words = text[start : start + piece.length]
-                start += piece.length
-                extras = None if is_plain else forms.said(piece, None)
-                blocks.append(TextBlock(words, extras=extras))
-            case "reasoning":
-                thought = next(reasoning)
-                old = FlatReasoning(
-                    protocol,
-                    str(thought.text),
-                    str(thought.signature),
-                    thought.encrypted,
-                    thought.id,
-                    thought.kind,
-                )
-                piece = NO_PIECE if is_plain else piece
-                blocks.append(ReasoningBlock(old.text, forms.reasoning(old, piece, blocks)))
-            case "call":
-                call = next(calls)
-                flat = ToolCall(call.id, call.name, str(call.arguments))
-                extras = None if is_plain else forms.call(flat, piece, None)
-                blocks.append(CallBlock(flat.id, flat.name, flat.arguments, extras=extras))
-            case "part":
-                extras = None if is_plain else forms.media(piece, None)
-                blocks.append(replace(next(parts), extras=extras))
-            case _:
-                blocks.append(forms.opaque(piece, None))
+    for each in reply.pieces:
+        block = each.whole()
+        if type(block) is ReasoningBlock:
+            extras = block.extras or Extras(protocol)
+            if len(each.signature):
+                extras = replace(extras, keys={"signature": str(each.signature), **extras.keys})
+            block = replace(block, extras=extras)
+        elif block.extras is None and not is_plain:
+            block = replace(block, extras=_unmarked(block, protocol))
+        blocks.append(block)
     if refusal := str(reply.refusal):
         place = len(blocks)
         while place and isinstance(blocks[place - 1], CallBlock):
@@ -228,27 +258,34 @@ def _blocks(reply: Reply, protocol: Protocol) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _pieces(reply: Reply) -> Iterator[LayoutPiece]:
-    """Yield the pieces of a reply, complete."""
-    starts = [part.start for part in reply.pieces if part.piece.kind == "text"]
-    lengths = iter(
-        end - start for start, end in zip(starts, [*starts[1:], len(reply.content)], strict=True)
-    )
-    calls = iter(reply.calls)
-    for piece in (part.piece for part in reply.pieces):
-        if piece.kind == "text":
-            piece = replace(piece, length=next(lengths))
-        elif piece.kind == "call":
-            call = next(calls)
-            marks = {"signature": call.signature, "id": call.item_id}
-            piece = replace(piece, **marks, name=call.form, extras=call.extras)
-        yield piece
+_ORDER: tuple[type[Block], ...] = (ReasoningBlock, TextBlock, MediaBlock, CallBlock)
 
 
-def _is_plain(pieces: Sequence[LayoutPiece]) -> bool:
-    """Return True for pieces in the usual order, of which nothing is marked."""
-    ranks = [_ORDER[piece.kind] for piece in pieces]
-    in_order = ranks == sorted(ranks) and ranks.count(1) <= 1 and 4 not in ranks
-    return in_order and not any(
-        p.signature or p.id or p.phase or p.name or p.extras for p in pieces
-    )
+def _is_plain(blocks: Iterable[Block]) -> bool:
+    """Return True for blocks in the usual order, of which only reasoning has extras."""
+    ranks: list[int] = []
+    for block in blocks:
+        is_marked = block.extras is not None and type(block) is not ReasoningBlock
+        if is_marked or type(block) not in _ORDER:
+            return False
+        ranks.append(_ORDER.index(type(block)))
+    return ranks == sorted(ranks) and ranks.count(1) <= 1
+
+
+_TEXT_FORMS: Mapping[Protocol, str] = {Protocol.OPENAI_CHAT: "content", Protocol.GEMINI: ""}
+
+
+def _unmarked(block: Block, protocol: Protocol) -> Extras | None:
+    """Return the extras of a block that came without any, in a reply that is not plain: its
+    protocol sends it back in its place.
+    """
+    match block:
+        case TextBlock():
+            form = _TEXT_FORMS.get(protocol)
+            return None if form is None else Extras(protocol, form)
+        case CallBlock():
+            return Extras(protocol)
+        case MediaBlock() if protocol is not Protocol.OPENAI_RESPONSES:
+            return Extras(protocol)
+        case _:
+            return None

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
+from tui_chat.models.blocks import (
+    CallBlock,
+    Extras,
+    MediaBlock,
+    ReasoningBlock,
+    TextBlock,
+)
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SEARCHES,
     MOST_SOURCES,
     Source,
 )
-from tui_chat.models.flat.values import LayoutPiece
-from tui_chat.models.reply import PieceSoFar, ReasoningSoFar, Reply, Rope, ToolCallSoFar
+from tui_chat.models.json_text import to_json
+from tui_chat.models.reply import BlockSoFar, Reply, Rope
 from tui_chat.models.stream_events import (
     Cited,
     Finished,
@@ -38,8 +45,6 @@ from tui_chat.models.stream_events import (
 )
 from tui_chat.models.token_probabilities import PACKED_SIZE, TokenProbability, pack_tokens
 from tui_chat.models.usage import Usage
-
-_B = TypeVar("_B")
 
 REPLY_SIZE = 8_000_000
 """Maximum characters of a reply: text, reasoning, tool calls and opaque blocks together."""
@@ -116,16 +121,11 @@ def _with_part(reply: Reply, event: MediaPart) -> Reply:
     """Return the reply with a part. One that exceeds a limit is dropped, and `excess` is set."""
     part = event.part
     size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
-    size += len(event.signature) + len(event.id) + len(event.extras)
+    size += _size_of_extras(part.extras)
     if excess := part_excess(reply, size):
         return replace(reply, excess=excess)
-    piece = LayoutPiece("part", signature=event.signature, id=event.id, extras=event.extras)
-    return replace(
-        reply,
-        parts=(*reply.parts, part),
-        pieces=(*reply.pieces, PieceSoFar(piece)),
-        media_size=reply.media_size + size,
-    )
+    pieces = reply.pieces
+    return replace(reply, earlier=pieces, last=BlockSoFar(part), media_size=reply.media_size + size)
 
 
 def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:
@@ -147,7 +147,8 @@ def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> Reply:
         case SourceFound():
             if event.index >= MOST_SOURCES:
                 return replace(reply, references=replace(known, cut=True))
-            sources = _grown(known.sources, event.index, Source())
+            missing = event.index + 1 - len(known.sources)
+            sources = [*known.sources, *[Source()] * missing]
             before, new = sources[event.index], event.source
             sources[event.index] = Source(
                 new.title or before.title, new.url or before.url, new.file or before.file
@@ -181,52 +182,65 @@ def _advanced(
             model, id = event.model or reply.model, event.id or reply.id
             return replace(reply, model=model, id=id, kept=event.kept or reply.kept)
         case TextDelta():
-            content = reply.content.add(event.text)
-            if continues(reply.pieces, event):
-                return replace(reply, **sizes, content=content)
-            text = LayoutPiece("text", 0, event.signature, event.id, event.phase)
-            piece = PieceSoFar(text, len(reply.content))
-            return replace(reply, **sizes, content=content, pieces=(*reply.pieces, piece))
+            last = reply.last
+            if continues(last, event):
+                if last is None or type(last.block) is not TextBlock:
+                    return replace(reply, **sizes)
+                return replace(reply, **sizes, last=replace(last, text=last.text.add(event.text)))
+            block, text = TextBlock("", extras=event.extras), Rope().add(event.text)
+            new = BlockSoFar(block, text, is_whole=event.is_whole)
+            return replace(reply, **sizes, earlier=reply.pieces, last=new)
         case RefusalDelta():
             return replace(reply, **sizes, refusal=reply.refusal.add(event.text))
-        case ReasoningDelta():
-            blocks = _grown(reply.reasoning, event.index, ReasoningSoFar())
-            old = blocks[event.index]
-            blocks[event.index] = ReasoningSoFar(
-                old.text.add(event.text),
-                old.signature.add(event.signature),
-                event.encrypted or old.encrypted,
-                event.id or old.id,
-                event.kind or old.kind,
-            )
-            new = (PieceSoFar(LayoutPiece("reasoning")),) * (len(blocks) - len(reply.reasoning))
-            return replace(reply, **sizes, reasoning=tuple(blocks), pieces=reply.pieces + new)
-        case ToolCallDelta():
-            calls = _grown(reply.calls, event.index, ToolCallSoFar())
-            call = calls[event.index]
-            calls[event.index] = ToolCallSoFar(
-                event.id or call.id,
-                event.name or call.name,
-                (Rope() if event.resets else call.arguments).add(event.arguments),
-                event.signature or call.signature,
-                event.item_id or call.item_id,
-                event.form or call.form,
-                event.extras or call.extras,
-            )
-            new = (PieceSoFar(LayoutPiece("call")),) * (len(calls) - len(reply.calls))
-            return replace(reply, **sizes, calls=tuple(calls), pieces=reply.pieces + new)
+        case ReasoningDelta() | ToolCallDelta():
+            return _grown(reply, event, sizes)
         case OtherBlock():
-            block = PieceSoFar(LayoutPiece("other", name=event.name, data=event.data))
-            return replace(reply, **sizes, pieces=(*reply.pieces, block))
+            return replace(reply, **sizes, earlier=reply.pieces, last=BlockSoFar(event.block))
         case UsageReport():
             return replace(reply, usage=_newest(reply.usage, event.usage))
         case Finished():
             return replace(reply, finish=event)
 
 
-def _grown(blocks: tuple[_B, ...], index: int, empty: _B) -> list[_B]:
-    """Return the blocks as a list that has `index`; parsers number them without gaps."""
-    return [*blocks, *[empty] * (index + 1 - len(blocks))]
+def _grown(reply: Reply, event: ReasoningDelta | ToolCallDelta, sizes: dict[str, int]) -> Reply:
+    """Return the reply with more of its reasoning or of a call, and with these sizes."""
+    last, place = reply.last, _place(reply, event)
+    if last is not None and place == len(reply.earlier):
+        return replace(reply, **sizes, last=_added(last, event))
+    pieces = list(reply.pieces)
+    if place is None:
+        empty = CallBlock("", "", "") if isinstance(event, ToolCallDelta) else ReasoningBlock("")
+        known = (each.number for each in reversed(pieces) if type(each.block) is type(empty))
+        numbers = range(next(known, -1) + 1, event.index + 1)  # one: parsers leave no gaps
+        pieces += [BlockSoFar(empty, number=number) for number in numbers]
+        place = len(pieces) - 1
+    pieces[place] = _added(pieces[place], event)
+    return replace(reply, **sizes, earlier=tuple(pieces[:-1]), last=pieces[-1])
+
+
+def _added(so_far: BlockSoFar, event: ReasoningDelta | ToolCallDelta) -> BlockSoFar:
+    """Return a block with what an event adds to it."""
+    block, extras = so_far.block, event.extras or so_far.block.extras
+    if isinstance(event, ToolCallDelta):
+        assert isinstance(block, CallBlock)
+        block = replace(block, id=event.id or block.id, name=event.name or block.name)
+        text = (Rope() if event.resets else so_far.text).add(event.arguments)
+        return replace(so_far, block=replace(block, extras=extras), text=text)
+    text, signature = so_far.text.add(event.text), so_far.signature.add(event.signature)
+    return replace(so_far, block=replace(block, extras=extras), text=text, signature=signature)
+
+
+def _place(reply: Reply, event: ReasoningDelta | ToolCallDelta) -> int | None:
+    """Return the place of the block that an event adds to; None if it begins one."""
+    kind = CallBlock if isinstance(event, ToolCallDelta) else ReasoningBlock
+    number, last, count = event.index, reply.last, len(reply.earlier)
+    if last is not None and last.number == number and type(last.block) is kind:
+        return count
+    for place in range(number, count):  # as many of its kind are before it, and others
+        each = reply.earlier[place]
+        if each.number == number and type(each.block) is kind:
+            return place
+    return None
 
 
 def _newest(before: Usage, new: Usage) -> Usage:
@@ -255,17 +269,22 @@ def size_of(event: Content) -> int:
     """Return how many characters an event adds to the reply."""
     match event:
         case TextDelta():
-            return len(event.text) + len(event.signature) + len(event.id) + len(event.phase)
+            return len(event.text) + _size_of_extras(event.extras)
         case RefusalDelta():
             return len(event.text)
         case ReasoningDelta():
-            opaque = len(event.signature) + len(event.encrypted)
-            return len(event.text) + opaque + len(event.id) + len(event.kind)
+            return len(event.text) + len(event.signature) + _size_of_extras(event.extras)
         case ToolCallDelta():
-            names = len(event.id) + len(event.name) + len(event.item_id) + len(event.extras)
-            return len(event.arguments) + len(event.signature) + names
+            names = len(event.id) + len(event.name)
+            return len(event.arguments) + names + _size_of_extras(event.extras)
         case OtherBlock():
-            return len(event.data) + len(event.name)
+            return event.size + len(event.block.name)
+
+
+def _size_of_extras(extras: Extras | None) -> int:
+    if extras is None:
+        return 0
+    return len(extras.form) + (len(to_json(extras.keys)) if extras.keys else 0)
 
 
 def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
@@ -277,11 +296,12 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
     if isinstance(event, ToolCallDelta) and event.index >= MOST_CALLS:
         words = f"The reply has more than {MOST_CALLS:,} tool calls; the first {MOST_CALLS:,}"
         return None, f"{words} are kept."
-    if len(reply.pieces) >= MOST_PIECES and _begins_piece(reply, event):
+    if _count(reply) >= MOST_PIECES and _begins_piece(reply, event):
         words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
         return None, f"{words} are kept."
     if isinstance(event, ToolCallDelta):
-        length = len(reply.calls[event.index].arguments) if event.index < len(reply.calls) else 0
+        place = _place(reply, event)
+        length = 0 if place is None else len(reply.pieces[place].text)
         room = min(ARGUMENTS_SIZE - length, REPLY_SIZE - reply.size)
         if len(event.arguments) > ARGUMENTS_SIZE - length:
             most = f"{ARGUMENTS_SIZE:,}"
@@ -297,7 +317,7 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
         case TextDelta() | RefusalDelta():
             kept = replace(event, text=event.text[:room])
         case ReasoningDelta():
-            kept = ReasoningDelta(event.index, event.text[:room], kind=event.kind)
+            kept = ReasoningDelta(event.index, event.text[:room])
         case ToolCallDelta():
             kept = ToolCallDelta(event.index, arguments=event.arguments[:room])
         case OtherBlock():
@@ -307,8 +327,9 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
 
 def part_excess(reply: Reply, size: int) -> str:
     """Return a sentence about the limit that `size` more characters exceed; else empty."""
-    most = min(MOST_PARTS, len(reply.parts) + MOST_PIECES - len(reply.pieces))
-    if len(reply.parts) >= most:
+    count = sum(type(each.block) is MediaBlock for each in reply.pieces)
+    most = min(MOST_PARTS, count + MOST_PIECES - _count(reply))
+    if count >= most:
         words = f"The reply has more than {most:,} pictures, sounds and files; the first {most:,}"
         return f"{words} are kept."
     if size > MEDIA_SIZE - reply.media_size:
@@ -317,25 +338,28 @@ def part_excess(reply: Reply, size: int) -> str:
     return ""
 
 
+def _count(reply: Reply) -> int:
+    """Return the number of `Reply.pieces`."""
+    return len(reply.earlier) + (reply.last is not None)
+
+
 def _begins_piece(reply: Reply, event: Content) -> bool:
     """Return True if the event adds to `Reply.pieces`."""
     match event:
         case TextDelta():
-            return not continues(reply.pieces, event)
+            return not continues(reply.last, event)
         case RefusalDelta():
             return False
-        case ReasoningDelta():
-            return event.index >= len(reply.reasoning)
-        case ToolCallDelta():
-            return event.index >= len(reply.calls)
+        case ReasoningDelta() | ToolCallDelta():
+            return _place(reply, event) is None
         case OtherBlock():
             return True
 
 
-def continues(pieces: tuple[PieceSoFar, ...], delta: TextDelta) -> bool:
-    """True if the delta continues the last piece."""
-    if delta.signature:
+def continues(last: BlockSoFar | None, delta: TextDelta) -> bool:
+    """True if the delta continues the last block, or adds nothing."""
+    if delta.is_whole:
         return False
-    if pieces and (last := pieces[-1].piece).kind == "text" and not last.signature:
-        return delta.id in ("", last.id)
-    return not (delta.text or delta.id)
+    if last is not None and type(last.block) is TextBlock and not last.is_whole:
+        return delta.extras in (None, last.block.extras)
+    return not delta.text and delta.extras is None

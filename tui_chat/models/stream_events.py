@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.blocks import Extras, MediaBlock, OpaqueBlock
 from tui_chat.models.citations import Citation, Source
 from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import Usage
@@ -39,13 +39,10 @@ class TextDelta:
     """More text."""
 
     text: str
-    signature: str = ""
-    """Gemini's signature on this piece of text, which may be empty. A signed piece is not joined
-    with its neighbors on replay."""
-    id: str = ""
-    """Responses' item id; a new one starts a new piece."""
-    phase: str = ""
-    """Responses' phase of that item."""
+    extras: Extras | None = None
+    """Those of a text that begins here, unless the one before has the same."""
+    is_whole: bool = False
+    """True if it is a text by itself, which has a signature: it is not joined with others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +59,9 @@ class ReasoningDelta:
     index: int
     text: str = ""
     signature: str = ""
-    """The next part of the signature."""
-    encrypted: str = ""
-    """The whole opaque data; the last one counts."""
-    id: str = ""
-    kind: str = ""
-    """See `ReasoningBlock.kind`."""
+    """The next part of the signature, which the extras of the block have as `signature`."""
+    extras: Extras | None = None
+    """The other extras; the last ones count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +73,8 @@ class ToolCallDelta:
     name: str = ""
     arguments: str = ""
     """The next part of the arguments."""
-    signature: str = ""
-    """Gemini's signature on the call; the last one counts."""
-    item_id: str = ""
-    """Responses' id of the item, beside the id of the call."""
-    form: str = ""
-    """See `LayoutPiece.name` of a call."""
-    extras: str = ""
-    """The keys that have no field here, as a compact JSON object; the last one counts."""
+    extras: Extras | None = None
+    """The last ones count."""
     resets: bool = False
     """True if the arguments so far do not count: a server began with a placeholder for them."""
 
@@ -95,10 +83,9 @@ class ToolCallDelta:
 class OtherBlock:
     """A whole block that only the provider understands, such as a search it ran."""
 
-    name: str
-    """The provider's name for it."""
-    data: str
-    """The block as compact JSON."""
+    block: OpaqueBlock
+    size: int
+    """Characters of the block as compact JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +93,6 @@ class MediaPart:
     """A whole picture, sound or file, with what the provider needs to get it back."""
 
     part: MediaBlock
-    signature: str = ""
-    """Gemini's signature on it."""
-    id: str = ""
-    """Responses' item id, or Chat's id of a sound."""
-    extras: str = ""
-    """The keys that have no field here, as a compact JSON object."""
 
 
 @dataclass(frozen=True, slots=True)

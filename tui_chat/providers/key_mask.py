@@ -106,8 +106,8 @@ class KeyMask:
                     part = ("text", 0)
                     yield from self._release(None if self._begins_piece(event) else part)
                     # A signed piece stands alone: the rest of a key cannot follow in a later one.
-                    text = self._append(part, event, event.text, whole=bool(event.signature))
-                    if text or event.id or not event.text:
+                    text = self._append(part, event, event.text, whole=event.is_whole)
+                    if text or event.extras is not None or not event.text:
                         yield replace(event, text=text)
                 case RefusalDelta():
                     yield from self._release(("refusal", 0))
@@ -158,15 +158,15 @@ class KeyMask:
 
     def _begins_piece(self, event: TextDelta) -> bool:
         last = self._parts.get(("text", 0))
-        before = last.event.id if last and isinstance(last.event, TextDelta) else ""
-        return bool(event.signature) or event.id not in ("", before)
+        before = last.event.extras if last and isinstance(last.event, TextDelta) else None
+        return event.is_whole or event.extras not in (None, before)
 
     def _append(
         self, name: tuple[str, int], event: StreamEvent, more: str, *, whole: bool = False
     ) -> str:
         """Append to a part of the reply; return the text that can be released."""
         part = self._parts.setdefault(name, _ReplyPart())
-        if part.event is None or not isinstance(event, TextDelta) or event.id:
+        if part.event is None or not isinstance(event, TextDelta) or event.extras is not None:
             part.event = event
         text = part.released + part.held + more
         start, output, done = len(part.released), "", 0

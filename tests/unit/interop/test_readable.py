@@ -28,7 +28,7 @@ from tests.support.transcripts import transcripts
 from tui_chat.errors import InputError
 from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
-from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.citations import References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
@@ -131,7 +131,9 @@ def test_invalid_references_name_their_place(value: object, fault: str) -> None:
 def drawn() -> Message:
     found = advance(Reply(), TextDelta("Here:"))
     for index, part in enumerate(PARTS):
-        found = advance(found, MediaPart(part, f"sig{index}", f"ig_{index}", '{"a":[1]}'))
+        keys = {"a": [1], "thoughtSignature": f"sig{index}"}
+        marked = replace(part, extras=Extras(Protocol.GEMINI, "", keys))
+        found = advance(found, MediaPart(marked))
     return advance(found, TextDelta("Done.")).message(Protocol.GEMINI, id="m1")
 
 

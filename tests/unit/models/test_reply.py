@@ -1,7 +1,7 @@
 import pytest
 
 from tui_chat.models import reply_growth
-from tui_chat.models.blocks import keys_of
+from tui_chat.models.blocks import Extras, OpaqueBlock, keys_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
@@ -26,6 +26,10 @@ def folded(*events: StreamEvent) -> Reply:
     for event in events:
         reply = advance(reply, event)
     return reply
+
+
+def other(size: int) -> OtherBlock:
+    return OtherBlock(OpaqueBlock(Protocol.ANTHROPIC, "x", "d" * (size - 2)), size)
 
 
 def test_events_fold_into_one_reply():
@@ -74,14 +78,14 @@ def test_a_reply_is_cut_at_its_limit(small: None):
     ended = advance(advance(found, UsageReport(Usage(output=7))), Finished("stop", "stop"))
     assert ended.usage.output == 7
     assert ended.finish is not None
-    assert folded(OtherBlock("x", "d" * 30)).pieces == ()
+    assert folded(other(30)).pieces == ()
     assert folded(RefusalDelta("e" * 21)).excess
     assert not folded(TextDelta("a" * 20)).excess
 
 
 def test_text_has_its_own_limit(small: None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(reply_growth, "TEXT_SIZE", 5)
-    found = folded(OtherBlock("x", "d" * 9), TextDelta("abc"), ReasoningDelta(0, "defg"))
+    found = folded(other(9), TextDelta("abc"), ReasoningDelta(0, "defg"))
     assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
     assert found.excess.startswith("The text of the reply is longer than 5 characters;")
     assert folded(TextDelta("abcde"), ToolCallDelta(0, "c", "f", "1")).excess == ""
@@ -94,7 +98,7 @@ def test_arguments_calls_and_pieces_have_limits(small: None):
     found = folded(*(ToolCallDelta(index, "c") for index in range(3)))
     assert len(found.calls) == 2
     assert found.excess == "The reply has more than 2 tool calls; the first 2 are kept."
-    found = folded(*(TextDelta("", id=f"{index}") for index in range(5)))
+    found = folded(*(TextDelta("", Extras(Protocol.GEMINI), is_whole=True) for _ in range(5)))
     assert len(found.pieces) == 4
     assert found.excess == "The reply has more than 4 parts; the first 4 are kept."
 
@@ -117,3 +121,13 @@ def test_tokens_have_a_limit_that_does_not_end_the_reply(monkeypatch: pytest.Mon
     assert reply.excess == ""
     assert message.content == "more"
     assert unpack_tokens(message.about.tokens) == (token,) * 3
+
+
+def test_a_whole_reply_that_continues_a_text_keeps_its_other_blocks():
+    call = ToolCallDelta(0, "c", "f", "{}")
+    reply = folded(TextDelta("lo."), call).continuing("Hel")
+    assert [block.kind for block in reply.message(Protocol.ANTHROPIC).blocks] == ["text", "call"]
+    assert reply.text == "Hello."
+    thinking = folded(ReasoningDelta(0, "Hm."), TextDelta("lo.")).continuing("Hel")
+    assert (thinking.text, thinking.thought) == ("Hello.", "Hm.")
+    assert thinking.with_text("HELLO.").text == "HELLO."

@@ -17,6 +17,7 @@ from tests.unit.providers.conftest import Closing, Provider
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import Refused, ReplyCut, TuiChatError
+from tui_chat.models.blocks import Extras
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
@@ -97,7 +98,7 @@ def test_what_is_held_back_comes_before_the_next_part() -> None:
     usage, end = UsageReport(Reply().usage), Finished("stop", "stop")
     reply = followed([TextDelta("yes"), ToolCallDelta(0, "c", "n", "{}"), usage, end])
     assert reply.text == "yes"
-    assert [so_far.piece.kind for so_far in reply.pieces] == ["text", "call"]
+    assert [so_far.block.kind for so_far in reply.pieces] == ["text", "call"]
 
 
 def test_the_rest_of_a_key_is_hidden_behind_another_part() -> None:
@@ -112,7 +113,10 @@ def test_a_beginning_at_the_end_is_hidden_if_it_is_most_of_the_key(length: int, 
 
 
 def test_a_signed_piece_and_its_neighbors_keep_their_text() -> None:
-    events = [TextDelta("one s"), TextDelta("two s", signature="x"), TextDelta("k three")]
+    signed = TextDelta(
+        "two s", Extras(Protocol.GEMINI, "", {"thoughtSignature": "x"}), is_whole=True
+    )
+    events = [TextDelta("one s"), signed, TextDelta("k three")]
     message = followed(events).message(Protocol.GEMINI)
     assert message.content == "one stwo sk three"
     assert [block.text for block in message.blocks] == ["one s", "two s", "k three"]

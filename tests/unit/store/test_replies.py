@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.stores import RICH, Opener, answer, begin, record
 from tui_chat.errors import StoreError
-from tui_chat.models.blocks import CallBlock, MediaBlock
+from tui_chat.models.blocks import CallBlock, Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, text_blocks, with_content
 from tui_chat.models.reply import Reply
@@ -175,8 +175,9 @@ async def test_large_bodies_are_removed_sooner_except_the_newest(
 async def test_a_picture_of_a_growing_reply_is_written_once(store: Store) -> None:
     made = await store.sessions.create()
     reply, reply_id = Reply(), (await begin(store, made.session_id)).reply.message.id
-    picture = MediaBlock("image", "image/png", data="abcd" * 250_000)
-    for event in (TextDelta("Here:"), MediaPart(picture, "sig"), *[TextDelta(" more")] * 20):
+    signed = Extras(Protocol.GEMINI, "", {"thoughtSignature": "sig"})
+    picture = MediaBlock("image", "image/png", data="abcd" * 250_000, extras=signed)
+    for event in (TextDelta("Here:"), MediaPart(picture), *[TextDelta(" more")] * 20):
         reply = advance(reply, event)
         message = reply.message(Protocol.GEMINI, id=reply_id, timestamp=1.0)
         await store.replies.flush(reply_id, message)

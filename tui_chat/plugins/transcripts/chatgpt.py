@@ -300,7 +300,7 @@ def _status(data: JsonObject, finish: str) -> EntryStatus:
 
 def _with_sources(text: str, facts: JsonObject) -> tuple[str, FoundReferences]:
     """Replace the marks of citations by their words; return the text and what it rests on."""
-    events = ReplyEvents()
+    events = ReplyEvents(Protocol.OPENAI_CHAT)
     by_mark: dict[str, JsonObject] = {}
     for reference in map(as_object, as_array(facts.get("content_references"))):
         mark = as_string(reference.get("matched_text"))

@@ -17,6 +17,7 @@ from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversati
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.blocks import MediaBlock
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.plugins.transcripts.content import (
     MISSING_FILE,
@@ -101,7 +102,7 @@ class _MessageReader:
         """The number of messages so far, results among them."""
         self._continues = True
         """True if the next text continues the last one: citations split a text into blocks."""
-        self._references = ReplyEvents()
+        self._references = ReplyEvents(Protocol.ANTHROPIC)
         self._step = self._begin()
 
     def read(self) -> list[Step]:
@@ -123,7 +124,7 @@ class _MessageReader:
                 step.status = "stopped"
         self._steps.append(step)
         self._continues = True
-        self._references = ReplyEvents()
+        self._references = ReplyEvents(Protocol.ANTHROPIC)
         return step
 
     def _end(self) -> None:

@@ -22,6 +22,7 @@ from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import MOST_CITATIONS
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -57,6 +58,8 @@ class _Block:
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
+
+    protocol = Protocol.ANTHROPIC
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,12 +123,13 @@ class ReplyParser(ReplyReader):
                 block.citations += as_array(fields.get("citations"))[:MOST_CITATIONS]
                 self._events.add_text(as_raw_string(fields.get("text")))
             case "thinking" | "redacted_thinking":
-                number = self._block(index, "thinking").number
+                data = as_string(fields.get("data"))
                 self._events.add_reasoning(
-                    number,
+                    self._block(index, "thinking").number,
                     as_raw_string(fields.get("thinking")),
-                    signature=as_string(fields.get("signature")),
-                    encrypted=as_string(fields.get("data")),
+                    signature="" if data else as_string(fields.get("signature")),
+                    form="redacted_thinking" if data else "",
+                    keys={"data": data} if data else None,
                 )
             case "tool_use":
                 block = self._block(index, "tool")
@@ -134,7 +138,7 @@ class ReplyParser(ReplyReader):
                     block.number,
                     id=as_string(fields.get("id")),
                     name=as_string(fields.get("name")),
-                    extras={k: v for k, v in fields.items() if k not in _CALL_KEYS and v},
+                    keys={k: v for k, v in fields.items() if k not in _CALL_KEYS and v},
                 )
             case "":
                 pass

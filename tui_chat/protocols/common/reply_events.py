@@ -12,13 +12,14 @@ again), it replaces it, since providers do not go on from where another attempt 
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from tui_chat.errors import ProviderError, ReplyCut, TooLarge
-from tui_chat.models.blocks import MediaBlock, MediaKind
+from tui_chat.models.blocks import Extras, MediaBlock, MediaKind, OpaqueBlock
 from tui_chat.models.citations import (
     MOST_CITATIONS,
     MOST_SOURCES,
@@ -29,6 +30,7 @@ from tui_chat.models.citations import (
     found_source,
     web_address,
 )
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -85,11 +87,14 @@ class ReplyEvents:
     Its first half is held back until the second half, other text or the end comes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
         self._out: list[StreamEvent] = []
         self._held: dict[_Channel, str] = {}
         self._calls: dict[Hashable, int] = {}
         self._blocks: dict[Hashable, int] = {}
+        self._extras: dict[_Channel, Extras] = {}
+        """Those of blocks and calls so far."""
         self._model = self._id = ""
         self._usage = NO_USAGE
         self.began = False
@@ -150,7 +155,7 @@ class ReplyEvents:
             self.ended = False
             return False
         out = [*self._out, Restarted()]
-        self.__init__()
+        self.__init__(self._protocol)
         self._out = out
         return True
 
@@ -160,16 +165,18 @@ class ReplyEvents:
             self._id = id
             self._out.append(Started(self._model, id))
 
-    def add_text(self, text: str, *, signature: str = "", id: str = "", phase: str = "") -> None:
-        """Add text."""
+    def add_text(
+        self, text: str, keys: JsonObject | None = None, form: str = "", *, is_whole: bool = False
+    ) -> None:
+        """Add text. One with keys for its extras begins, and `is_whole` if nothing follows."""
         text = self._join_surrogates("text", text)
-        if text or signature or id:
+        if text or keys:
             if text:
                 if self._separator:
                     text, self._separator = self._separator + text, ""
                 self._last_text = text
                 self.text_length += len(text)
-            self._out.append(TextDelta(text, signature, id, phase))
+            self._out.append(TextDelta(text, self._marked(form, keys), is_whole))
 
     def add_refusal(self, text: str) -> None:
         """Add text of a refusal."""
@@ -188,13 +195,30 @@ class ReplyEvents:
         text: str = "",
         *,
         signature: str = "",
-        encrypted: str = "",
-        id: str = "",
-        kind: str = "",
+        form: str = "",
+        keys: JsonObject | None = None,
     ) -> None:
-        """Add to the reasoning block `index`."""
-        text = self._join_surrogates(("reasoning", index), text)
-        self._out.append(ReasoningDelta(index, text, signature, encrypted, id, kind))
+        """Add to the reasoning block `index`, and to its extras."""
+        channel = ("reasoning", index)
+        text, extras = self._join_surrogates(channel, text), self._grown(channel, form, keys)
+        self._out.append(ReasoningDelta(index, text, signature, extras))
+
+    def _grown(self, channel: _Channel, form: str, keys: JsonObject | None) -> Extras | None:
+        """Return the extras of a block or call with more keys; None if nothing is new. What is
+        empty replaces nothing.
+        """
+        if not (form or keys):
+            return None
+        before = self._extras.get(channel) or Extras(self._protocol)
+        new = {key: value or before.keys.get(key, value) for key, value in _stored(keys).items()}
+        extras = Extras(self._protocol, form or before.form, {**before.keys, **new})
+        if extras == before:
+            return None
+        self._extras[channel] = extras
+        return extras
+
+    def _marked(self, form: str, keys: JsonObject | None) -> Extras | None:
+        return Extras(self._protocol, form, _stored(keys)) if form or keys else None
 
     def call_index(self, key: Hashable) -> int:
         """Return the number of a tool call, a new one where the key is new."""
@@ -208,22 +232,25 @@ class ReplyEvents:
         *,
         id: str = "",
         name: str = "",
-        signature: str = "",
-        item_id: str = "",
         form: str = "",
-        extras: JsonObject | None = None,
+        keys: JsonObject | None = None,
         resets: bool = False,
     ) -> None:
-        """Add to the tool call `index`; with `resets`, its arguments begin again."""
-        arguments = self._join_surrogates(("call", index), arguments)
-        more = to_json(extras) if extras else ""
-        delta = ToolCallDelta(index, id, name, arguments, signature, item_id, form, more, resets)
-        self._out.append(delta)
+        """Add to the tool call `index` and its extras; with `resets`, its arguments begin again."""
+        channel = ("call", index)
+        arguments, extras = (
+            self._join_surrogates(channel, arguments),
+            self._grown(channel, form, keys),
+        )
+        self._out.append(ToolCallDelta(index, id, name, arguments, extras, resets))
 
-    def add_other(self, name: str, block: object) -> None:
+    def add_other(self, name: str, value: object, form: str = "") -> None:
         """Add a whole block that only the provider understands."""
         self._has_other = True
-        self._out.append(OtherBlock(name, to_json(block)))
+        text = to_json(value)
+        extras = self._marked(form, None)
+        block = OpaqueBlock(self._protocol, name, json.loads(text), extras)
+        self._out.append(OtherBlock(block, len(text)))
 
     def add_media(
         self,
@@ -232,9 +259,8 @@ class ReplyEvents:
         *,
         kind: MediaKind | None = None,
         name: str = "",
-        signature: str = "",
-        id: str = "",
-        extras: JsonObject | None = None,
+        form: str = "",
+        keys: JsonObject | None = None,
     ) -> None:
         """Add a whole picture, sound or file as base64, which is checked: what is not base64 is
         added as damaged. Of an unknown type, the first bytes tell it, else it is of `kind`.
@@ -242,9 +268,10 @@ class ReplyEvents:
         whole = standard_base64(data) if len(data) % 4 == 0 else ""
         mime = known_mime(mime) or (detect_mime_of_base64(whole) if whole else "")
         kind = kind_of(mime) if mime or kind is None else kind
-        part = MediaBlock(kind, mime, data=whole, name=readable_line(name, TITLE_LENGTH))
+        name, extras = readable_line(name, TITLE_LENGTH), self._marked(form, keys)
+        part = MediaBlock(kind, mime, data=whole, name=name, extras=extras)
         self._has_other = True
-        self._out.append(MediaPart(part, signature, id, to_json(extras) if extras else ""))
+        self._out.append(MediaPart(part))
 
     def add_picture(self, url: str) -> None:
         """Add a picture whose address is a data URL, or a link, which is kept as such."""
@@ -362,6 +389,11 @@ class ReplyEvents:
         return clean(text)
 
 
+def _stored(keys: JsonObject | None) -> JsonObject:
+    """Return keys as they can be stored: no halves of characters, and null for infinity."""
+    return json.loads(to_json(keys)) if keys else {}
+
+
 def _source_key(source: Source) -> str:
     return source.url or source.file or source.title
 
@@ -369,8 +401,10 @@ def _source_key(source: Source) -> str:
 class ReplyReader(ABC):
     """The part that the parsers of all protocols share. One reader reads one reply."""
 
+    protocol: ClassVar[Protocol]
+
     def __init__(self) -> None:
-        self._events = ReplyEvents()
+        self._events = ReplyEvents(self.protocol)
         self._failure: ProviderError | None = None
         """What ended the reply, if events of ours came before it in the same data."""
         self._unread: JsonObject | None = None

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from typing import TypeAlias, cast
 
 from tui_chat.models.citations import MOST_CITATIONS, MOST_SOURCES, QUOTE_LENGTH
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -142,6 +143,8 @@ def _put(root: dict[str, object], steps: list[Step], value: object) -> bool:
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
+
+    protocol = Protocol.GEMINI
 
     def __init__(self) -> None:
         super().__init__()
@@ -283,8 +286,9 @@ class ReplyParser(ReplyReader):
 
     def _part(self, part: JsonObject) -> None:
         signature = as_string(part.get("thoughtSignature"))
+        keys = {"thoughtSignature": signature} if signature else {}
         if part.get("thought") is True and "text" in part:
-            self._thought(as_raw_string(part.get("text")), signature)
+            self._thought(as_raw_string(part.get("text")), keys)
             return
         content = next((name for name in part if name not in _ASIDE), "text")
         if content == "text":
@@ -292,59 +296,52 @@ class ReplyParser(ReplyReader):
             if text:
                 self._thinking = False
             self._texts.append(text)
-            self._events.add_text(text, signature=signature)
+            self._events.add_text(text, keys, is_whole=bool(keys))
             return
         self._thinking = False
         if "functionCall" in part:
-            self._call(as_object(part.get("functionCall")), signature)
+            self._call(as_object(part.get("functionCall")), keys)
         elif isinstance(as_object(part.get("inlineData")).get("data"), str):
-            self._media(part, signature)
+            self._media(part, keys)
         else:
             self._events.add_other(content, part)
 
-    def _media(self, part: JsonObject, signature: str) -> None:
+    def _media(self, part: JsonObject, signed: JsonObject) -> None:
         inline = as_object(part.get("inlineData"))
-        extras = {key: part[key] for key in part if key not in ("inlineData", "thoughtSignature")}
+        keys = {key: part[key] for key in part if key not in ("inlineData", "thoughtSignature")}
         if inner := {key: inline[key] for key in inline if key not in _INLINE_KEYS}:
-            extras["inlineData"] = inner
+            keys["inlineData"] = inner
         self._events.add_media(
             as_string(inline.get("data")),
             as_string(inline.get("mimeType")),
             name=as_string(inline.get("displayName")),
-            signature=signature,
-            extras=extras,
+            keys={**keys, **signed},
         )
 
-    def _thought(self, text: str, signature: str) -> None:
+    def _thought(self, text: str, signed: JsonObject) -> None:
         if not self._thinking:
             self._thoughts += 1
-        self._thinking = not signature
-        self._events.add_reasoning(
-            self._events.block_index(self._thoughts), text, signature=signature
-        )
+        self._thinking = not signed
+        self._events.add_reasoning(self._events.block_index(self._thoughts), text, keys=signed)
 
-    def _call(self, call: JsonObject, signature: str) -> None:
+    def _call(self, call: JsonObject, signed: JsonObject) -> None:
         name = as_string(call.get("name"))
         if name or not self._calls:
             self._settle()
             self._calls += 1
-        number = self._events.call_index(self._calls)
+        number, id = self._events.call_index(self._calls), as_string(call.get("id"))
         more = call.get("willContinue") is True
         if more or "partialArgs" in call or self._partial is not None:
             if self._partial is None:
                 self._partial = PartialArguments(call.get("args"))
             for piece in as_objects(call.get("partialArgs")):
                 self._partial.add(piece)
-            self._events.add_tool_call(
-                number, id=as_string(call.get("id")), name=name, signature=signature
-            )
+            self._events.add_tool_call(number, id=id, name=name, keys=signed)
             if not more:
                 self._settle()
             return
         arguments = to_json(call.get("args") or {})
-        self._events.add_tool_call(
-            number, arguments, id=as_string(call.get("id")), name=name, signature=signature
-        )
+        self._events.add_tool_call(number, arguments, id=id, name=name, keys=signed)
 
     def _settle(self) -> None:
         """Add the arguments of a call that came in pieces."""

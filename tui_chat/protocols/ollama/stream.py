@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -34,6 +35,8 @@ _CONTENT = ("content", "thinking", "tool_calls")
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
+
+    protocol = Protocol.OLLAMA
 
     def __init__(self) -> None:
         super().__init__()

@@ -33,6 +33,7 @@ from itertools import pairwise
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.citations import MOST_SOURCES
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -57,10 +58,6 @@ from tui_chat.protocols.openai_chat.messages import (
     PLAIN_FIELDS,
 )
 
-THINKING_BLOCKS = "thinking_blocks"
-"""litellm's field with Anthropic's blocks."""
-THINKING_TEXT = "thinking text"
-"""Mistral's part of the content with a string, as gateways pass on Anthropic's blocks."""
 _LEGACY = -1
 """The index of a `function_call` from before there were `tool_calls`."""
 
@@ -70,6 +67,8 @@ _SOURCES = frozenset({"search_results", "citations"})
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
+
+    protocol = Protocol.OPENAI_CHAT
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,11 +199,12 @@ class ReplyParser(ReplyReader):
         google = as_object(as_object(delta.get("extra_content")).get("google"))
         content = _content(delta.get("content"))
         signature = as_string(google.get("thought_signature"))
+        signed = {"extra_content": {"google": {"thought_signature": signature}}}
+        keys, form = (signed, "content") if signature else (None, "")
         if parts := as_objects(content):
             self._parts(parts)
-            self._events.add_text("", signature=signature)
-        else:
-            self._events.add_text(as_raw_string(content), signature=signature)
+            content = ""
+        self._events.add_text(as_raw_string(content), keys, form, is_whole=bool(keys))
         if refusal := as_raw_string(delta.get("refusal")):
             self._events.add_refusal(refusal)
         for image in as_objects(delta.get("images")):
@@ -214,7 +214,7 @@ class ReplyParser(ReplyReader):
         litellm = as_object(delta.get("provider_specific_fields"))
         if signatures := as_array(litellm.get("thought_signatures")):
             block = {"thought_signatures": signatures}
-            self._events.add_other("provider_specific_fields", block)
+            self._events.add_other("provider_specific_fields", block, "field")
         for annotation in as_objects(delta.get("annotations")):
             add_annotation(self._events, annotation, self._events.part_start)
         calls = delta.get("tool_calls")
@@ -229,23 +229,22 @@ class ReplyParser(ReplyReader):
             match part.get("type"):
                 case "thinking" if isinstance(part.get("thinking"), str):  # as in Anthropic's
                     self._events.add_reasoning(
-                        self._events.block_index(THINKING_TEXT),
+                        self._events.block_index("part with text"),
                         as_raw_string(part.get("thinking")),
                         signature=as_string(part.get("signature")),
-                        kind=THINKING_TEXT,
+                        form="part with text",
                     )
                 case "thinking":  # Mistral: text parts inside
                     for inner in as_objects(part.get("thinking")):
                         text = as_raw_string(inner.get("text"))
                         self._events.add_reasoning(
-                            self._events.block_index("thinking"), text, kind="thinking"
+                            self._events.block_index("part"), text, form="part"
                         )
                 case "reasoning":  # Databricks
                     for inner in as_objects(part.get("summary")):
                         text = as_raw_string(inner.get("text"))
-                        self._events.add_reasoning(
-                            self._events.block_index("summary"), text, kind="reasoning"
-                        )
+                        number = self._events.block_index("summary")
+                        self._events.add_reasoning(number, text, form="reasoning")
                 case "refusal":
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
                 case "image_url":
@@ -293,11 +292,12 @@ class ReplyParser(ReplyReader):
             content = b"".join(b64decode(piece, validate=True) for piece in pieces)
         except ValueError:
             content = b""
+        keys = {**self._sound_facts, "id": self._sound_id} if self._sound_id else self._sound_facts
         self._events.add_media(
             b64encode(content).decode(),
             detect_mime(content) or "audio/pcm",
-            id=self._sound_id,
-            extras=self._sound_facts,
+            form="audio" if self._sound_id else "",
+            keys=keys,
         )
 
     def _reason(self, delta: JsonObject, *, is_whole: bool) -> None:
@@ -309,10 +309,11 @@ class ReplyParser(ReplyReader):
         for name in () if spoke else PLAIN_FIELDS:
             if text := as_raw_string(delta.get(name)):
                 self._thinking = self._events.block_index((name, self._signed))
-                self._events.add_reasoning(self._thinking, text, kind=name)
+                self._events.add_reasoning(self._thinking, text, form=name)
                 break
         if opaque := as_string(delta.get("reasoning_opaque")):  # GitHub Copilot
-            self._events.add_reasoning(self._thought(), encrypted=opaque, kind="reasoning_text")
+            keys = {"reasoning_opaque": opaque}
+            self._events.add_reasoning(self._thought(), form="reasoning_text", keys=keys)
 
     def _thought(self) -> int:
         """Return the block of plain reasoning, which begins where there is none."""
@@ -327,9 +328,10 @@ class ReplyParser(ReplyReader):
         if data:
             self._thinking, self._signed = None, self._signed + 1
         if text or signature or data:
-            self._events.add_reasoning(
-                self._thought(), text, signature=signature, encrypted=data, kind=THINKING_BLOCKS
-            )
+            form, keys = "thinking", {"signature": signature}
+            if data:
+                form, keys = "redacted_thinking", {"data": data}
+            self._events.add_reasoning(self._thought(), text, form=form, keys=keys)
         if signature or data:
             self._thinking, self._signed = None, self._signed + 1
         return bool(text)
@@ -343,26 +345,20 @@ class ReplyParser(ReplyReader):
         index = as_count(detail.get("index"))
         if text or signature or encrypted:
             place = (kind, index if position is None else position, hash(encrypted))
-            form, is_new = as_string(detail.get("format")), place not in self._details
             number = self._details.setdefault(place, len(self._details))
-            mark = "" if index in (None, number) else f"#{index}"
-            words = [kind, form, mark] if form or is_new else []
+            texts = {name: as_string(detail.get(name)) for name in ("data", "id", "format")}
             self._events.add_reasoning(
                 self._events.block_index(place),
                 text,
                 signature=signature,
-                encrypted=encrypted,
-                id=as_string(detail.get("id")),
-                kind=" ".join(filter(None, words)),
+                form=kind,
+                keys={name: text for name, text in texts.items() if text}
+                | {"index": number if index is None else index},
             )
         return bool(text)
 
     def _call(self, call: JsonObject, *, is_apart: bool) -> None:
         """Read a piece of a call; one of a list that has no indices is a call by itself."""
-        google = as_object(as_object(call.get("extra_content")).get("google"))
-        litellm = as_object(call.get("provider_specific_fields"))
-        signature = as_string(google.get("thought_signature"))
-        signature = signature or as_string(litellm.get("thought_signature"))
         index, id = as_count(call.get("index")), as_string(call.get("id"))
         function = as_object(call.get("function"))
         extras = {k: v for k, v in call.items() if k not in _CALL_KEYS and v not in _NOTHING}
@@ -373,27 +369,24 @@ class ReplyParser(ReplyReader):
         if custom := as_object(call.get("custom")):
             name, more = as_string(custom.get("name")), as_raw_string(custom.get("input"))
             number = self._number(index, id, name, more)
-            self._events.add_tool_call(
-                number, more, id=id, name=name, signature=signature, form="custom", extras=extras
-            )
+            self._events.add_tool_call(number, more, id=id, name=name, form="custom", keys=extras)
             self._calls[number].add(more)
             return
         if inner := {k: v for k, v in function.items() if k not in _FUNCTION_KEYS and v}:
             extras["function"] = inner
-        self._function(index, id, function, signature, extras)
+        self._function(index, id, function, extras)
 
     def _function(
         self,
         index: int | None,
         id: str,
         function: JsonObject,
-        signature: str = "",
         extras: JsonObject | None = None,
     ) -> None:
         fields = function.get("arguments")
         arguments = "" if fields is None else fields if isinstance(fields, str) else to_json(fields)
         name = as_string(function.get("name"))
-        if not (arguments or name or id or signature or extras):
+        if not (arguments or name or id or extras):
             return
         number = self._number(index, id, name, arguments)
         call, resets = self._calls[number], False
@@ -410,8 +403,7 @@ class ReplyParser(ReplyReader):
             arguments,
             id=call.id,
             name=call.name,
-            signature=signature,
-            extras=extras,
+            keys=extras,
             resets=resets,
         )
 

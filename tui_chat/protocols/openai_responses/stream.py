@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -68,12 +69,16 @@ class _Item:
     """Those of its texts that came in deltas."""
     starts: dict[int, int] = field(default_factory=dict[int, int])
     """Message: the length of all text before each of its parts."""
+    is_more: bool = False
+    """Reasoning: true if it has the id of the item before it, which it continues."""
     part: tuple[str, int] | None = None
     """Reasoning: the part that came last, for the blank line between parts."""
 
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
+
+    protocol = Protocol.OPENAI_RESPONSES
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,6 +88,8 @@ class ReplyParser(ReplyReader):
         """By the ids that they began with."""
         self._count = 0
         self._turn = 0
+        self._reasoning_id = ""
+        """The id of the reasoning item that began last, if nothing else has begun since then."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream. Raises Refused, ReplyCut."""
@@ -177,7 +184,7 @@ class ReplyParser(ReplyReader):
     def _created(self, response: JsonObject) -> None:
         if self._events.began:
             self._turn += 1
-            self._items, self._named, self._count = {}, {}, 0
+            self._items, self._named, self._count, self._reasoning_id = {}, {}, 0, ""
             if not self._events.begin_again():
                 self._events.rename(as_string(response.get("id")))
         self._start(response)
@@ -214,22 +221,24 @@ class ReplyParser(ReplyReader):
         is_same = item is not None and (not item.ids or bool(item.ids & ids))
         if item is None or item.is_done or not is_same or item.kind not in ("", kind):
             item = self._new_item(index)
+            item.is_more = kind == "reasoning" and names[1] == self._reasoning_id != ""
         item.kind, item.ids = kind, ids
+        self._reasoning_id = names[1] if kind == "reasoning" else ""
         self._named |= dict.fromkeys(ids, item)
         match fields.get("type"):
             case "message":
-                self._events.add_text(
-                    "", id=as_string(fields.get("id")), phase=as_string(fields.get("phase"))
-                )
+                if marks := _texts(fields, "id", "phase"):
+                    form = "message" if "id" in marks else "string"
+                    self._events.add_text("", {"item": marks}, form)
             case "reasoning":
                 block = item.blocks[""] = self._events.block_index((*item.key, ""))
-                self._events.add_reasoning(block, id=as_string(fields.get("id")))
+                self._mark(item, block, _texts(fields, "id"))
             case "function_call":
                 self._events.add_tool_call(
                     self._events.call_index(item.key),
                     id=as_string(fields.get("call_id")),
                     name=as_string(fields.get("name")),
-                    item_id=as_string(fields.get("id")),
+                    keys=_texts(fields, "id"),
                 )
             case _:
                 pass
@@ -283,13 +292,16 @@ class ReplyParser(ReplyReader):
             self._events.add_text(text)
 
     def _image(self, fields: JsonObject) -> None:
-        form = as_string(fields.get("output_format"))
+        form, keys = as_string(fields.get("output_format")), _texts(fields, "id")
+        if keys:
+            more = {key: fields[key] for key in fields if key not in ("type", "id", "result")}
+            keys = {**keys, "status": "completed", **more}
         self._events.add_media(
             as_string(fields.get("result")),
             f"image/{form}" if form else "",
             kind="image",
-            id=as_string(fields.get("id")),
-            extras={key: fields[key] for key in fields if key not in ("type", "id", "result")},
+            form="image_generation_call" if keys else "",
+            keys=keys,
         )
 
     def _message(self, item: _Item, fields: JsonObject) -> None:
@@ -337,9 +349,16 @@ class ReplyParser(ReplyReader):
                 text = as_raw_string(part.get("text"))
                 if text and kind not in grew:
                     self._think(item, kind, number, text)
-        if encrypted := as_string(fields.get("encrypted_content")):
+        if encrypted := _texts(fields, "encrypted_content"):
             block = min(item.blocks.values(), default=self._events.block_index((*item.key, "")))
-            self._events.add_reasoning(block, encrypted=encrypted)
+            self._mark(item, block, encrypted)
+
+    def _mark(self, item: _Item, block: int, keys: JsonObject) -> None:
+        """Add keys of a reasoning item, unless it continues the one before, which has them."""
+        if item.is_more:
+            self._events.add_reasoning(block, form="more")
+        else:
+            self._events.add_reasoning(block, keys=keys)
 
     def _think(self, item: _Item, kind: str, part: int, text: str) -> None:
         item.grew.add(kind)
@@ -354,7 +373,13 @@ class ReplyParser(ReplyReader):
         if item.part is not None and item.part != (kind, part) and not begins:
             text = "\n\n" + text
         item.part = (kind, part)
-        self._events.add_reasoning(block, text, kind=kind if begins else "")
+        words = ["more"] * item.is_more + ["content"] * (kind == _RAW)
+        self._events.add_reasoning(block, text, form=" ".join(words) if begins else "")
+
+
+def _texts(fields: JsonObject, *names: str) -> dict[str, object]:
+    """Return those of these fields that are texts."""
+    return {name: text for name in names if (text := as_string(fields.get(name)))}
 
 
 def read_reply(body: bytes) -> Reply:

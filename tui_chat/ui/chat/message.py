@@ -405,8 +405,8 @@ class MessageLayout:
         calls: Sequence[CallBlock] = self.entry.message.tool_calls
         count = len(calls)
         if self._reply is not None:
-            arrived, count = self._reply.calls[:LISTED], len(self._reply.calls)
-            calls = [CallBlock(call.id, call.name, str(call.arguments)) for call in arrived]
+            calls = self._reply.calls
+            count = len(calls)
         if not calls:
             return []
         rows: list[Row] = [BLANK] if self._body.parts else []
