@@ -9,6 +9,7 @@ from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
+    Extras,
     MediaBlock,
     ReasoningBlock,
     ResultBlock,
@@ -16,9 +17,6 @@ from tui_chat.models.blocks import (
 )
 from tui_chat.models.citations import Citation
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.flat.forms import NO_PIECE
-from tui_chat.models.flat.messages import FORMS
-from tui_chat.models.flat.values import FlatReasoning
 from tui_chat.models.message import Message, MessageRole, place_citations, text_blocks
 
 _ABOUT = frozenset(field.name for field in fields(About))
@@ -67,6 +65,17 @@ def thought(
     kind: str = "",
 ) -> ReasoningBlock:
     """Return reasoning as a reply of this protocol brings it."""
-    forms = FORMS[protocol]
-    old = FlatReasoning(protocol, text, signature, encrypted, id, kind)
-    return ReasoningBlock(text, forms.reasoning(old, NO_PIECE, ()))
+    form, keys = kind, {"signature": signature}
+    match protocol:
+        case Protocol.OPENAI_CHAT:
+            keys["reasoning_opaque"] = encrypted
+        case Protocol.OPENAI_RESPONSES:
+            form = "content" if kind == "reasoning_text" else ""
+            keys = {"id": id, "encrypted_content": encrypted}
+        case Protocol.ANTHROPIC if encrypted:
+            form, keys = "redacted_thinking", {"data": encrypted}
+        case Protocol.GEMINI:
+            form, keys = "", {"thoughtSignature": signature}
+        case _:
+            pass
+    return ReasoningBlock(text, Extras(protocol, form, {k: v for k, v in keys.items() if v}))
