@@ -6,9 +6,11 @@ most six keys of the pane with the focus, the one that lists all, and those of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
@@ -185,10 +187,12 @@ class KeyPanel(Static):
         moves_last = sorted(
             entries(screen, of_app=False).values(), key=lambda entry: entry.word == MOVES
         )
-        own = [_line(entry) for entry in moves_last if entry.is_possible]
+        is_wide = width >= 92
+        room = width // (3 if is_wide else 2) - 2
+        own = [_line(entry, room) for entry in moves_last if entry.is_possible]
         of_app = entries(screen, of_app=True)
-        app = [_line(of_app[verb.id]) for verb in VERBS if verb.id in of_app]
-        if width >= 92:
+        app = [_line(of_app[verb.id], room) for verb in VERBS if verb.id in of_app]
+        if is_wide:
             rows = _in_columns([*_halves(own), app], width)
         else:
             rows = [*_in_columns(_halves(own), width), Content("")]
@@ -201,12 +205,24 @@ class KeyPanel(Static):
         self.display = True
 
 
-def _line(entry: Entry) -> Content:
+def _line(entry: Entry, room: int) -> Content:
+    """Return the line of an entry. Its title is said shorter where it would be cut."""
     if entry.word == MOVES:
         keys = labels([key for key in entry.keys if "+" not in key])
         return Content.assemble((keys, "bold $text-accent"), "  Move")
-    keys = labels(entry.keys[:MAX_KEYS])
-    return Content.assemble((keys.rjust(9), "bold $text-accent"), f"  {entry.title}")
+    keys = f"{labels(entry.keys[:MAX_KEYS]):>9}  "
+    forms = (entry.title, *_shorter(entry.title), entry.word.capitalize())
+    fitting = (form for form in forms if form and cell_len(keys + form) <= room)
+    return Content.assemble((keys, "bold $text-accent"), next(fitting, entry.title))
+
+
+def _shorter(title: str) -> Iterator[str]:
+    """Yield a title without what it says in parentheses, and without its last clauses."""
+    title = re.sub(r" \([^)]*\)", "", title)
+    yield title
+    for mark in ("; ", ", "):
+        title = title.partition(mark)[0]
+        yield title
 
 
 def _halves(lines: list[Content]) -> list[list[Content]]:

@@ -73,7 +73,7 @@ PLUGIN = Plugin(
             "case",
             "tui_chat.plugins.prompt_lab.cases_actions:make_case",
             "Case",
-            "Make this turn a case of its preset…",
+            "Make a case of this turn…",
             keys="plus",
             aliases=("test case", "bad reply", "eval", "regression test"),
             argument="WHAT IS WRONG",

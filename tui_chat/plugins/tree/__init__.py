@@ -32,7 +32,7 @@ PLUGIN = Plugin(
             "tree",
             "tui_chat.plugins.tree.actions:show_tree",
             "branches",
-            "Show the branches around this message",
+            "Show the branches around it",
             keys="b",
             aliases=("tree", "map", "versions", "forks", "history tree"),
             argument="WORDS",
