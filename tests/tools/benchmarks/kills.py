@@ -86,7 +86,7 @@ def live(folder: Path, life: Life, chance: random.Random, name: str) -> None:
     """Start a program, use it, and end it at a random moment."""
     arguments = ("--endpoint", "loopback", "--model", MODEL)
     with TerminalApp(folder, arguments, size=(60, 20)) as app:
-        app.until(lambda: app.shows("Type a message"), 60)
+        app.until(lambda: app.shows("Type a message") or app.shows("Message"), 60)
         # A reply that was cut is at the end of what is shown; what is typed goes behind a draft.
         app.until(lambda: bool(read_database(folder, "SELECT 1 FROM settings LIMIT 1")), 60)
         app.read(0.4)
