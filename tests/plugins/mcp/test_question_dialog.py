@@ -9,6 +9,7 @@ from textual.widgets import Input, SelectionList, Static
 from tests.support.tables import each_row
 from tui_chat.plugins.mcp.elicitation import Reaction, read_question
 from tui_chat.plugins.mcp.question_dialog import dialog_of
+from tui_chat.ui.themes import color_defaults
 from tui_chat.ui.widgets.choice_select import ChoiceSelect
 
 PROPERTIES = {
@@ -25,6 +26,13 @@ FORM = {
 }
 
 
+class Stage(App[None]):
+    """An app with the colors that the dialog uses."""
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return color_defaults(self.current_theme.dark)
+
+
 async def shown(app: App[None], params: dict[str, object]) -> list[Reaction | None]:
     answers: list[Reaction | None] = []
     await app.push_screen(dialog_of(read_question("bad", params)), answers.append)
@@ -36,7 +44,7 @@ def texts(app: App[None]) -> str:
 
 
 async def test_a_form_names_its_server_and_is_checked():
-    app = App[None]()
+    app = Stage()
     async with app.run_test(size=(100, 40)) as pilot:
         answers = await shown(app, FORM)
         await pilot.pause()
@@ -65,7 +73,7 @@ async def test_a_form_names_its_server_and_is_checked():
 
 
 async def test_a_long_form_begins_with_its_first_field():
-    app = App[None]()
+    app = Stage()
     async with app.run_test(size=(80, 24)) as pilot:
         await shown(app, FORM)
         await pilot.pause()
@@ -83,7 +91,7 @@ async def test_an_address_is_shown_and_not_opened(
 ):
     opened: list[object] = []
     monkeypatch.setattr(App, "open_url", lambda *values, **_: opened.append(values))
-    app = App[None]()
+    app = Stage()
     async with app.run_test(size=(100, 40)) as pilot:
         url = "https://bücher.example/login?a=1"
         answers = await shown(app, {"mode": "url", "message": "Log in.", "url": url})
