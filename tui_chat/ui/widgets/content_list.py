@@ -46,7 +46,8 @@ class ContentList(RowList):
             return Strip.blank(width, self.palette())
         text, fact = self.row_content(line)
         ground = self.emphasis(line)
-        if ground == "cursor" and self.has_focus:
+        # `has_focus` changes only after `on_blur`, and `screen.focused` before it.
+        if ground == "cursor" and self.screen.focused is self:
             ground = "cursor with focus"
         shown = (text.plain, *text.spans, fact.plain, *fact.spans, width, ground)
         return self.strips(shown, lambda: self._painted(text, fact, width, ground))
