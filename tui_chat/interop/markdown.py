@@ -54,7 +54,7 @@ def _heading(
 
 def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
-    if thought := readable_parts.thoughts(message):
+    if thought := message.thought:
         yield _folded("Reasoning", _contained(sanitize(thought)))
     for text in filter(None, message.about.replaced):
         yield _folded(readable_parts.REPLACED, _code(sanitize(text)))

@@ -105,11 +105,6 @@ def format_time(seconds: float | None, zone: tzinfo) -> str:
         return ""
 
 
-def thoughts(message: Message) -> str:
-    """Return the readable reasoning."""
-    return message.thought
-
-
 def arguments(call: CallBlock) -> str:
     """Return the arguments of a call as indented JSON, or unchanged if they are not JSON."""
     try:

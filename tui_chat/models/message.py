@@ -7,7 +7,7 @@ In the OpenAI-like form, which our JSON has, the blocks read as `content`, `tool
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -253,8 +253,8 @@ def _unspoken(block: Block) -> Block:
 
 
 def place_citations(blocks: list[Block], citations: Iterable[Citation]) -> None:
-    """Put citations, which are counted in the whole text, on the texts that they lie in. One that
-    has no place, or lies in several texts, is on the first, without a place.
+    """Put citations, which are counted in the whole text, on the texts in which they end: their
+    marks are there. One that has no place is on the first text.
     """
     texts: list[int] = []
     starts: list[int] = []
@@ -266,10 +266,11 @@ def place_citations(blocks: list[Block], citations: Iterable[Citation]) -> None:
             length += len(block.text)
     placed: dict[int, list[Citation]] = {}
     for citation in citations if texts else ():
-        number = bisect_right(starts, citation.start) - 1
-        end = (*starts, length)[number + 1] if number >= 0 else 0
-        if 0 < citation.end <= end:
-            placed.setdefault(texts[number], []).append(citation.shifted(-starts[number]))
+        if 0 <= citation.start <= citation.end <= length and citation.end:
+            number = bisect_left(starts, citation.end) - 1
+            start = max(citation.start, starts[number])
+            citation = replace(citation, start=start).shifted(-starts[number])
+            placed.setdefault(texts[number], []).append(citation)
         else:
             placed.setdefault(texts[0], []).append(replace(citation, start=0, end=0))
     for index, here in placed.items():

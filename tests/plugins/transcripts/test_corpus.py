@@ -14,7 +14,6 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.interop.formats import FoundConversation, ImportSource
-from tui_chat.interop.readable_parts import thoughts
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.transcripts.reader import read_conversations
@@ -37,7 +36,7 @@ def plain(transcript: SessionTranscript) -> list[dict[str, Any]]:
 def _plain(entry: Entry, place: dict[str, int]) -> dict[str, Any]:
     message = entry.message
     facts = {
-        "reasoning": thoughts(message),
+        "reasoning": message.thought,
         "images": sum(part.media == "image" for part in message.parts),
         "kind": "summary" if message.about.summary else "",
         "error": entry.status == "failed" or message.failed is True,

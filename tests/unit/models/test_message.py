@@ -138,7 +138,7 @@ def test_citations_of_several_texts_are_counted_in_the_whole_text():
     assert edited.citations == (Citation(0, 4, 8), Citation(1, 9, 13), Citation(1, 0, 0))
 
 
-def test_a_citation_is_on_the_text_that_it_lies_in():
+def test_a_citation_is_on_the_text_in_which_it_ends():
     blocks: list[Block] = [THOUGHT, TextBlock("One. "), REFUSAL, TextBlock("Two.")]
     citations = (
         *(Citation(0, 0, 5), Citation(1, 5, 9), Citation(2, 6, 9)),
@@ -149,8 +149,8 @@ def test_a_citation_is_on_the_text_that_it_lies_in():
     first, second = blocks[1], blocks[3]
     assert isinstance(first, TextBlock)
     assert isinstance(second, TextBlock)
-    assert first.citations == (Citation(0, 0, 5), Citation(3), Citation(4), Citation(5))
-    assert second.citations == (Citation(1, 0, 4), Citation(2, 1, 4))
+    assert first.citations == (Citation(0, 0, 5), Citation(4), Citation(5))
+    assert second.citations == (Citation(1, 0, 4), Citation(2, 1, 4), Citation(3, 0, 1))
     without: list[Block] = [CALL]
     place_citations(without, citations)
     assert without == [CALL]

@@ -143,7 +143,7 @@ def _article(
 
 def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
-    if thought := readable_parts.thoughts(message):
+    if thought := message.thought:
         yield _folded("Reasoning", _rendered(thought))
     for text in filter(None, message.about.replaced):
         yield _folded(readable_parts.REPLACED, _plain(text))

@@ -120,7 +120,7 @@ class ChatPane(Area):
             yield ReadOnlyLine(self.read_only, markup=False)
 
     def on_mount(self) -> None:
-        """Show the keys that hints name, and what the conversation tells."""
+        """Show the keys that hints name, and the facts of the conversation."""
         self.tool_question.focus_key = self._keys["tool-call"]
         self.queue.edit_key = key_name(QUEUE_KEY)
         self.watch(self.transcript, "has_focus", self._update_hint, init=False)

@@ -47,7 +47,7 @@ _BLANK = re.compile(r"\{\{\?[^{}\n]*\}\}")
 """A blank of a snippet; Tab selects the next one, to be typed over."""
 _OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "home,ctrl+a", "end,ctrl+e")
 
-# TextArea's own, without F6 and F7, which are the app's, and Ctrl+Z, which suspends it.
+# TextArea's own, without F6 and F7, free for `[keys]`, and Ctrl+Z, which suspends the app.
 _EDITING = [
     binding
     for binding in TextArea.BINDINGS
