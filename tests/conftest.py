@@ -130,4 +130,4 @@ def _faults_of_this_test_only() -> Iterator[None]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A database that cannot be read is looked at again at once."""
-    monkeypatch.setattr("tui_chat.store.schema._PAUSES", (0.0,))
+    monkeypatch.setattr("tui_chat.store.schema.RETRY_PAUSES", (0.0,))

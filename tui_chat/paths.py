@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 CRASH_LOG = "crash.log"
 """The file in the data folder with the traceback of the last crash, or of the faults of plugins."""
-_PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parent
 
 
 def config_dir() -> Path:
     """Return the folder of `config.toml` and of the user's themes, presets and profiles."""
-    return _platform_dirs().user_config_path
+    return platform_dirs().user_config_path
 
 
 def data_dir() -> Path:
     """Return the folder of the database and its backups."""
-    return _platform_dirs().user_data_path
+    return platform_dirs().user_data_path
 
 
 def database_file(folder: Path | None = None) -> Path:
@@ -42,8 +42,8 @@ def bundled(folder: Literal["themes", "sample_presets", "docs"]) -> Path:
     A wheel has it inside the package (`force-include` in pyproject.toml); a source checkout has it
     at its top. The folder is missing only from a damaged installation.
     """
-    inside = _PACKAGE / "_bundled" / folder
-    return inside if inside.is_dir() else _PACKAGE.parent / folder
+    inside = PACKAGE / "_bundled" / folder
+    return inside if inside.is_dir() else PACKAGE.parent / folder
 
 
 def typed_path(typed: str) -> Path:
@@ -119,7 +119,7 @@ def _matching_names(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
 
 
 @cache
-def _platform_dirs() -> PlatformDirs:
+def platform_dirs() -> PlatformDirs:
     """Return the system's folders. Imported on first use: `--version` does not need them."""
     from platformdirs import PlatformDirs
 

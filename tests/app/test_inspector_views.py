@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from tests.support.app import rows_shown
+from tests.support.app import rows_shown, settle
 from tests.support.inspector_app import (
     DRAFT,
     InspectorApp,
@@ -59,8 +59,7 @@ def rows_of(app: InspectorApp) -> str:
 
 async def press(pilot: Pilot[None], *keys: str) -> None:
     await pilot.press(*keys)
-    await pilot.pause()
-    await pilot.pause()
+    await settle(pilot)
 
 
 async def show(pilot: Pilot[None], app: InspectorApp, view: str) -> None:

@@ -452,9 +452,9 @@ async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
         # The form changes place, role, order and cache mark.
         pane.rows.light(2)
         await press(pilot, "enter")
-        await choose(pilot, pane, "position", "list")
+        await choose(pilot, pane, "position", "In list order")
         assert message(pane, "lore").anchor_target is None
-        await choose(pilot, pane, "position", "depth")
+        await choose(pilot, pane, "position", "At a depth, from the newest")
         assert message(pane, "lore").insertion_point == -1
         pane.query_one("#form-number").focus()
         await press(pilot, "backspace", "3")
@@ -466,7 +466,7 @@ async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
         pane.query_one("#form-order").focus()
         await press(pilot, "end", "backspace", "5")
         await choose(pilot, pane, "role", "system")
-        await choose(pilot, pane, "cache_control", "5m")
+        await choose(pilot, pane, "cache_control", "5 minutes")
         pane.query_one("#form-enabled").focus()
         await press(pilot, "space")
         lore = message(pane, "lore")
@@ -491,18 +491,16 @@ async def test_messages_are_written_in_the_form(tmp_path: Path) -> None:
         assert str(place.render()).startswith("→ Goes before the last 2 messages")
 
 
-async def choose(pilot: Pilot[None], pane: PresetPane, field: str, value: str) -> None:
-    """Choose a value in a list of the form, by keys."""
+async def choose(pilot: Pilot[None], pane: PresetPane, field: str, label: str) -> None:
+    """Choose what has this label in a list of the form, by keys."""
     select = pane.form.query_one(f"#form-{field}", ChoiceSelect)
     select.focus()
     await press(pilot, "enter")
-    for _ in range(8):
-        await press(pilot, "up")
-    values = [each for _, each in select._options]  # pyright: ignore[reportPrivateUsage]
-    at = select.query_one(SelectOverlay).highlighted or 0
-    steps = values.index(value) - at
+    choices = select.query_one(SelectOverlay)
+    labels = [str(choice.prompt) for choice in choices.options]
+    steps = labels.index(label) - (choices.highlighted or 0)
     await press(pilot, *["down" if steps > 0 else "up"] * abs(steps), "enter")
-    assert select.value == value
+    assert not select.expanded
 
 
 async def begin_again(pilot: Pilot[None], pane: PresetPane) -> None:

@@ -99,13 +99,15 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply_growth, "MOST_CALLS", 100)
     monkeypatch.setattr(reply_growth, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
-    monkeypatch.setattr(json_text, "_UNCHECKED_LENGTH", 10_000)
+    monkeypatch.setattr(json_text, "UNCHECKED_LENGTH", 10_000)
     monkeypatch.setattr(json_text, "MAX_VALUES", 20_000)
 
 
 @pytest.fixture
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The processor's time of every step on the event loop, in seconds."""
+    """The processor's time of every step on the event loop, in seconds. `asyncio` has no public
+    place to measure each of them; its debug mode reports only steps over a limit of real time.
+    """
     taken: list[float] = []
     run = asyncio.Handle._run
 

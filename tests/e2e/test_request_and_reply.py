@@ -3,15 +3,22 @@ kept."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from pathlib import Path
+
+import pytest
 
 from tests.support.sdk_types import accept
 from tests.support.tables import each_row
 from tests.support.vendors import LOOPBACKS, HttpRequest, serve
 from tests.support.workspace import answered, moved, say, settled
+from tui_chat.compose import Composed, compose
+from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import plain
+from tui_chat.workspace import requests
 from tui_chat.workspace.events import Failed, ReplyGrew
 
 HARD_TEXT = '你好 😀 \u2028 "quotes" \\ back\n\ttab \x00 nul \u202e bidi </script>'
@@ -173,14 +180,24 @@ async def test_an_exchange_of_another_window_is_visible(make_workspace):
     assert len(one.state.entries) == 6
 
 
-async def test_a_request_composed_during_a_model_change_is_not_reused(make_workspace):
+async def test_a_request_composed_during_a_model_change_is_not_reused(
+    make_workspace, monkeypatch: pytest.MonkeyPatch
+):
     workspace, _ = await make_workspace(model="mirror")
-    memory = workspace.requests._composed
-    stale = workspace.requests.compose("long draft")
+    has_begun, may_end = threading.Event(), threading.Event()
+
+    def compose_slowly(inputs: Inputs) -> Composed:
+        has_begun.set()
+        assert may_end.wait(20)
+        return compose(inputs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(requests, "compose", compose_slowly)
+        stale = asyncio.create_task(asyncio.to_thread(workspace.requests.compose, "long draft"))
+        assert await asyncio.to_thread(has_begun.wait, 20)
     await workspace.settings.set_model("loopback", "echo")
-    memory[("long draft", (), workspace.state.endpoint.protocol)] = (
-        stale  # as a thread would, too late
-    )
+    may_end.set()
+    assert (await stale).model == "mirror"
     assert workspace.requests.compose("long draft").model == "echo"
 
 

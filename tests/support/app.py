@@ -210,10 +210,9 @@ async def idle(pilot: Pilot[None]) -> None:
 
 
 async def settle(pilot: Pilot[None]) -> None:
-    """Let the screen come to rest: one refresh may ask for the next."""
+    """Wait until the screen is at rest: one refresh may ask for the next."""
     await pilot.pause()
-    for _ in range(6):
-        await idle(pilot)
+    await wait_for_rest([pilot.app], looks=4)
     await pilot.pause()
 
 

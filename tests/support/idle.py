@@ -18,14 +18,16 @@ LOOK = 0.004
 """Seconds in which an app at rest uses a tenth of the CPU time at most."""
 
 
-async def wait_for_rest(apps: Iterable[App[Any]], seconds: float = 1) -> None:
-    """Wait until nothing is drawn or computed, for so many seconds at most."""
-    began = monotonic()
-    while monotonic() - began < seconds:
+async def wait_for_rest(apps: Iterable[App[Any]], seconds: float = 1, looks: int = 1) -> None:
+    """Wait until so many looks, one after another, find that nothing is drawn or computed, for so
+    many seconds at most.
+    """
+    began, at_rest, watched = monotonic(), 0, list(apps)
+    while at_rest < looks and monotonic() - began < seconds:
         used = process_time()
         await asyncio.sleep(LOOK)
-        if process_time() - used <= LOOK / 10 and not sum(map(_draw, apps)):
-            return
+        drawn = sum(map(_draw, watched))
+        at_rest = at_rest + 1 if not drawn and process_time() - used <= LOOK / 10 else 0
 
 
 def _draw(app: App[Any]) -> bool:

@@ -90,7 +90,7 @@ class Provider:
     def __init__(
         self, *answers: Answer | str | Reply, models: Sequence[str] | Reply = ("m",)
     ) -> None:
-        self._answers = [Answer(each) if isinstance(each, str) else each for each in answers]
+        in_order = [Answer(each) if isinstance(each, str) else each for each in answers]
         self.received: list[Received] = []
         provider = self
 
@@ -106,8 +106,8 @@ class Provider:
                 size = int(self.headers.get("Content-Length") or 0)
                 received = self._received("POST", self.rfile.read(size))
                 provider.received.append(received)
-                number = min(len(provider.received), len(provider._answers)) - 1
-                answer = provider._answers[number]
+                number = min(len(provider.received), len(in_order)) - 1
+                answer = in_order[number]
                 self._write(answer(received) if callable(answer) else answer)
 
             def _received(self, method: str, body: bytes) -> Received:

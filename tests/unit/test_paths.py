@@ -10,7 +10,7 @@ from tui_chat import paths
 
 @pytest.fixture(autouse=True)
 def _forget_folders() -> None:
-    paths._platform_dirs.cache_clear()
+    paths.platform_dirs.cache_clear()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="XDG variables rule on Linux only")
@@ -20,7 +20,7 @@ def test_the_xdg_variables_are_followed(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert paths.config_dir() == tmp_path / "CONFIG" / "tui-chat"
     assert paths.database_file() == tmp_path / "DATA" / "tui-chat" / "chat.db"
     assert list(tmp_path.iterdir()) == []
-    paths._platform_dirs.cache_clear()
+    paths.platform_dirs.cache_clear()
 
 
 @pytest.mark.parametrize(("folder", "ending"), [("themes", "*.toml"), ("sample_presets", "*.json")])
@@ -32,7 +32,7 @@ def test_bundled_files_in_a_checkout(folder: str, ending: str) -> None:
 
 def test_bundled_files_in_a_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "_bundled" / "themes").mkdir(parents=True)
-    monkeypatch.setattr(paths, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(paths, "PACKAGE", tmp_path)
     assert paths.bundled("themes") == tmp_path / "_bundled" / "themes"
 
 

@@ -29,7 +29,7 @@ written, hashed and drawn later by functions that call themselves once or twice 
 MAX_VALUES = 400_000
 """Values in one JSON text, about. Three characters of JSON (`[],`) become 80 bytes of memory, and
 16 MB of them take 1.6 seconds to parse; so many take a tenth of one."""
-_UNCHECKED_LENGTH = 1_000_000
+UNCHECKED_LENGTH = 1_000_000
 """Characters of JSON that cannot have too many values."""
 _MAX_COUNT = 2**53
 """Counts beyond this are nonsense, and would not fit a database column."""
@@ -130,7 +130,7 @@ _ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 def decode_lenient(text: str) -> object:
     """Parse JSON. Raises only ValueError, also for more than `MAX_VALUES` values. NaN is null."""
-    if len(text) > _UNCHECKED_LENGTH and sum(map(text.count, "[{,")) > MAX_VALUES:
+    if len(text) > UNCHECKED_LENGTH and sum(map(text.count, "[{,")) > MAX_VALUES:
         raise ValueError("too many values")
     try:
         value: object = LENIENT_DECODER.decode(text)

@@ -342,7 +342,7 @@ def _joined(tokens: Iterable[TokenProbability]) -> str:
     return "".join(token.text for token in tokens)
 
 
-_WINDOW = 64 * 1024
+WINDOW = 64 * 1024
 """Characters searched in one call: `re` holds the GIL while it searches, for a second or more in an
 event of 16 MB."""
 
@@ -364,9 +364,9 @@ def _matches(pattern: re.Pattern[AnyStr], text: AnyStr, longest: int) -> Iterato
     """Yield the start and end of each match; `longest` is the maximum length of a match."""
     position, size = 0, len(text)
     while position < size:
-        match = pattern.search(text, position, min(position + _WINDOW + longest, size))
-        if match is None or match.start() >= position + _WINDOW:
-            position += _WINDOW
+        match = pattern.search(text, position, min(position + WINDOW + longest, size))
+        if match is None or match.start() >= position + WINDOW:
+            position += WINDOW
         else:
             yield match.span()
             position = match.end()

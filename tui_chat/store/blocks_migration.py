@@ -67,7 +67,7 @@ def convert(connection: sqlite3.Connection) -> None:
     while rows := connection.execute(_SELECT, (last, _BATCH)).fetchall():
         for seq, *values in rows:
             columns = dict(zip(_NAMES, values, strict=True))
-            if not _convert_row(connection, seq, columns) and isinstance(columns["content"], str):
+            if not convert_row(connection, seq, columns) and isinstance(columns["content"], str):
                 damaged.append(seq)
         last = rows[-1][0]
     renew_rows(connection, damaged)  # it had what could be read of them
@@ -90,7 +90,7 @@ def convert_damaged(connection: sqlite3.Connection) -> int:
                     unpack(kind, columns[name])
             except DECODE_ERRORS:
                 columns[name] = ""
-        done += _convert_row(connection, seq, columns)
+        done += convert_row(connection, seq, columns)
     return done
 
 
@@ -102,7 +102,7 @@ def _text(data: bytes) -> str | bytes:
         return data
 
 
-def _convert_row(connection: sqlite3.Connection, seq: int, columns: Mapping[str, Any]) -> bool:
+def convert_row(connection: sqlite3.Connection, seq: int, columns: Mapping[str, Any]) -> bool:
     """Convert a row; return False if it cannot be read."""
     try:
         texts, is_whole = _texts(columns)

@@ -34,7 +34,7 @@ ROLES = -(2**40)
 """The `rowid` of a role's name is this minus the `seq` of the role."""
 MAX_ATTACHMENT = 1_000_000
 """Characters of an attachment that are indexed: a thick book."""
-_AT_ONCE, _BATCH = 20_000, 2_000
+INDEXED_AT_ONCE, BATCH = 20_000, 2_000
 """Messages that are indexed by a migration, and then in each transaction."""
 _LONG = 100_000
 """Characters from which words are extracted on another thread."""
@@ -180,11 +180,11 @@ async def put_batch(tx: Transaction) -> None:
     row = await tx.row("SELECT value FROM settings WHERE key = ?", INDEXED_FROM)
     rows: list[Any] = await tx.rows(
         f"SELECT {_COLUMNS} FROM messages WHERE seq < ? AND status <> 'streaming' "
-        f"ORDER BY seq DESC LIMIT {_BATCH}",
+        f"ORDER BY seq DESC LIMIT {BATCH}",
         int(row[0]) if row else 0,
     )
     await tx.insert(_PUT, _rows(rows))
-    if len(rows) < _BATCH:
+    if len(rows) < BATCH:
         await tx.run("DELETE FROM settings WHERE key = ?", INDEXED_FROM)
     else:
         sql = "UPDATE settings SET value = ? WHERE key = ?"
@@ -216,7 +216,7 @@ def rebuild(connection: sqlite3.Connection) -> None:
     connection.execute(sql)
     connection.execute("DELETE FROM settings WHERE key = ?", (INDEXED_FROM,))
     first = connection.execute(
-        f"SELECT seq FROM messages ORDER BY seq DESC LIMIT 1 OFFSET {_AT_ONCE}"
+        f"SELECT seq FROM messages ORDER BY seq DESC LIMIT 1 OFFSET {INDEXED_AT_ONCE}"
     ).fetchone()
     if first is not None:
         sql = "INSERT INTO settings (key, value) VALUES (?, ?)"

@@ -141,7 +141,7 @@ def lock_others_out(connection: sqlite3.Connection, path: Path, seconds: float) 
                 raise
             if time.monotonic() > until:
                 raise in_use_error(path) from error
-            time.sleep(_PAUSES[0])
+            time.sleep(RETRY_PAUSES[0])
 
 
 def in_use_error(path: Path) -> StoreBusy:
@@ -247,7 +247,7 @@ def inspect_version(path: Path, busy_timeout: float) -> int:
     import sqlite3
 
     waited_for = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-    for pause in _PAUSES:
+    for pause in RETRY_PAUSES:
         try:
             return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
         except (sqlite3.DatabaseError, StoreError) as fault:
@@ -257,7 +257,7 @@ def inspect_version(path: Path, busy_timeout: float) -> int:
     return _read_version(path, busy_timeout, immutable=_is_at_rest(path))
 
 
-_PAUSES = (0.02, 0.1, 0.5)
+RETRY_PAUSES = (0.02, 0.1, 0.5)
 """Seconds before each new attempt."""
 
 

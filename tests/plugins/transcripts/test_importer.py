@@ -253,7 +253,7 @@ async def test_small_files_share_a_batch_and_each_has_its_report(store: Store, t
 async def test_a_decompression_bomb_is_refused(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("tui_chat.plugins.transcripts.files._BOMB_SIZE", 2**20)
+    monkeypatch.setattr("tui_chat.plugins.transcripts.files.BOMB_SIZE", 2**20)
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(3):

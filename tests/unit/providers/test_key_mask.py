@@ -277,7 +277,7 @@ def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], 
     mask = KeyMask(_SPELLED)
     whole = mask.mask_text(text), mask.mask_bytes(text.encode()), mask.mask_same_length(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(key_mask, "_WINDOW", window)
+        patch.setattr(key_mask, "WINDOW", window)
         assert (
             mask.mask_text(text),
             mask.mask_bytes(text.encode()),

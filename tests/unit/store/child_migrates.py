@@ -9,7 +9,7 @@ from typing import Any
 
 from tui_chat.store import blocks_migration, schema
 
-convert_row = blocks_migration._convert_row
+convert_row = blocks_migration.convert_row
 left = int(sys.argv[2])
 
 
@@ -22,5 +22,5 @@ def convert(*arguments: Any) -> bool:
     return convert_row(*arguments)
 
 
-blocks_migration._convert_row = convert
+blocks_migration.convert_row = convert
 schema.prepare(Path(sys.argv[1]), now=1.0, busy_timeout=5.0)

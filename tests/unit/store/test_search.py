@@ -704,8 +704,8 @@ def test_texts_of_any_arguments(arguments: object) -> None:
 async def test_the_rest_of_a_large_database_is_indexed_by_the_first_search(
     tmp_path: Path, open_store: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index, "_AT_ONCE", 5)
-    monkeypatch.setattr(index, "_BATCH", 3)
+    monkeypatch.setattr(index, "INDEXED_AT_ONCE", 5)
+    monkeypatch.setattr(index, "BATCH", 3)
     path = tmp_path / "chat.db"
     made_at(path, 19)
     with plain(path) as connection:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 ENDINGS = (".json", ".jsonl", ".har", ".db", ".sqlite")
 """The suffixes of files with conversations, for a folder or an archive."""
 _PIECE = 2**20
-_BOMB_SIZE, _BOMB_RATIO = 64 * 2**20, 200
+BOMB_SIZE, BOMB_RATIO = 64 * 2**20, 200
 """Bytes that any archive may unpack to, and the maximum compression ratio beyond that. Exports
 compress to about a tenth."""
 _ZIP = b"PK\x03\x04"
@@ -259,7 +259,7 @@ def fault_reason(error: OSError | ValueError) -> str:
 
 def _refuse_bomb(unpacked: int, packed: int) -> None:
     """Raise InputError for a decompression bomb. No member unpacks to more than it declares."""
-    if unpacked > _BOMB_SIZE and unpacked > _BOMB_RATIO * packed:
+    if unpacked > BOMB_SIZE and unpacked > BOMB_RATIO * packed:
         raise InputError(
             f"the archive would unpack from {packed / 1e6:,.1f} MB to {unpacked / 1e6:,.0f} MB, "
             "unlike any export",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from tests.support.app import rows_shown, until
+from tests.support.app import rows_shown, settle, until
 from tests.support.contexts import ENDPOINT
 from tests.support.inspector_app import InspectorApp
 from tui_chat.compose import compose
@@ -66,8 +66,7 @@ async def shown(pilot: Pilot[None], app: LoreApp, *keys: str) -> list[str]:
         await until(pilot, lambda: app.lore.outcomes is not None)
     if keys:
         await pilot.press(*keys)
-    await pilot.pause()
-    await pilot.pause()
+    await settle(pilot)
     return [row for row in rows_shown(app.lore) if row.strip()]
 
 
