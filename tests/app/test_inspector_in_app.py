@@ -11,7 +11,6 @@ from tests.support.app import (
     asked,
     make_app,
     opened,
-    replied,
     rows_shown,
     say,
     settle,
@@ -260,19 +259,6 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         view = inspector.views.current
         assert isinstance(view, RowsView)
         assert "Gemini" in rows_of(inspector)
-        await app.workspace.branches.edit(
-            app.workspace.state.entries[0].message.id, "Another beginning", send=True
-        )
-        await replied(pilot)
-        inspector.focus()
-        await pilot.press("g", "enter")
-        await asked(pilot)
-        await pilot.press(*"First", "enter")
-        await until(pilot, lambda: "the same on another branch" in rows_of(inspector))
-        await press(pilot, "g")
-        told = rows_of(inspector)
-        assert "First" in told
-        assert "Another beginning" in told
 
 
 async def test_the_edited_preset_is_compared_with_the_saved_one(tmp_path: Path) -> None:

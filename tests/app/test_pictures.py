@@ -278,7 +278,7 @@ async def test_edits_by_hand(album: Album, tmp_path: Path):
         view.focus()
         await settle(pilot)
         await album.take(pilot, "edited-body")
-        await app.run_action("request_edits.list")
+        await app.run_action("inspector.show_view('notes')")
         await settle(pilot)
         await album.take(pilot, "edits")
 

@@ -154,9 +154,6 @@ async def test_the_list_of_edits(tmp_path: Path) -> None:
         assert "Edits by hand 2" in "\n".join(rows_shown(notes))
         notes.set_cursor(next(n for n, row in enumerate(rows_shown(notes)) if "seed" in row))
         assert notes.row_here.text.split() == ["●", "seed", "1", "this", "request", "only"]
-        await here.press("space")
-        await until(pilot, lambda: here.app.workspace.state.edits[0].kept)
-        await until(pilot, lambda: "every request of this session" in notes.row_here.text)
         await here.press("down", "d")
         await until(pilot, lambda: here.body == {**before, "seed": 1})
         await here.press("end", "enter")
@@ -185,8 +182,6 @@ async def test_what_cannot_be_edited_says_why(tmp_path: Path) -> None:
         await until(pilot, lambda: _said(here.app, "This is a preview in"))
         await here.app.run_action("request_edits.begin")
         await until(pilot, lambda: _said(here.app, "This is a preview in"))
-        await here.app.run_action("request_edits.list")
-        await until(pilot, lambda: _said(here.app, "Nothing is edited by hand."))
 
 
 def _said(app: TuiChat, words: str) -> bool:

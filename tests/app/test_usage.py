@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from decimal import Decimal
 from pathlib import Path
 
@@ -12,11 +11,8 @@ from textual.widgets import Static
 
 from tests.support.app import make_app, opened, say, screen_text, settle, until
 from tests.support.pictures import Album
-from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tui_chat.models.prices import Prices
-from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.usage import UsageDialog
-from tui_chat.ui.presets.pane import PresetPane
 
 DOLLAR_A_TOKEN = Prices(Decimal(1_000_000), Decimal(1_000_000))
 """Per million tokens."""
@@ -63,29 +59,3 @@ async def test_an_unknown_cost_is_not_zero(tmp_path: Path) -> None:
         shown = await shown_usage(pilot)
         assert "$" not in shown
         assert shown.count("—") == 3
-
-
-async def test_why_the_cache_was_lost_with_the_way_to_the_place(tmp_path: Path) -> None:
-    put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
-    random.seed(1)  # one time in 900 the next word would be that of the last request
-    async with make_app(tmp_path, model="echo", prices=DOLLAR_A_TOKEN).run_test(
-        size=(160, 45)
-    ) as pilot:
-        app = await opened(pilot)
-        await app.workspace.presets.choose("mine")
-        await say(pilot, "one")
-        await pilot.press(*"/cache", "enter")
-        await until(pilot, lambda: "lost the cache" in app.notifications.log[-1].message)
-        assert "input tokens, 0% of them cached" in app.notifications.log[-1].message
-        for text in ("two", "three"):
-            await say(pilot, text)
-        await pilot.press(*"/cache", "enter")
-        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
-        dialog = app.screen
-        assert isinstance(dialog, ChoiceDialog)
-        (choice,) = dialog.choices
-        assert "2 times" in choice.label
-        assert "random" in choice.detail
-        assert "below the history" in choice.detail
-        await pilot.press("enter")
-        await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)

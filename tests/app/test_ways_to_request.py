@@ -6,9 +6,8 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.app import rows_shown, say, settle
+from tests.support.app import rows_shown
 from tests.support.preset_app import SIZE, app_with, edited, press
-from tui_chat.models.text import OriginKind
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.presets.pane import PresetPane
@@ -35,29 +34,17 @@ async def walk_to(pilot: Pilot[None], pane: PresetPane, name: str) -> None:
     await press(pilot, "w")
 
 
-async def test_w_goes_to_what_stands_at_an_anchor_or_says_why_nothing_does(tmp_path: Path) -> None:
+async def test_w_says_that_nothing_is_sent_and_why(tmp_path: Path) -> None:
     async with app_with(tmp_path, MESSAGES).run_test(size=SIZE) as pilot:
         pane = await edited(pilot)
         app = pilot.app
         inspector = app.query_one(Inspector)
-        await walk_to(pilot, pane, "history")
-        assert told(app) == ["No stored message is in this request."]
-        app.notifications.clear()
-        await pilot.press("escape")
-        await say(pilot, "Hello?")
-        for name, kind in (("history", OriginKind.HISTORY), ("spot", OriginKind.PRESET)):
-            inspector.view_shown = "payload"
-            await walk_to(pilot, pane, name)
-            assert inspector.view_shown == "payload"
-            assert inspector.origin_under_cursor.kind is kind, name
-            await settle(pilot)
-        assert told(app) == []
         for protocol in ("1", "3"):  # also in another protocol
             inspector.view_shown = "payload"
             await walk_to(pilot, pane, "rule")
             await press(pilot, protocol)
             await walk_to(pilot, pane, "off")
-            assert told(app) == ["It is not in this request: disabled."]
+            assert told(app) == ["None of it is in this request."]
             app.notifications.clear()
             assert inspector.view_shown == "context"
             row = inspector.views.current.row_here

@@ -135,16 +135,6 @@ class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverr
 
         await show_usage(self._app, await self.opened_workspace())
 
-    @work(group="dialog", exclusive=True)
-    async def action_cache_causes(self) -> None:
-        """Show why requests lost the prompt cache, and go to what the user chooses."""
-        from tui_chat.ui.dialogs.cache_causes import ask_cache_cause
-
-        workspace = await self.opened_workspace()
-        origin = await ask_cache_cause(self._app, workspace)
-        if origin is not None:
-            await self.panes.action_reveal_origin(origin)
-
 
 async def confirm_leave(app: App[Any], workspace: Workspace) -> bool:
     """Ask whether to keep a temporary session that is about to end, and keep it; return False to

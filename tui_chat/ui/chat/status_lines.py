@@ -70,7 +70,7 @@ class ChatFacts:
                 (self.role, "sessions.choose_role", ""),
                 (
                     f"{edits:,} edit{'s' * (edits != 1)} by hand" if edits else "",
-                    "request_edits.list",
+                    "inspector.show_view('notes')",
                     "$text-warning",
                 ),
                 (self.tokens, "panes.toggle_area('inspector')", ""),

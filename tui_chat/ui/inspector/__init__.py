@@ -8,7 +8,7 @@ view_stack      ViewStack: the views, of which one is visible; guarded_view: tho
 views           the table of views, and what a view is given
 rows_view       RowsView: rows of styled text, made when they come into sight
 context  settings_rows  diff  budget  http  reply  notes   the views beside the body
-origins         origins and placement rules in words; unsent_origins: why nothing of one is sent
+origins         origins and placement rules in words
 payload_view    PayloadView: the body as a line view, and what keys and clicks do in it
 payload_cursor  the row under the cursor
 payload_selection  what the mouse selects, and what is copied of it

@@ -11,7 +11,6 @@ from tui_chat.errors import InputError
 from tui_chat.hooks import load_all
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import request_kinds
-from tui_chat.models.request import SideRequest
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.area import Area, AreaContext
@@ -123,7 +122,6 @@ class InspectorArea(Area):
         pane.mark("recording", bool(state.session and state.session.client))
         pane.own_protocol = viewed.composed.protocol if viewed else state.endpoint.protocol
         pane.show_banner(self._banner(request))
-        pane.change(in_protocol=workspace.requests.in_protocol)
         pane.show(composed)
         if is_other_session:
             self.host.panes.repost_cursor()  # there was nothing to highlight before
@@ -247,14 +245,9 @@ class InspectorArea(Area):
         self.host.panes.show_area(self)
 
         def reveal() -> None:
-            from tui_chat.ui.inspector.unsent_origins import filling_of, why_unsent
-
             pane.focus()
-            composed = pane.composed
-            if composed is None:
-                pane.reveal(origin)
-            elif not pane.reveal(filling_of(composed, origin)):
-                self.notify(why_unsent(composed, origin), severity="warning", markup=False)
+            if not pane.reveal(origin):
+                self.notify("None of it is in this request.", severity="warning")
 
         self.call_after_refresh(reveal)
 
@@ -361,25 +354,6 @@ class InspectorArea(Area):
             return
         is_changed = await self.tui.push_screen_wait(WhatIfForm(workspace))
         if is_changed and workspace.state.request.what_if is not None:
-            self._show_pane()
-
-    @work(group="dialog", exclusive=True)
-    async def action_choose_kind(self) -> None:
-        """Show what regenerating, continuing and the like would send."""
-        from tui_chat.ui.dialogs.requests import ask_kind
-
-        workspace = await self.host.opened_workspace()
-        if self.pane is None:
-            return
-        sent = await workspace.aside.sent()
-        chosen = await ask_kind(self.tui, workspace.state.request.kind, sent)
-        if isinstance(chosen, SideRequest):
-            is_shown = workspace.sent.view_side_request(chosen)
-        elif is_shown := chosen is not None:
-            workspace.requests.show_kind(chosen)
-        if is_shown:
-            if self.pane.view_shown == REPLY:  # of another request
-                self.pane.action_view(PAYLOAD)
             self._show_pane()
 
     @work(group="dialog", exclusive=True)

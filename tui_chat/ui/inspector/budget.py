@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.token_shares import (
-    ExchangeTokens,
     Share,
     Shares,
     largest_turns,
@@ -49,9 +48,6 @@ _HEADINGS = {
 _LABEL = 16
 _LARGEST = 5
 """Turns that are listed as the largest."""
-_LEAST_EXCHANGES = 3
-"""Exchanges from which on their growth is worth a line."""
-_HEIGHTS = "▁▂▃▄▅▆▇█"
 
 
 class BudgetView(RowsView):
@@ -86,7 +82,6 @@ class BudgetView(RowsView):
         for share in shares.shares:
             if share.items:
                 yield from _items(share, width)
-        yield from _growth(shares.exchanges, width)
         yield from _largest(envelope, whole, width)
         yield BLANK
         yield from _unsent(composed, shares, width)
@@ -148,19 +143,6 @@ def _items(share: Share, width: int) -> Iterator[Part]:
             left = (("▎", style), ("  " * bool(server) + item.name, ""), (detail, "muted"))
             origin = Origin(OriginKind.TOOL, item.name) if is_tools else None
             yield line(spread(width, left, f"{item.tokens:,}"), origin=origin)
-
-
-def _growth(exchanges: tuple[ExchangeTokens, ...], width: int) -> Iterator[Part]:
-    """Yield the tokens that the newest exchanges brought, as a row of bars."""
-    if len(exchanges) < _LEAST_EXCHANGES:
-        return
-    tokens = [each.tokens for each in exchanges]
-    average = counted(sum(tokens) // len(tokens), "token")
-    words = f": {average} per turn on average; last turn: {tokens[-1]:,}"
-    yield BLANK
-    yield line(("Growth", "heading"), (words, "muted"))
-    highest = max(*tokens[-width:], 1)
-    yield line(("".join(_HEIGHTS[count * 7 // highest] for count in tokens[-width:]), "history"))
 
 
 def _largest(envelope: ChatEnvelope, whole: int, width: int) -> Iterator[Part]:

@@ -93,7 +93,7 @@ class ContextView(RowsView):
         if (composed := self.state.composed) is None:
             return
         envelope = composed.envelope
-        yield from setting_parts(composed, self.state.in_protocol, self._open, width, UNFOLD)
+        yield from setting_parts(composed, self._open, width, UNFOLD)
         yield from self._tools(envelope, width)
         turns = envelope.turns
         kinds = (turn.placement.kind for turn in turns)
@@ -167,6 +167,12 @@ class ContextView(RowsView):
                     LaterRow(partial(_dropped_row, message, why, width), message.origin)
                     for message in messages
                 ]
+
+
+def is_left_out(composed: Composed, origin: Origin) -> bool:
+    """Return True if a message was dropped to fit the budget, or is muted."""
+    unsent = (*composed.envelope.dropped, *composed.envelope.muted)
+    return any(_key(message.origin) == _key(origin) for message in unsent)
 
 
 def _heading(name: str, count: int, unit: str, tokens: int, width: int) -> Part:

@@ -44,7 +44,6 @@ class NotesView(RowsView):
     BINDINGS: ClassVar[list[BindingType]] = [
         pane_key("enter", "choose", "place", "Go to the place", shown=True),
         pane_key("d,delete", "remove", "delete", "Remove the edit by hand, or all of them"),
-        pane_key("space", "keep", "keep", "Keep the edit for the session, or for one request"),
     ]
 
     @dataclass
@@ -96,19 +95,12 @@ class NotesView(RowsView):
 
     async def action_remove(self) -> None:
         """Take the edit under the cursor back; on the heading all edits."""
-        await self._change("remove_one", "remove_all")
-
-    async def action_keep(self) -> None:
-        """Let the edit under the cursor hold for all requests of the session, or for one."""
-        await self._change("keep_one")
-
-    async def _change(self, one: str, every: str = "") -> None:
         row = self.row_here
         origin = row.origin if row is not None else None
-        if row is not None and row.action == _ALL and every:
-            await self.run_action(f"request_edits.{every}")
+        if row is not None and row.action == _ALL:
+            await self.run_action("request_edits.remove_all")
         elif origin is not None and origin.kind is OriginKind.EDIT:
-            await self.run_action(f"request_edits.{one}({origin.id!r})")
+            await self.run_action(f"request_edits.remove_one({origin.id!r})")
         else:
             self.notify("This is no edit by hand.")
 

@@ -29,6 +29,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Note
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin
+from tui_chat.ui.inspector.context import is_left_out
 from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.lines import (
     LEVEL_STYLES,
@@ -45,7 +46,6 @@ from tui_chat.ui.inspector.notes import OF_EDITS, NotesView
 from tui_chat.ui.inspector.origins import placement_rule
 from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.inspector.rows_view import RowsView
-from tui_chat.ui.inspector.unsent_origins import is_left_out
 from tui_chat.ui.inspector.view_stack import ViewStack
 from tui_chat.ui.inspector.views import (
     CONTEXT,

@@ -9,15 +9,12 @@ from textual.dom import DOMNode
 
 from tui_chat.errors import InputError
 from tui_chat.models.request_edit import json_pointer
-from tui_chat.ui.inspector.views import NOTES
 
 if TYPE_CHECKING:
     from tui_chat.models.edited_body import EditResult
     from tui_chat.ui.inspector.area import InspectorArea
     from tui_chat.ui.inspector.edit_place import EditPlace
     from tui_chat.workspace.workspace import Workspace
-
-EDITED_NOTHING = "Nothing is edited by hand."
 
 
 class RequestEditActions(DOMNode):
@@ -29,7 +26,7 @@ class RequestEditActions(DOMNode):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Disable what changes something in a read-only app."""
-        if self._area.context.read_only and action not in ("list", "show"):
+        if self._area.context.read_only and action != "show":
             return None
         return super().check_action(action, parameters)
 
@@ -107,17 +104,6 @@ class RequestEditActions(DOMNode):
 
     # --- all edits -------------------------------------------------------------------------
 
-    def action_list(self) -> None:
-        """Show the edits, in the view of notes."""
-
-        async def show(workspace: Workspace) -> None:
-            if self._results(workspace):
-                self._area.action_show_view(NOTES)
-            else:
-                self._area.notify(EDITED_NOTHING)
-
-        self._run(show, "list edits")
-
     def action_show(self, pointer: str) -> None:
         """Go to the place of an edit."""
 
@@ -133,15 +119,6 @@ class RequestEditActions(DOMNode):
             await workspace.request_edits.discard((self._result(workspace, pointer).edit,))
 
         self._run(remove, "remove an edit")
-
-    def action_keep_one(self, pointer: str) -> None:
-        """Let an edit hold for every request of the session, or for the next one only."""
-
-        async def keep(workspace: Workspace) -> None:
-            edit = self._result(workspace, pointer).edit
-            await workspace.request_edits.keep(edit, kept=not edit.kept)
-
-        self._run(keep, "keep an edit")
 
     def action_remove_all(self) -> None:
         """Take all edits of the session back."""

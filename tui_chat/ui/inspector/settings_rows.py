@@ -1,34 +1,22 @@
-"""The rows of settings in the context view: who set each, and what became of it.
-
-A setting is one row; unfolded it has its notes, and what becomes of it in every protocol.
-"""
+"""The rows of settings in the context view: who set each, and what became of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
-from typing import TypeAlias
+from collections.abc import Iterator, Set
 
 from tui_chat.analysis.settings_report import SettingReport, report_settings
 from tui_chat.compose import Composed
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.ui.inspector.body_nodes import Source
 from tui_chat.ui.inspector.row_wrapping import counted, cut, cut_front
 from tui_chat.ui.inspector.rows_view import BLANK, Part, ViewRow, line, spread, text_rows
-from tui_chat.ui.inspector.views import InProtocol
-
-Reports: TypeAlias = "Sequence[tuple[Protocol, tuple[SettingReport, ...]]]"
 
 _NAME = 20
 """Cells of the column of names."""
 
 
 def setting_parts(
-    composed: Composed,
-    in_protocol: InProtocol | None,
-    opened: Set[Source],
-    width: int,
-    action: str,
+    composed: Composed, opened: Set[Source], width: int, action: str
 ) -> Iterator[Part]:
     """Yield the section of settings. `opened` are the unfolded ones, and `action` is what a row
     does.
@@ -39,25 +27,18 @@ def setting_parts(
     changed = sum(map(_is_doubtful, reports))
     summary = f"{counted(changed, 'setting')} changed or not sent" if changed else ""
     yield line(spread(width, (("Settings", "heading"),), summary))
-    by_protocol: Reports = ()
     column = min(max(len(_one_line(report.value)) for report in reports), max(width // 4, 8))
     for report in reports:
         yield [_row(report, column, width, action)]
         if (report.origin.kind, report.origin.id) in opened:
-            by_protocol = by_protocol or _in_protocols(composed, reports, in_protocol)
-            yield from _unfolded(report, by_protocol, width)
+            words = f"{report.value}, {report.by}. {_why(report) or report.outcome}"
+            yield text_rows(words, width, "  │ ", "muted", report.origin)
     yield BLANK
 
 
-def _in_protocols(
-    composed: Composed, reports: tuple[SettingReport, ...], in_protocol: InProtocol | None
-) -> Reports:
-    """Return the reports of a request in its protocol, and then in the others."""
-    others = [each for each in Protocol if each is not composed.protocol and in_protocol]
-    return [
-        (composed.protocol, reports),
-        *((each, report_settings(in_protocol(composed, each))) for each in others if in_protocol),
-    ]
+def _why(report: SettingReport) -> str:
+    """Return the sentences of the notes about a setting."""
+    return " ".join(note.sentence for note in report.notes)
 
 
 def _is_doubtful(report: SettingReport) -> bool:
@@ -78,23 +59,8 @@ def _row(report: SettingReport, column: int, width: int, action: str) -> ViewRow
     for value in report.sent[:1]:
         more = f" +{len(report.sent) - 1}" if len(report.sent) > 1 else ""
         right = cut_front(value.pointer, max(width // 3, 8)) + more
-    why = " ".join(note.sentence for note in report.notes)
-    hint = why or f"Enter shows how each protocol sends it. {report.outcome}"
+    hint = _why(report) or report.outcome
     return ViewRow(spread(width, pieces, right, style), report.origin, action, hint)
-
-
-def _unfolded(report: SettingReport, by_protocol: Reports, width: int) -> Iterator[Part]:
-    """Yield the rows below a setting: its value and who set it, then each protocol."""
-    origin = report.origin
-    yield text_rows(f"{report.value}, {report.by}.", width, "  │ ", "muted", origin)
-    for protocol, reports in by_protocol:
-        other = next((each for each in reports if each.name == report.name), None)
-        if other is None:
-            continue
-        style = "warning" if _is_doubtful(other) else ""
-        why = " ".join(note.sentence for note in other.notes)
-        outcome = why if why and not other.sent else f"{other.outcome}  {why}".rstrip()
-        yield text_rows(f"{protocol.label}: {outcome}", width, "  │ ", style, origin)
 
 
 def _one_line(text: str) -> str:

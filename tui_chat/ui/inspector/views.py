@@ -9,13 +9,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 from tui_chat import hooks
 from tui_chat.api import Plugin, View
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message as ChatMessage
 from tui_chat.models.request import RawResponse
 from tui_chat.models.session import Entry
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 
 _CLIPBOARD_LIMIT = 100_000
 """Bytes above which some terminals ignore a copy to the clipboard."""
-
-InProtocol: TypeAlias = "Callable[[Composed, Protocol], Composed]"
-"""Returns a request in another protocol."""
 
 PAYLOAD, CONTEXT, DIFF, BUDGET = "payload", "context", "diff", "budget"
 HTTP, REPLY, NOTES = "http", "reply", "notes"
@@ -101,8 +97,6 @@ class InspectorState:
 
     composed: Composed | None = None
     """The request; None for none yet."""
-    in_protocol: InProtocol | None = None
-    """Gives a request in another protocol."""
     pinned: Collection[str] = ()
     """The ids of messages that are never dropped."""
     baseline: Baseline = Baseline()
