@@ -63,10 +63,8 @@ def test_muted_messages_are_left_out_and_listed(folder: Path, build: Build):
 
 
 def test_the_envelope_names_origins_drops_and_tokens(folder: Path, build: Build):
-    done = build(
-        *FILES, "--history", "history.json", "--show", "envelope", "--context-limit", "50",
-        "--reply-reserve", "0",
-    )  # fmt: skip
+    (folder / "config.toml").write_text("[models.m-1]\ncontext_limit = 114\n")
+    done = build(*FILES, "--history", "history.json", "--show", "envelope")
     body = json.loads(done.stdout)
     assert [(t["content"], t["origin"]["kind"]) for t in body["turns"]] == [
         ("You are a critic.", "system"),
@@ -96,8 +94,7 @@ def test_curl_and_request_never_contain_a_key(build: Build, monkeypatch: pytest.
 def test_the_message_is_the_text_or_the_draft(run: Run, tmp_path: Path):
     home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
     done = run(*home, "build", "Hello", "there")
-    assert (done.code, done.out) == (0, run(*home, "build", "--draft", "Hello there").out)
-    assert run(*home, "build", "Hello", "--draft", "there").code == 2
+    assert (done.code, done.out) == (0, run(*home, "build", "Hello there").out)
     sent = json.loads(run(*home, "build", "Hi", "--preset", "", "--role", "").out)
     assert sent["messages"] == [{"role": "user", "content": "Hi"}]
 
@@ -112,7 +109,7 @@ def test_a_request_that_cannot_be_sent_is_printed_and_exits_with_2(run: Run, tmp
 
 
 def test_the_model_name_determines_the_protocol(build: Build):
-    done = build("--model", "gemini-2.5-flash", "--draft", "hi", "--show", "request")
+    done = build("--model", "gemini-2.5-flash", "hi", "--show", "request")
     assert b":streamGenerateContent?alt=sse" in done.stdout
 
 
@@ -163,7 +160,7 @@ def test_bad_flags_exit_with_2(words: tuple[str, ...], build: Build):
 def test_the_preset_of_a_role_is_used(folder: Path, build: Build):
     (folder / "presets").mkdir()
     (folder / "presets" / "mine.json").write_text('[{"content": "MINE"}, {"type": "chat_history"}]')
-    words = ("--role", "role.json", "--model", "m-1", "--draft", "a")
+    words = ("--role", "role.json", "--model", "m-1", "a")
     for preset, expected in [("mine", b"MINE"), ("few-shot", b"git commit"), ("", b"critic")]:
         (folder / "role.json").write_text(json.dumps({**ROLE, "preset": preset}))
         done = build(*words)
@@ -228,7 +225,8 @@ def test_the_kinds_of_generation(run: Run, tmp_path: Path):
 
     def built(kind: str, *more: object) -> list[str]:
         home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
-        words = ("--history", history, "--role", "", "--draft", "D", "--kind", kind)
+        text = ("D",) if kind == "normal" else ()
+        words = ("--history", history, "--role", "", *text, "--kind", kind)
         done = run(*home, "build", *words, "--endpoint", "loopback", *more)
         assert done.code == 0, done.err
         messages = json.loads(done.out)["messages"]

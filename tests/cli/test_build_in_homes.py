@@ -122,7 +122,7 @@ async def use_app(home: Path, chance: random.Random) -> Expected:
                 await workspace.sessions.save_draft(workspace.state.session, draft)
                 words: tuple[str, ...] = ("--session", workspace.state.session_id)
             else:
-                words = ("--session", workspace.state.session_id, "--draft", draft)
+                words = ("--session", workspace.state.session_id, draft)
             found.append((words, workspace.requests.compose(draft).payload.body))
     finally:
         await workspace.close()
@@ -164,7 +164,7 @@ async def store_messages(workspace: Workspace, chance: random.Random) -> None:
 def test_build_prints_what_the_app_would_send(seed: int, tmp_path: Path, build_in: BuildIn):
     chance = random.Random(seed)
     furnish(tmp_path, chance)
-    new = ("--draft", words_of(chance))
+    new = (words_of(chance),)
     first = build_in(tmp_path, *new)[1]
     expected = [*asyncio.run(use_app(tmp_path, chance)), (new, first)]
     for words, body in expected:
@@ -196,7 +196,7 @@ def test_what_precedes_the_command_holds_for_the_app_too(seed: int, tmp_path, bu
     assert used_model == model
     assert used_endpoint == named.get("endpoint", used_endpoint)
     words = [word for name, value in named.items() for word in (f"--{name}", value)]
-    assert build_in(tmp_path, "--draft", "Hi", before=tuple(words))[1] == body
+    assert build_in(tmp_path, "Hi", before=tuple(words))[1] == body
 
 
 def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build_in: BuildIn):
@@ -214,7 +214,7 @@ def test_building_changes_nothing_that_the_app_starts_with(tmp_path: Path, build
             await workspace.close()
 
     before = asyncio.run(state(fill=True))
-    build_in(tmp_path, "--session", "A title", "--draft", "x", "--model", "gpt-5", "--profile", "")
-    build_in(tmp_path, "--draft", "x", "--role", "")
+    build_in(tmp_path, "--session", "A title", "x", "--model", "gpt-5", "--profile", "")
+    build_in(tmp_path, "x", "--role", "")
     assert asyncio.run(state(fill=False)) == before
     assert "half a thought" in before

@@ -70,7 +70,6 @@ def test_build_has_the_edits_of_the_session(run: Run, tmp_path: Path):
     assert keys(done.out) == {"seed", "top_p"}
     assert "/seed is added by hand in every request of this session: 7." in done.err
     assert keys(run(*build, "another", "draft").out) == {"seed"}
-    assert keys(run(*build, "--no-edits").out) == set()
 
 
 def test_ask_sends_what_is_kept_and_leaves_what_waits(run: Run, tmp_path: Path):

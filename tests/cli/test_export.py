@@ -105,7 +105,7 @@ def test_export_formats(filled: Command, tmp_path: Path):
     assert [json.loads(line)["content"] for line in text.splitlines()][1] == "North."
     path = tmp_path / "history.jsonl"
     path.write_text(text)
-    built = filled("build", "--history", path, "--draft", "And then?")
+    built = filled("build", "--history", path, "And then?")
     assert built.code == 0
     assert "North." in built.out
 

@@ -123,7 +123,7 @@ def test_a_request_on_a_terminal_is_escaped_but_equal_json(
     run: Run, world: World, name: str, monkeypatch: pytest.MonkeyPatch
 ):
     words = {
-        "build": ("build", "--draft", BAD, "--model", "m"),
+        "build": ("build", BAD, "--model", "m"),
         "convert": ("convert", world.plain, "--to", "openai_chat"),
     }[name]
     kept = run("--config-dir", world.config, *words)

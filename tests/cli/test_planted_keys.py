@@ -118,7 +118,7 @@ def test_a_planted_key_is_found_nowhere(
     call("keys", "list", "--json", code=0)
     call("config", "show", "--json", code=0)
     for shown in ("payload", "envelope", "request", "curl"):
-        call("build", "--draft", "Hello", "--show", shown, code=0)
+        call("build", "Hello", "--show", shown, code=0)
     call("export", "--all", code=0)
     fresh = tmp_path / "fresh"
     fresh.mkdir()

@@ -55,18 +55,6 @@ def test_json_has_both_reasons(run: Run, tmp_path: Path):
     assert not wrong, wrong
 
 
-def test_several_models_end_apart(run: Run, tmp_path: Path):
-    replies = [
-        Answer(events({"choices": [{"delta": {"content": text}, "finish_reason": "stop"}]}))
-        for text in ("", "Whole")
-    ]
-    options = ("-m", "a", "-m", "b", "--endpoint", "local")
-    done = ask(run, tmp_path, "openai_chat", *replies, options=options)
-    assert done.code == 6
-    assert "The reply is empty." in done.err
-    assert "Whole" in done.out
-
-
 def test_a_cut_reply_and_an_error_have_theirs(run: Run, tmp_path: Path):
     half = events({"choices": [{"delta": {"content": "Half"}}]}, done=False)
     rows = {

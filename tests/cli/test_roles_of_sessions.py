@@ -66,7 +66,6 @@ def test_a_session_sends_nothing_with_a_role_that_was_disabled(tmp_path: Path, r
             ("ask", "-s", "Math teacher: 1+1=?", "2+2=?"),
             ("ask", "-c", "--force", "2+2=?"),
             ("ask", "-c", "--system", "Be brief.", "2+2=?"),
-            ("ask", "-c", "--kind", "regenerate"),
             ("build", "--session", "Math teacher: 1+1=?", "2+2=?"),
         ):
             done = run(*options, *words)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 
 from tests.support.command_line import Done, Run
 from tests.support.tables import each_row
-from tests.support.terminal_app import TerminalApp
 from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tui_chat.cli.app import new_id
 from tui_chat.cli.names import SHORT_ID, shortened
@@ -53,15 +51,6 @@ def test_show_as_text_and_json(sessions: Sessions):
         ("assistant", "A walk"),
     ]
     assert shown["messages"][1]["model"] == "echo"
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="needs a pty")
-def test_show_on_a_terminal_is_rendered(sessions: Sessions, tmp_path: Path):
-    with TerminalApp(tmp_path, ("sessions", "show", "A *talk*")) as app:
-        assert app.wait() == 0
-        written = app.read()
-    assert b"A \x1b[3mtalk\x1b[0m" in written
 
 
 def test_the_last_session_is_shown_without_a_name(sessions: Sessions):

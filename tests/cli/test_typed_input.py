@@ -15,7 +15,6 @@ READERS = [
     ("ask", "-", "--model", "echo"),
     ("ask", "Hi", "--model", "echo", "--system", "-"),
     ("build", "-"),
-    ("build", "--draft", "-"),
     ("build", "--history", "-"),
     ("build", "--preset", "-"),
     ("convert", "-", "--to", "gemini"),

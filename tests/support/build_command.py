@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -59,6 +60,7 @@ def build(
     def call(*words: str) -> Built:
         home = ("--data-dir", str(folder / "data"), "--config-dir", str(folder))
         monkeypatch.setattr(sys, "argv", ["tui-chat", *home, "build", *words])
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         code = 0
         try:
             main()
@@ -79,4 +81,4 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FILES = ("--preset", "preset.json", "--role", "role.json", "--model", "m-1", "--draft", "Go on")
+FILES = ("--preset", "preset.json", "--role", "role.json", "--model", "m-1", "Go on")

@@ -62,7 +62,7 @@ def checks(home: Path, *, quick: bool) -> dict[str, list[str]]:
     found = {
         "contracts": [str(bin_folder / "lint-imports"), "--no-cache"],
         "ask": [*program, "ask", "--model", "echo", "Hello"],
-        "build": [*program, "build", "--draft", "Hello"],
+        "build": [*program, "build", "Hello"],
         "imports": [*pytest, "-q", "--collect-only", "tests"],
     }
     if quick:

@@ -1,10 +1,10 @@
 """`tui-chat ask`: one message to a new or a stored session, and its reply on the standard output.
 
 1. It drives the same workspace as the app, which shows the session at once.
-2. The reply goes to the standard output: to a pipe as it is, to a terminal as Markdown or, with
-   `--raw`, as text without harmful characters. All else goes to the standard error stream.
-3. A tool call is run if the user consents on the terminal, with `--allow-tool` or by a grant. Else
-   the call stays at the end of the session, where the app can answer it.
+2. The reply goes to the standard output: to a pipe as it is, to a terminal without harmful
+   characters. All else goes to the standard error stream.
+3. A tool call is run if `--allow-tool` names the tool, or by a grant. Else the call stays at the
+   end of the session, where the app can answer it.
 4. Ctrl+C and a closed output stop the reply; what has arrived is in the session.
 """
 
@@ -21,7 +21,6 @@ from tui_chat.cli.app import synchronous
 from tui_chat.cli.ask_output import (
     ReplyPrinter,
     end_error,
-    reply_target,
     save_files,
     session_words,
     write_code,
@@ -30,17 +29,15 @@ from tui_chat.cli.ask_output import (
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find_role
 from tui_chat.cli.options import FILE, TEXT, option, takes
-from tui_chat.cli.output import write_error, write_json, write_line, write_notes
+from tui_chat.cli.output import write_json, write_line, write_notes
 from tui_chat.cli.question import (
     Question,
-    RequestCommand,
     completed,
     read_message,
     read_part,
     refuse,
     require_consistent,
 )
-from tui_chat.cli.tool_consent import answer_call
 from tui_chat.cli.workspace import (
     choose,
     choose_model,
@@ -53,25 +50,16 @@ from tui_chat.cli.workspace import (
 from tui_chat.errors import InputError, NeedsUser, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level
-from tui_chat.models.generation import side_kind
 from tui_chat.models.role import ROLE_FAULTS
 from tui_chat.models.sanitize import one_line
 from tui_chat.providers.discovery import list_models
-from tui_chat.workspace.events import ReplySettled
-from tui_chat.workspace.exchange import Slot, Target
-from tui_chat.workspace.replies import continuation_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tui_chat.api import RequestKind
-    from tui_chat.cli.ask_output import SavedFile
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
     from tui_chat.models.blocks import MediaBlock
-    from tui_chat.models.session import Entry
-    from tui_chat.workspace.events import WorkspaceEvent
+    from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.workspace import Workspace
 
 _FORCED = ("over-budget", "nothing-to-send", "edited-body-invalid")
@@ -83,7 +71,7 @@ class AskOptions(Question):
     """A question, and how its reply is printed."""
 
     temporary: bool = option("-n", "--temporary", is_flag=True, help="Write nothing of it to disk.")
-    raw: bool = option(is_flag=True, help="Text as it is: no Markdown, no line break at the end.")
+    raw: bool = option(is_flag=True, help="Add no line break at the end.")
     extract: bool = option("-x", "--extract", is_flag=True, help="Print only the first code block.")
     as_json: bool = option("--json", is_flag=True, help="Print the reply and its facts as JSON.")
     save_to: Path | None = option(
@@ -103,17 +91,12 @@ class AskOptions(Question):
     )
 
     @property
-    def asks_several(self) -> bool:
-        """True if several models are asked."""
-        return len(self.models) > 1
-
-    @property
     def folder(self) -> Path | None:
         """The folder for the files of the reply; None if they are not to be saved."""
         return self.save_to or (None if self.temporary else Path())
 
 
-@click.command(cls=RequestCommand)
+@click.command()
 @takes(AskOptions)
 @click.pass_obj
 def ask(common: CommonOptions, options: AskOptions) -> None:
@@ -125,25 +108,20 @@ def ask(common: CommonOptions, options: AskOptions) -> None:
     only the message is sent. Options apply to this message and, if it starts a session, to that
     session. `build` prints the same request.
 
-    The reply goes to the standard output, as Markdown on a terminal; everything else, such as its
-    sources, goes to the standard error stream. The rules for the screen that come with the program
-    (of the preset “plain” and the role “Assistant”) are not sent unless you name them. Tools run
-    after you agree on the terminal, or if --allow-tool names them. Ctrl+C stops the reply and keeps
-    what arrived; if nothing could be sent, or was answered with an error, no session is stored.
-
-    With several --model each gets the message, and their replies are printed one after the other.
-    One that fails does not stop the others; the exit code is that of the first failure.
+    The reply goes to the standard output; everything else, such as its sources, goes to the
+    standard error stream. The rules for the screen that come with the program (of the preset
+    “plain” and the role “Assistant”) are not sent unless you name them. Tools run if --allow-tool
+    names them, or if you have allowed them in the app. Ctrl+C stops the reply and keeps what
+    arrived; if nothing could be sent, or was answered with an error, no session is stored.
 
     \b
     Examples:
       tui-chat ask "Why is the sky blue?"
       tui-chat ask -c "And at sunset?"
       git diff | tui-chat ask -m gpt-5 --bare "Write a commit message"
-      tui-chat ask "Why?" -m openai/gpt-5-mini -m anthropic/claude-haiku-4-5
       tui-chat ask -x "A shell script that counts words" > count.sh
       tui-chat ask "What is on this picture?" --attach photo.png
       tui-chat ask "Three fruits" --schema fruits.json --json
-      tui-chat ask -c --kind continue
 
     \b
     Exit codes: 0 done, 2 wrong input, 3 no key, 4 unreachable, 5 refused by the provider,
@@ -152,11 +130,9 @@ def ask(common: CommonOptions, options: AskOptions) -> None:
     question = options
     text = read_message(question)
     parts = tuple(map(read_part, question.attachments))
-    has_message = bool(text.strip() or parts)
-    side = side_kind(question.kind)
     refuse(
         (
-            not has_message and (question.kind == "normal" or (side and side.takes_prompt)),
+            not (text.strip() or parts),
             "There is no message to send.",
             "Write it after `ask`, or pipe it: `echo Hello | tui-chat ask`.",
         ),
@@ -166,17 +142,12 @@ def ask(common: CommonOptions, options: AskOptions) -> None:
             "Omit --json and --raw.",
         ),
         (
-            question.asks_several and (question.kind != "normal" or question.extract),
-            "Several models can only reply to a message, and their replies are printed whole.",
-            "Omit --kind and --extract, or name one --model.",
-        ),
-        (
             question.temporary and question.has_session,
             "A stored session cannot be temporary.",
             "Omit --temporary.",
         ),
     )
-    require_consistent(question, has_message=has_message)
+    require_consistent(question)
     _ask(common.config(), completed(question), text, parts)
 
 
@@ -197,8 +168,8 @@ class _Asked:
         self._workspace = workspace
         self._failures = failures
         self._question = question
-        is_shown = not (question.as_json or question.extract or question.asks_several)
-        self._printer = ReplyPrinter(workspace, shown=is_shown, raw=question.raw)
+        is_shown = not (question.as_json or question.extract)
+        self._printer = ReplyPrinter(workspace, shown=is_shown, exact_end=question.raw)
         self._is_new = True
         """True if the session begins with this message."""
 
@@ -221,19 +192,12 @@ class _Asked:
     async def run(self, text: str, parts: tuple[MediaBlock, ...]) -> None:
         """Send the message, run called tools, print the reply. Raises the error that ended it."""
         workspace, printer, question = self._workspace, self._printer, self._question
-        side = side_kind(question.kind)
         try:
-            if side is None and not question.bare:
+            if not question.bare:
                 await self._load_tools()
             await self._find_model()
-            if side is not None:
-                await self._print_side_reply(side, text)
-            elif question.asks_several:
-                await self._add_system_message(text)
-                await self._ask_each(text, parts)
-            else:
-                await self._send(text, parts)
-                await self._answer_calls()
+            await self._send(text, parts)
+            await self._answer_calls()
         except TuiChatError:
             if self._is_new and not printer.may_have_been_taken:
                 await self._forget_session()
@@ -246,8 +210,7 @@ class _Asked:
             raise
         finally:
             printer.end()
-        if side is None and not question.asks_several:
-            self._print_reply()
+        self._print_reply()
 
     async def _load_tools(self) -> None:
         """Ask the sources of tools for theirs. Raises InputError if an allowed one is not there."""
@@ -264,7 +227,7 @@ class _Asked:
         several, and says which; a server that lists none may still answer.
         """
         state, endpoint = self._workspace.state, self._workspace.state.endpoint
-        if state.effective_model or self._question.asks_several:
+        if state.effective_model:
             return
         models: tuple[str, ...] = ()
         with suppress(TuiChatError):  # sending says what is wrong
@@ -279,23 +242,11 @@ class _Asked:
             choose_model(self._workspace, endpoint.name, models[0])
 
     async def _send(self, text: str, parts: tuple[MediaBlock, ...]) -> None:
-        """Send the message; or continue the last reply, or generate it again."""
-        workspace, kind = self._workspace, self._question.kind
-        requests, replies, entries = workspace.requests, workspace.replies, workspace.state.entries
-        if kind == "normal":
-            check_request(requests.compose(text, parts=parts), self._question)
-            await self._add_system_message(text)
-            is_sent = await replies.submit(text, parts)
-        else:
-            composed = requests.compose_kind(kind)
-            check_request(composed, self._question)
-            if kind == "continue":
-                is_sent = await replies.continue_reply(entries[-1].message.id)
-                write_line(continuation_in_words(composed), err=True)
-            else:
-                messages = [e.message for e in entries if e.message.about.summary is None]
-                how = "swipe" if kind == "swipe" else "regenerate"
-                is_sent = await replies.regenerate(messages[-1].id, how)
+        """Send the message."""
+        workspace = self._workspace
+        check_request(workspace.requests.compose(text, parts=parts), self._question)
+        await self._add_system_message(text)
+        is_sent = await workspace.replies.submit(text, parts)
         if not is_sent:
             self._failures.raise_first()
             raise InputError("The request could not be sent.", advice="Try again.")
@@ -314,10 +265,23 @@ class _Asked:
         await self._until_ended()
         state = self._workspace.state
         while (calls := state.pending_calls) and not state.entries[-1].unsaved:
-            await answer_call(self._workspace, calls[0], self._question.allowed_tools)
+            await self._run_tool(calls[0])
             self._failures.raise_first()
             await self._until_ended()
             state = self._workspace.state
+
+    async def _run_tool(self, call: PendingToolCall) -> None:
+        """Run the tool that is called. Raises NeedsUser if it is not allowed or has no command."""
+        name, workspace = one_line(call.call.name), self._workspace
+        where = f"It waits in {session_words(workspace)}; answer it in the app."
+        if workspace.state.is_temporary:
+            where = "Without --temporary it would wait in a session for the app."
+        if not call.can_run:
+            raise NeedsUser(f"The model calls “{name}”, which has no command.", advice=where)
+        if call.call.name not in self._question.allowed_tools:
+            advice = f"{where} Or --allow-tool {name} lets it run."
+            raise NeedsUser(f"The model calls the tool “{name}”.", advice=advice)
+        await workspace.tools.run(call.entry_id, call.index)
 
     async def _until_ended(self) -> None:
         """Wait for the replies' end. Raises the last one's error, OutputClosed and OSError."""
@@ -341,132 +305,22 @@ class _Asked:
             await self._workspace.tools.all_ended()
             await self._workspace.store.sessions.remove(session.session_id)
 
-    async def _print_side_reply(self, kind: RequestKind, prompt: str) -> None:
-        """Print a text that is no message of the session. Raises the error that ended it."""
-        question, workspace = self._question, self._workspace
-        composed = workspace.requests.compose_kind(kind.name, prompt)
-        check_request(composed, question)
-        text = await workspace.aside.generate(
-            kind.name, composed, lambda text: None, for_user=kind.writes_for_user
-        )
-        self._failures.raise_first()
-        if question.as_json:
-            from tui_chat.cli.documents import SideReplyDocument
-
-            write_json(SideReplyDocument(kind.name, composed.model, text))
-        elif question.extract:
-            write_code(text)
-        else:
-            self._printer.write(text)
-
     def _print_reply(self) -> None:
         """Save the files of the reply, and print what was not printed while it arrived. Raises
-        ReplyCut if it is empty or ended early, InputError if it is not the JSON that was asked for.
+        ReplyCut if it is empty or ended early.
         """
         question, entry = self._question, self._workspace.state.entries[-1]
         files = save_files(entry.message, question.folder)
         if question.as_json:
-            write_json(_document(self._workspace, entry, files))
+            from tui_chat.cli.documents import reply_document  # with pydantic
+
+            write_json(reply_document(self._workspace, entry, files))
         elif question.extract:
             write_code(entry.message.content)
         write_sources(entry.message, files)
         self._printer.summarize()
-        if (error := end_error(entry, is_json=question.schema is not None)) is not None:
+        if (error := end_error(entry)) is not None:
             raise error
-
-    # Several models: each replies to the same message, as versions in the session.
-
-    async def _ask_each(self, text: str, parts: tuple[MediaBlock, ...]) -> None:
-        """Send a message to each model, and print the replies. Raises the error that ended the
-        first one that failed.
-        """
-        workspace, question = self._workspace, self._question
-        targets = [_target(workspace, model, question.endpoint) for model in question.models]
-        if workspace.state.session is None:  # the session has a model of its own, too
-            choose_model(workspace, targets[0].endpoint, targets[0].model)
-        slots = [Slot(target, workspace.state.entries) for target in targets]
-        for slot in slots:
-            check_request(workspace.requests.compose_for(slot, text, parts), question)
-        ends: dict[str, ReplySettled] = {}
-
-        def follow(event: WorkspaceEvent) -> None:
-            if isinstance(event, ReplySettled) and event.entry is not None:
-                ends[event.entry.message.id] = event
-
-        workspace.subscribe(follow)
-        replies = await workspace.replies.submit_to(slots, text, parts)
-        if len(replies) < len(slots):
-            await workspace.replies.stop()
-            self._failures.raise_first()
-            raise InputError("The message could not be sent.")
-        await workspace.tools.all_ended()
-        await save_replies(workspace)
-        ended: list[tuple[str, Entry, TuiChatError | None]] = []
-        for target, reply_id in zip(targets, replies, strict=True):
-            label, error = one_line(f"{target.endpoint}/{target.model}"), None
-            entry = workspace.state.unsaved_replies.get(reply_id)
-            if entry is None:
-                entry, error = await self._answered(label, reply_id)
-            end = ends.get(entry.message.id)
-            fault = end_error(entry, is_json=question.schema is not None)
-            ended.append((label, entry, error or (end and end.error) or fault))
-        self._print_each(ended)
-        failed = [(label, error) for label, _, error in ended if error is not None]
-        for label, error in failed:
-            error.args = (f"{label}: {error}",)
-        for _, error in failed[1:]:
-            write_error(str(error), error.advice)
-        if failed:
-            raise failed[0][1]
-
-    async def _answered(self, label: str, reply_id: str) -> tuple[Entry, TuiChatError | None]:
-        """Return a model's last reply once its tools are answered, as far as somebody consents."""
-        workspace = self._workspace
-        while True:
-            entries = await workspace.active_store.branches.path_to(reply_id, below=True)
-            calls = workspace.state.calls_at_end(entries)
-            reply = next(e for e in reversed(entries) if e.message.role == "assistant")
-            if not calls:
-                return reply, None
-            write_line(f"{label}:", err=True)
-            try:
-                await answer_call(workspace, calls[0], self._question.allowed_tools)
-            except NeedsUser as error:
-                return reply, error
-            await workspace.tools.all_ended()
-
-    def _print_each(self, ended: Sequence[tuple[str, Entry, TuiChatError | None]]) -> None:
-        """Print the replies, each under the name of its model, or as a list."""
-        question = self._question
-        documents: list[object] = []
-        for label, entry, error in ended:
-            files = save_files(entry.message, question.folder)
-            if question.as_json:
-                documents.append(_document(self._workspace, entry, files, str(error or "")))
-            elif entry.message.content or error is None:
-                output = reply_target(raw=False)
-                output.write(f"## {label}\n\n{entry.message.content}\n\n")
-                output.end()
-            write_sources(entry.message, files)
-        if question.as_json:
-            write_json(documents)
-
-
-def _document(
-    workspace: Workspace, entry: Entry, files: Sequence[SavedFile], error: str = ""
-) -> object:
-    from tui_chat.cli.documents import reply_document  # with pydantic
-
-    return reply_document(workspace, entry, files, error)
-
-
-def _target(workspace: Workspace, model: str, endpoint: str) -> Target:
-    """Return the target that a model names; with `endpoint`, all are there. Raises InputError."""
-    config = workspace.state.config
-    if endpoint:
-        return Target(config.endpoint_named(endpoint).name, model)
-    target, name = config.endpoint_and_model(model, workspace.state.endpoint)
-    return Target(target.name, name)
 
 
 def check_request(composed: Composed, question: AskOptions) -> None:

@@ -6,15 +6,14 @@ Besides its text a reply has sources, pictures and other files, and blocks of co
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.cli import output
 from tui_chat.cli.names import shortened
-from tui_chat.cli.output import OutputClosed, write_line, write_progress, write_reply, write_text
+from tui_chat.cli.output import OutputClosed, write_line, write_reply
 from tui_chat.errors import InputError, Refused, ReplyCut, Unreachable
 from tui_chat.files import write_new_file
 from tui_chat.lazy_dataclass import dataclass
@@ -36,20 +35,23 @@ if TYPE_CHECKING:
 class ReplyPrinter:
     """Prints replies while they arrive."""
 
-    def __init__(self, workspace: Workspace, *, shown: bool, raw: bool) -> None:
-        """`shown` is False if the reply is printed in another way when it has ended."""
+    def __init__(self, workspace: Workspace, *, shown: bool, exact_end: bool) -> None:
+        """`shown` is False if the reply is printed in another way when it has ended, `exact_end`
+        True to add no line break at its end.
+        """
         self._workspace = workspace
         self.may_have_been_taken = False
         """False as long as no request can have left, or each was answered with an error status."""
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
-        self._target = reply_target(raw=raw) if shown else Target(lambda text: None, lambda: None)
+        self._shown, self._exact_end = shown, exact_end
         self._reply = ("", 0)
         """The id of the reply that is being printed, and how often it began again."""
         self._length = 0
         """Characters of it that are printed."""
+        self._last = ""
+        """The last character that was printed."""
         self._error: TuiChatError | None = None
-        self._is_waiting = False
 
     def follow(self, event: WorkspaceEvent) -> None:
         """Print what has arrived."""
@@ -86,36 +88,33 @@ class ReplyPrinter:
         reply = grown.reply
         self._begin(grown.entry_id, reply.restarts)
         if len(reply.content) > self._length:
-            self.write(reply.text)
-        elif reply.reasoning and not len(reply.content) and not self._is_waiting:
-            self._is_waiting = True
-            write_progress("Thinking …")
+            self._write(reply.text)
 
     def _begin(self, entry_id: str, restarts: int) -> None:
         if (entry_id, restarts) != self._reply:
             if self._length:
-                self._target.end()
+                self._end_text()
                 if entry_id == self._reply[0]:
                     write_line("The provider began the reply again.", err=True)
             self._reply, self._length = (entry_id, restarts), 0
 
-    def write(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         """Print what is new at the end of a text. Raises OutputClosed, OSError."""
-        self._stop_waiting()
-        self._target.write(text[self._length :])
-        self._length = len(text)
+        new, self._length = text[self._length :], len(text)
+        self._last = new[-1:] or self._last
+        if self._shown:
+            write_reply(new)
 
-    def _stop_waiting(self) -> None:
-        if self._is_waiting:
-            self._is_waiting = False
-            write_progress("")
+    def _end_text(self) -> None:
+        is_exact = self._exact_end and not output.is_terminal()
+        if self._shown and self._last != "\n" and not is_exact:
+            write_reply("\n")
 
     def _end_reply(self, entry: Entry, error: TuiChatError | None) -> None:
         message = entry.message
         self._begin(message.id, self._reply[1])
         if len(message.content) > self._length:
-            self.write(message.content)
-        self._stop_waiting()
+            self._write(message.content)
         self._error = error
         self._note_sent(error)
         if (sentence := end_sentence(entry)) and not ended_early(entry):
@@ -129,11 +128,9 @@ class ReplyPrinter:
 
     def end(self) -> None:
         """Finish the output."""
-        if not self.failed.done():
-            self._stop_waiting()
-            if self._length:
-                self._length = 0
-                self._target.end()
+        if not self.failed.done() and self._length:
+            self._length = 0
+            self._end_text()
 
     def summarize(self) -> None:
         """Print model, duration, tokens and session, if somebody sees it."""
@@ -152,21 +149,9 @@ class ReplyPrinter:
         write_line(" · ".join(map(one_line, filter(None, words))), err=True)
 
 
-def end_error(entry: Entry, *, is_json: bool = False) -> ReplyCut | InputError | None:
-    """Return what is wrong with a complete reply: it is empty, ended early, or is not the JSON that
-    was asked for.
-    """
-    if ended_early(entry):
-        return ReplyCut(end_sentence(entry))
-    try:
-        if is_json:
-            json.loads(entry.message.content)
-    except (ValueError, RecursionError) as error:
-        return InputError(
-            f"The reply is not JSON: {error}.",
-            advice="The model or its server may not support schemas.",
-        )
-    return None
+def end_error(entry: Entry) -> ReplyCut | None:
+    """Return what is wrong with a complete reply: it is empty, or ended early."""
+    return ReplyCut(end_sentence(entry)) if ended_early(entry) else None
 
 
 def session_words(workspace: Workspace) -> str:
@@ -176,44 +161,6 @@ def session_words(workspace: Workspace) -> str:
         return "not stored"
     ids = {state.session_id, *(session.session_id for session in state.sessions)}
     return f"session {shortened(ids)[state.session_id]}"
-
-
-# Targets
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The place to which a reply is printed."""
-
-    write: Callable[[str], None]
-    """Writes more of it. Raises OutputClosed, OSError."""
-    end: Callable[[], None]
-
-
-class _PlainText:
-    """Text as it arrives: exact in a pipe, without harmful characters on a terminal."""
-
-    def __init__(self, *, exact_end: bool) -> None:
-        self._exact_end = exact_end
-        """True to add no line break at the end."""
-        self._last = ""
-
-    def write(self, text: str) -> None:
-        self._last = text[-1:] or self._last
-        write_reply(text)
-
-    def end(self) -> None:
-        if self._last not in ("", "\n") and not (self._exact_end and not output.is_terminal()):
-            write_reply("\n")
-        self._last = ""
-
-
-def reply_target(*, raw: bool) -> Target:
-    """Return where replies are printed: as Markdown on a terminal, else as they are."""
-    if raw or (markdown := output.markdown_target()) is None:
-        plain = _PlainText(exact_end=raw)
-        return Target(plain.write, plain.end)
-    return Target(lambda text: write_text(markdown.feed(text)), lambda: write_text(markdown.end()))
 
 
 # Sources, files and code

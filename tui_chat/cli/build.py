@@ -13,7 +13,7 @@ from tui_chat.analysis.http_text import as_curl, as_http
 from tui_chat.cli import completion
 from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import INPUT, PROTOCOLS, TEXT, option, takes
+from tui_chat.cli.options import INPUT, PROTOCOLS, PluginChoice, option, takes
 from tui_chat.cli.output import (
     finish,
     write_body,
@@ -26,7 +26,6 @@ from tui_chat.cli.question import (
     PRESET_HELP,
     ROLE_HELP,
     Question,
-    RequestCommand,
     completed,
     read_message,
     read_part,
@@ -47,7 +46,7 @@ from tui_chat.context import Inputs
 from tui_chat.context.builders import prepared
 from tui_chat.context.generation import of_kind
 from tui_chat.errors import InputError
-from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name, read_text
+from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
 from tui_chat.hooks import load_named, parts
 from tui_chat.interop.messages import read_history
 from tui_chat.lazy_dataclass import dataclass
@@ -56,6 +55,7 @@ from tui_chat.library.library import Kind, doubts_of
 from tui_chat.library.presets import load_preset
 from tui_chat.library.roles_and_profiles import load_role
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.generation import generation_kinds, side_kind
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
 from tui_chat.protocols.common.encoding import NOTHING_TO_SEND
@@ -64,6 +64,7 @@ from tui_chat.workspace.attachments import stored_attachment
 
 if TYPE_CHECKING:
     from tui_chat.models.blocks import MediaBlock
+    from tui_chat.models.generation import GenerationKind
     from tui_chat.workspace.workspace import Workspace
 
 _ADDED_FORMS = tuple(form.name for _, form in parts("request form"))
@@ -90,20 +91,11 @@ class BuildOptions(Question):
     turn: Path | None = option(
         type=INPUT, help="A turn exported by the app, whose request is composed again."
     )
-    draft: str | None = option(
-        metavar="TEXT",
-        type=TEXT,
-        help="TEXT, as an option, without what is piped; default: the stored draft.",
-    )
     protocol: str | None = option(type=click.Choice(PROTOCOLS), help="The protocol of the request.")
-    context_limit: int | None = option(
-        type=click.IntRange(min=1), help="Context limit in tokens, input and output."
-    )
-    reply_reserve: int | None = option(
-        type=click.IntRange(min=0), help="Tokens reserved for the reply."
-    )
-    edits: bool = option(
-        "--edits/--no-edits", default=True, help="With what was edited by hand in the session."
+    kind: GenerationKind = option(
+        type=PluginChoice(generation_kinds),
+        default="normal",
+        help="What to generate. TEXT is the instruction of a kind that takes one.",
     )
     tools: bool = option(
         "--tools/--no-tools",
@@ -119,7 +111,7 @@ class BuildOptions(Question):
     )
 
 
-@click.command(cls=RequestCommand)
+@click.command()
 @takes(BuildOptions)
 @click.pass_obj
 def build(common: CommonOptions, options: BuildOptions) -> None:
@@ -128,7 +120,7 @@ def build(common: CommonOptions, options: BuildOptions) -> None:
     TEXT and the options that both have mean the same: endpoint, model, role, preset and tools are
     those of the options, else of the session that -s or -c names, else of the configuration. With
     nothing configured the request has only TEXT. Without TEXT it is the next request of the session
-    with its stored draft. A FILE may be - for the standard input, and so may the draft.
+    with its stored draft. A FILE may be - for the standard input, and so may TEXT.
 
     The bytes are exact, and nothing is sent or stored. On a terminal, control and invisible
     characters are printed as JSON escapes.
@@ -136,7 +128,7 @@ def build(common: CommonOptions, options: BuildOptions) -> None:
     \b
     Examples:
       tui-chat build "Hello"
-      tui-chat build --session "A walk" --draft - < question.txt
+      tui-chat build --session "A walk" - < question.txt
       tui-chat build --preset my.json --role Critic --model gpt-5 --show curl
     """
     if options.turn is not None:
@@ -152,26 +144,24 @@ def build(common: CommonOptions, options: BuildOptions) -> None:
 
 def _read(question: BuildOptions) -> tuple[str, tuple[MediaBlock, ...]]:
     """Return the message and its attachments. Raises InputError."""
-    draft, history = question.draft, str(question.history)
-    named = {"--role": question.role, "--preset": question.preset, "--draft": draft}
-    named |= {"--history": history, "TEXT": "-" if "-" in question.words else ""}
+    history = str(question.history)
+    named = {"--role": question.role, "--preset": question.preset, "--history": history}
+    named |= {"TEXT": "-" if "-" in question.words else ""}
     inputs = [name for name, value in named.items() if value == "-"] + question.standard_inputs
+    refuse((len(inputs) > 1, f"{' and '.join(inputs)} cannot all be the standard input.", ""))
+    is_free = not inputs or inputs == ["TEXT"]
+    text = read_message(question, may_be_piped=is_free)
+    parts = tuple(map(read_part, question.attachments))
+    kind, side = question.kind, side_kind(question.kind)
+    takes_message = kind == "normal" or (side is not None and side.takes_prompt)
     refuse(
         (
-            question.words and draft is not None,
-            "TEXT and --draft are the same.",
-            "Give one of them.",
+            (text.strip() or parts) and not takes_message,
+            f"--kind {kind} takes no message.",
+            "Omit it.",
         ),
-        (len(question.models) > 1, "A request has one model.", "Name one --model."),
-        (len(inputs) > 1, f"{' and '.join(inputs)} cannot all be the standard input.", ""),
     )
-    if draft is None:
-        text = read_message(question, may_be_piped=not inputs)
-    else:
-        text = read_text(STANDARD_INPUT) if draft == "-" else draft
-    parts = tuple(map(read_part, question.attachments))
-    has_message = draft is None and bool(text.strip() or parts)
-    require_consistent(question, has_message=has_message)
+    require_consistent(question)
     return clean(text), parts
 
 
@@ -197,10 +187,8 @@ async def _compose(
             preset = load_preset(preset_file)
             workspace.update(preset=preset, preset_name=preset_file.stem)
         failures.warn()
-        takes_draft = question.has_session and not (text or parts) and question.draft is None
-        if not question.edits:
-            workspace.update(edits=())
-        elif not takes_draft:
+        takes_draft = question.has_session and not (text or parts)
+        if not takes_draft:
             leave_pending_edits(workspace)
         if takes_draft:
             files = await workspace.sessions.draft_files()
@@ -223,7 +211,7 @@ async def _load_tools(workspace: Workspace, question: BuildOptions) -> None:
 
 
 def _with_options(inputs: Inputs, question: BuildOptions) -> Inputs:
-    """Return the inputs with what is not part of a session: history, limits and seeds."""
+    """Return the inputs with what is not part of a session: history and seeds."""
     changes: dict[str, Any] = {"stream": question.stream, "seed": 0}
     if not question.has_session:
         changes["session_seed"] = 0
@@ -233,9 +221,6 @@ def _with_options(inputs: Inputs, question: BuildOptions) -> Inputs:
     if system := clean(question.system):
         history = changes.get("history", inputs.history)
         changes["history"] = (*history, Message.of("system", system))
-    for name in ("context_limit", "reply_reserve"):
-        if (tokens := getattr(question, name)) is not None:
-            changes[name] = tokens
     return prepared(replace(inputs, **changes))
 
 

@@ -7,7 +7,7 @@ import difflib
 import click
 
 from tui_chat.cli.options import TEXT
-from tui_chat.cli.output import table, write_json, write_line, write_markdown, write_text
+from tui_chat.cli.output import table, write_export, write_json, write_line, write_text
 from tui_chat.errors import InputError
 from tui_chat.hooks import load
 from tui_chat.paths import bundled
@@ -78,7 +78,7 @@ def docs(page: str, schema: str | None) -> None:
         similar = difflib.get_close_matches(name, names, 3, 0.5)
         advice = f"Did you mean {', '.join(similar)}?" if similar else "`tui-chat docs` lists them."
         raise InputError(f"There is no page “{page}”.", advice=advice)
-    write_markdown([_text(name)])
+    write_export(_text(name))
 
 
 def _text(name: str) -> str:

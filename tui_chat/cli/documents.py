@@ -158,8 +158,8 @@ class FileDocument:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplyDocument:
-    """A reply, as `ask --json` prints it; for several models a list of them. The cost is in US
-    dollars, and `session_id` is null for a temporary session.
+    """A reply, as `ask --json` prints it. The cost is in US dollars, and `session_id` is null for a
+    temporary session.
     """
 
     session_id: str | None
@@ -186,18 +186,7 @@ class ReplyDocument:
     error: str | None
 
 
-@dataclass(frozen=True)
-class SideReplyDocument:
-    """A text of `ask --kind` that is no message of the session."""
-
-    kind: str
-    model: str
-    content: str
-
-
-def reply_document(
-    workspace: Workspace, entry: Entry, files: Sequence[SavedFile], error: str = ""
-) -> ReplyDocument:
+def reply_document(workspace: Workspace, entry: Entry, files: Sequence[SavedFile]) -> ReplyDocument:
     """Return a reply, with its pictures and files, and the error that ended it."""
     state, cost = workspace.state, workspace.replies.timing(entry).cost
     return document(
@@ -206,7 +195,7 @@ def reply_document(
         session_id=None if state.is_temporary else state.session_id,
         files=files,
         cost=None if cost is None else float(cost),
-        error=error or entry.error or end_sentence(entry) or None,
+        error=entry.error or end_sentence(entry) or None,
     )
 
 

@@ -24,7 +24,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
 
 if TYPE_CHECKING:
-    from tui_chat.cli.markdown_output import MarkdownOutput
     from tui_chat.errors import TuiChatError
     from tui_chat.models.envelope import Note
 
@@ -154,25 +153,6 @@ def _write_bytes(content: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
-
-
-def write_markdown(texts: Sequence[str]) -> None:
-    """Print the pieces of a sanitized Markdown text, laid out if the output is a terminal."""
-    if (target := markdown_target()) is not None:
-        write_text(target.whole("".join(texts)))
-    else:
-        for text in texts:
-            write_export(text)
-
-
-def markdown_target() -> MarkdownOutput | None:
-    """Return what lays out Markdown for the terminal; None if the output is not a capable one."""
-    if not is_terminal() or os.environ.get("TERM", "dumb") == "dumb":
-        return None
-    from tui_chat.cli.markdown_output import MarkdownOutput  # with the layout of the screen
-
-    size = shutil.get_terminal_size()
-    return MarkdownOutput(size.columns, size.lines, color=not os.environ.get("NO_COLOR"))
 
 
 def write_progress(text: str) -> None:

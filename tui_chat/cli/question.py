@@ -6,56 +6,27 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import click
-
 from tui_chat.cli import completion
-from tui_chat.cli.options import INPUT, TEXT, PluginChoice, argument, option, refuse_empty
+from tui_chat.cli.options import INPUT, TEXT, argument, option, refuse_empty
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.generation import generation_kinds, side_kind
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.workspace.attachments import read_attachment
 
 if TYPE_CHECKING:
     from tui_chat.models.blocks import MediaBlock
-    from tui_chat.models.generation import GenerationKind
 
 _Q = TypeVar("_Q", bound="Question")
 
 ROLE_HELP = 'The role of a new session; "" for none, also in a session that lost its own.'
 PRESET_HELP = 'A preset; "" for none.'
-
-
-class RequestCommand(click.Command):
-    """A command with the options of a request."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read `-o NAME VALUE` as `--set NAME=VALUE`. Raises UsageError with advice."""
-        end = args.index("--") if "--" in args else len(args)
-        words, joined = iter(args[:end]), list[str]()
-        for word in words:
-            joined.append(word)
-            if word == "-o" and (name := next(words, None)) is not None:
-                value = None if "=" in name else next(words, None)
-                joined.append(name if value is None else f"{name}={value}")
-        try:
-            return super().parse_args(ctx, [*joined, *args[end:]])
-        except click.NoSuchOption as error:
-            from tui_chat.models.setting_types import SettingError, typed_setting_name
-
-            with suppress(SettingError):
-                name = typed_setting_name(error.option_name.lstrip("-"))
-                hint = f"No such option '{error.option_name}'. `--set {name}=VALUE` sets it."
-                raise click.UsageError(hint, ctx) from None
-            raise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,12 +68,11 @@ class Question:
     bare: bool = option(
         is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
     )
-    models: tuple[str, ...] = option(
+    model: str = option(
         *("-m", "--model"),
+        default="",
         shell_complete=completion.complete_model,
-        multiple=True,
-        help="The model, or ENDPOINT/MODEL; without an endpoint at one that lists it. With `ask` "
-        "repeatable: each one replies.",
+        help="The model, or ENDPOINT/MODEL; without an endpoint at one that lists it.",
     )
     endpoint: str = option(
         default="", shell_complete=completion.complete_endpoint, help="A configured endpoint."
@@ -114,18 +84,8 @@ class Question:
         metavar="NAME=VALUE",
         help="A setting, such as temperature=0.7 or effort=high; repeatable.",
     )
-    kind: GenerationKind = option(
-        type=PluginChoice(generation_kinds),
-        default="normal",
-        help="What to generate. TEXT is the instruction of a kind that takes one.",
-    )
     schema: Path | None = option(type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
     stream: bool = option("--no-stream", flag_value=False, default=True, help="Don't stream.")
-
-    @property
-    def model(self) -> str:
-        """The model; empty if none, or several, are named."""
-        return self.models[0] if len(self.models) == 1 else ""
 
     @property
     def has_session(self) -> bool:
@@ -147,19 +107,10 @@ def refuse(*faults: tuple[object, str, str]) -> None:
             raise InputError(sentence, advice=advice)
 
 
-def require_consistent(question: Question, *, has_message: bool) -> None:
-    """Raise InputError for options that contradict each other or the message."""
-    kind, side = question.kind, side_kind(question.kind)
-    takes_prompt = side is not None and side.takes_prompt
-    takes_message = kind == "normal" or takes_prompt
+def require_consistent(question: Question) -> None:
+    """Raise InputError for options that contradict each other."""
     has_names = question.role or question.preset or question.profile
     refuse(
-        (has_message and not takes_message, f"--kind {kind} takes no message.", "Omit it."),
-        (
-            question.attachments and takes_prompt,
-            f"--kind {kind} takes no attachments.",
-            "Omit --attach.",
-        ),
         (
             question.bare and has_names,
             "--bare sends nothing but the conversation.",

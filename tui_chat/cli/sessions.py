@@ -22,7 +22,7 @@ from tui_chat.cli.options import (
     model_option,
     role_option,
 )
-from tui_chat.cli.output import write_json, write_line, write_list, write_markdown
+from tui_chat.cli.output import write_export, write_json, write_line, write_list
 from tui_chat.cli.workspace import command_workspace
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
@@ -206,7 +206,8 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
             return
         ids, zone = [summary.session_id], local_zone()
         texts = exported_texts(workspace.store, ids, "markdown", zone, workspace.library)
-        write_markdown([text async for text in texts])
+        async for text in texts:
+            write_export(text)
 
 
 @sessions.command()

@@ -28,9 +28,9 @@ def test_a_lorebook_entry_is_sent_when_its_keyword_occurs(folder: Path, build: B
         {"keys": ["red"], "content": "Red is a colour."},
     )
     words = ("--role", "Mira", "--model", "m-1")
-    assert b"Foxes are red." in build(*words, "--draft", "a fox").stdout
-    assert b"Red is a colour." in build(*words, "--draft", "red").stdout
-    assert b"red" not in build(*words, "--draft", "a dog").stdout.lower()
+    assert b"Foxes are red." in build(*words, "a fox").stdout
+    assert b"Red is a colour." in build(*words, "red").stdout
+    assert b"red" not in build(*words, "a dog").stdout.lower()
 
 
 def test_why_lore_is_active_is_printed(folder: Path, build: Build):
@@ -43,11 +43,11 @@ def test_why_lore_is_active_is_printed(folder: Path, build: Build):
     history = [{"role": "user", "content": "A fox"}, {"role": "assistant", "content": "Yes"}]
     (folder / "said.json").write_text(json.dumps(history))
     words = ("--role", "Mira", "--history", "said.json", "--model", "m-1")
-    found = json.loads(build(*words, "--draft", "Hm", "--show", "lore").stdout)
+    found = json.loads(build(*words, "Hm", "--show", "lore").stdout)
     assert [(each["name"], each["state"]) for each in found["entries"]] == [
         ("Fox", "absent"),
         ("late", "held_back"),
     ]
     assert found["entries"][1]["sentence"].startswith("“fox” occurs in message “A fox”, but a ")
-    empty = build("--model", "m-1", "--draft", "Hm", "--show", "lore")
+    empty = build("--model", "m-1", "Hm", "--show", "lore")
     assert json.loads(empty.stdout) == {"entries": []}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -32,6 +33,7 @@ def run(
     with pytest.MonkeyPatch.context() as patch:
         folders = ("--config-dir", str(home), "--data-dir", str(home / "data"))
         patch.setattr(sys, "argv", ["tui-chat", *folders, *words])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
         try:
             main()
         except SystemExit as exit_:
@@ -51,7 +53,7 @@ def built_messages(case: Any, home: Path, capsysbinary: pytest.CaptureFixture[by
     if kind == "quiet":
         draft = case["generate_options"]["quiet_prompt"]
     model = case["oracle"]["tokenizer"] or "gpt-4o"
-    words = ("--session", session, "--draft", draft, "--kind", kind, "--model", model)
+    words = ("--session", session, draft, "--kind", kind, "--model", model)
     body, _ = run(home, capsysbinary, "build", "--endpoint", "openai", *words, faults=True)
     return json.loads(body)["messages"]
 

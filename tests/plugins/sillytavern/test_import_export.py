@@ -31,7 +31,7 @@ def test_a_chat_gets_the_role_and_the_persona_that_are_named(run: Run, tmp_path:
     preset.write_text(
         json.dumps({"name": "p", "presetMessages": [{"id": "a", "content": content}]})
     )
-    built = run(*home, "build", "--session", "Ada", "--preset", preset, "--draft", "x")
+    built = run(*home, "build", "--session", "Ada", "--preset", preset, "x")
     assert "The clerk, Sam: Sails. The clerk is a clerk." in built.out
 
 

@@ -21,7 +21,7 @@ def test_the_sample_card_goes_where_the_sample_preset_has_it(run: Run, tmp_path:
     home = ("--config-dir", tmp_path / "config", "--data-dir", tmp_path / "data")
     card = bundled("sample_presets") / "cards" / "ines-varga.json"
     assert run(*home, "import", card).code == 0
-    words = ("--preset", "character", "--draft", "What do the flags say?")
+    words = ("--preset", "character", "What do the flags say?")
     done = run(*home, "build", "--role", "Ines Varga", *words)
     first, *rest = (message["content"] for message in json.loads(done.out)["messages"])
     assert first.endswith(

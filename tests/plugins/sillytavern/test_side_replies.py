@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import NO_RETRIES, Ask, Run, ask, rows
+from tests.support.command_line import Run, ask
 from tests.support.reply_starts import is_begun
-from tests.support.tables import each_row
 from tests.support.workspace import BY_HAND, say, settled
 from tui_chat.workspace.events import Failed
 
@@ -73,18 +72,6 @@ def test_the_users_message_has_no_beginning_of_a_reply():
     assert not is_begun("impersonate")
 
 
-def test_side_replies_on_the_command_line(ask: Ask, tmp_path: Path):
-    assert ask("one").out == "one\n"
-    done = ask("-c", "--kind", "impersonate")
-    assert done.out.startswith("Write the next message of User")
-    assert ask("-c", "--kind", "quiet", "Sum up").out == "Sum up\n"
-    done = ask("-c", "--kind", "quiet", "Sum up", "--json")
-    assert json.loads(done.out) == {"kind": "quiet", "model": "echo", "content": "Sum up"}
-    assert len(rows(tmp_path, "SELECT content FROM messages")) == 2
-    kinds = rows(tmp_path, "SELECT kind, status FROM side_requests")
-    assert kinds == [("impersonate", "complete"), *[("quiet", "complete")] * 2]
-
-
 def test_the_requests_of_side_replies_are_built_without_sending_them(run: Run, tmp_path: Path):
     history = tmp_path / "h.json"
     history.write_text(
@@ -93,30 +80,10 @@ def test_the_requests_of_side_replies_are_built_without_sending_them(run: Run, t
 
     def built(kind: str) -> list[str]:
         home = ("--data-dir", tmp_path, "--config-dir", tmp_path, "build", "--history", history)
-        done = run(*home, "--role", "", "--draft", "D", "--kind", kind, "--endpoint", "loopback")
+        text = ("D",) if kind == "quiet" else ()
+        done = run(*home, "--role", "", *text, "--kind", kind, "--endpoint", "loopback")
         messages = json.loads(done.out)["messages"]
         return [each["content"][:30] for each in messages if each["role"] != "system"]
 
     assert built("impersonate") == ["U1", "A1", "Write the next message of User"]
     assert built("quiet") == ["U1", "A1", "D"]
-
-
-@each_row(
-    ("words", "said"),
-    [
-        (("--kind", "impersonate", "text"), "--kind impersonate takes no message."),
-        (("--kind", "quiet"), "There is no message to send."),
-        (("--kind", "quiet", "text", "--attach", __file__), "--kind quiet takes no attachments."),
-    ],
-)
-def test_side_replies_that_cannot_be_generated(ask: Ask, words: tuple[str, ...], said: str):
-    done = ask(*words)
-    assert done.code == 2
-    assert said in done.err
-
-
-def test_a_failed_side_reply_is_an_error(ask: Ask, tmp_path: Path):
-    (tmp_path / "config.toml").write_text(f"[endpoints.loopback]\n{NO_RETRIES}\n")
-    done = ask("--kind", "impersonate", model="flaky-500")
-    assert done.code == 5
-    assert done.out == ""
