@@ -23,7 +23,7 @@ from io import TextIOWrapper
 from itertools import chain, count
 from pathlib import Path
 from secrets import token_hex
-from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, cast
+from typing import Any, BinaryIO, Literal, TextIO, TypeAlias, cast
 
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.models.json_text import is_deeper
@@ -32,9 +32,6 @@ STANDARD_INPUT = Path("-")
 
 LARGEST_REQUEST = 128 * 2**20
 """Maximum bytes of a request or a reply. Providers accept up to 100 MB."""
-
-LARGEST_INPUT = 2 * 2**30
-"""Maximum bytes of conversations on the standard input, which are copied to a temporary file."""
 
 MAX_BYTES = 16 * 2**20
 """Maximum bytes of a file that people write, such as a preset."""
@@ -270,17 +267,6 @@ def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
 def input_name(path: Path) -> str:
     """Return what errors call a file, or the standard input for `-`."""
     return "standard input" if path == STANDARD_INPUT else str(path)
-
-
-def copy_standard_input(target: IO[bytes], limit: int = LARGEST_INPUT) -> None:
-    """Copy the standard input, at most `limit` bytes, to an open file. Raises InputError."""
-    source, size, chunk = standard_input(), 0, b""
-    with _interruptible():
-        while size % _CHUNK == 0 and (chunk := source.read(_CHUNK)):  # see `_within`
-            size += len(chunk)
-            if size > limit:
-                raise _too_large("standard input", limit, "Save it to a file, and name that file.")
-            target.write(chunk)
 
 
 @contextmanager

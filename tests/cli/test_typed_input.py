@@ -18,7 +18,6 @@ READERS = [
     ("build", "--history", "-"),
     ("build", "--preset", "-"),
     ("convert", "-", "--to", "gemini"),
-    ("import", "-"),
 ]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a pty and /proc")
 

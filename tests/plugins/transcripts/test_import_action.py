@@ -11,8 +11,6 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from tests.support.app import make_app, opened, settle, told, until
-from tests.support.exports import lines, tavern, tavern_header
-from tui_chat.models.role import Role
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import TextPrompt
@@ -106,21 +104,3 @@ async def test_a_dialog_does_not_end_an_import(
         await pilot.press("escape")
         go_on.set()
         await until(pilot, lambda: texts(app) == ["Question"])
-
-
-async def test_an_imported_chat_asks_who_its_unknown_character_is(tmp_path: Path) -> None:
-    file = tmp_path / "chat.jsonl"
-    file.write_bytes(lines(tavern_header(), tavern("Yes?"), tavern("Hi", user=True)))
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await app.workspace.roles.save(Role("clerk", "The clerk", "Serve."))
-        await app.run_action(("plugins", "import", (str(file),)))
-        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
-        await settle(pilot)
-        await pilot.press(*"clerk", "enter")
-        state = app.workspace
-        await until(pilot, lambda: len(state.state.entries) == 2)
-        role = state.state.role
-        assert role.name == "The clerk"
-        inputs = state.requests.inputs("")
-        assert (inputs.char_name, inputs.user_name) == ("The clerk", "Kim")

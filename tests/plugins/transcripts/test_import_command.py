@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from pathlib import Path
-
-import pytest
 
 from tests.support.command_line import Run
 from tests.support.imported_sessions import Command, chat, file, filled
@@ -20,27 +16,6 @@ def test_import_prints_a_report(chat: Command, file: Path):
     assert (done.code, done.err) == (0, "")
     assert "2 sessions read: 2 new, 0 grown, 0 already there; 6 messages added." in done.out
     assert "0 new, 0 grown, 2 already there; 0 messages added." in chat("import", file).out
-
-
-def test_import_reads_standard_input(chat: Command, file: Path, monkeypatch: pytest.MonkeyPatch):
-    """Standard input may not be seekable."""
-
-    def given(data: bytes) -> None:
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-    given(file.read_bytes())
-    done = chat("import", "-", file)
-    assert "standard input: 2 sessions read: 2 new" in done.out
-    assert "0 new, 0 grown, 2 already there" in done.out
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as packed:
-        packed.write(file, "conversations.json")
-    given(archive.getvalue())
-    [told] = json.loads(chat("import", "-", "--json").out)
-    assert (told["file"], told["sessions"]["known"]) == ("-", 2)
-    given(b"")
-    empty = chat("import", "-")
-    assert (empty.code, empty.err) == (2, "Error: standard input is empty.\n")
 
 
 def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):

@@ -217,26 +217,6 @@ async def test_a_folder_is_read_like_an_archive(store: Store, tmp_path: Path):
     assert "conversations.json" in empty.faults[0].advice
 
 
-async def test_archives_in_a_folder_are_read(store: Store, tmp_path: Path):
-    folder = tmp_path / "downloads"
-    folder.mkdir()
-    write(folder / "one.json", conversation("one"))
-    for name, files in (
-        ("chatgpt.zip", {"conversations.json": json.dumps([conversation("two")]), "a.json": "[{"}),
-        ("other.ZIP", {"readme.txt": "x"}),
-    ):
-        with zipfile.ZipFile(folder / name, "w", zipfile.ZIP_DEFLATED) as archive:
-            for member, text in files.items():
-                archive.writestr(member, text)
-    (folder / "broken.zip").write_bytes(b"PK\x03\x04 and nothing more")
-    [report] = await import_files(store, [folder])
-    assert report.new == 2
-    assert [fault.place for fault in report.faults] == ["broken.zip", "chatgpt.zip: a.json"]
-    assert report.skipped == ["other.ZIP"]
-    assert report.lines("f")[-1] == "  1 other file skipped: other.ZIP."
-    assert report.read == report.size
-
-
 async def test_small_files_share_a_batch_and_each_has_its_report(store: Store, tmp_path: Path):
     """A broken file in the middle does not affect the others."""
     files = [write(tmp_path / f"{n}.json", conversation(str(n))) for n in range(5)]

@@ -58,16 +58,13 @@ async def test_importing_our_own_file_again_adds_what_is_new(store: Store, tmp_p
     assert [entry.message.content for entry in branch] == ["Hi", "Hello", "More"]
 
 
-async def test_archives_and_folders_of_our_own_files_are_read(store: Store, tmp_path: Path):
-    folder = tmp_path / "exports"
-    folder.mkdir()
-    own_file(folder / "one.json", "one")
+async def test_archives_of_our_own_files_are_read(store: Store, tmp_path: Path):
     text = own_file(tmp_path / "two.json", "two").read_text()
-    with zipfile.ZipFile(folder / "two.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(tmp_path / "two.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("two.json", text)
         archive.writestr("broken.json", "[{")
-    [report] = await import_files(store, [folder])
-    assert (report.new, [fault.place for fault in report.faults]) == (2, ["two.zip: broken.json"])
+    [report] = await import_files(store, [tmp_path / "two.zip"])
+    assert (report.new, [fault.place for fault in report.faults]) == (1, ["broken.json"])
 
 
 async def test_faults_beyond_the_limit_are_counted(store: Store, tmp_path: Path):

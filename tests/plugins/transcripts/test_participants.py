@@ -1,4 +1,4 @@
-"""Who speaks in an imported chat: roles and profiles by name, answers, and names alone."""
+"""Who speaks in an imported chat: roles and profiles by name, and names alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.support.tables import each_row
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.plugins.transcripts.participants import ChatParticipants, ParticipantKind
+from tui_chat.plugins.transcripts.participants import ChatParticipants
 
 CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")
 ROLES = (Role("old", "Ada"), Role("new", "ada"), Role("off", "Ada", status="disabled"))
@@ -30,32 +30,16 @@ CARD = Role("card", "Ada", "I am Ada.")
         (ROLES, ME, CHOSEN, (), ("poet", "other"), (None, None), []),
     ],
 )
-async def test_who_speaks(
+def test_who_speaks(
     roles: tuple[Role, ...], profiles: dict[str, str], options: Any, cards: tuple[Role, ...],
     found: tuple[str | None, str], names: tuple[str | None, str | None], unknown: list[str],
 ):  # fmt: skip
     participants = ChatParticipants(roles, profiles, **options)
-    chat = await participants.assign(CHAT, cards)
+    chat = participants.assign(CHAT, cards)
     session = chat.session
     assert (session.role_id, session.profile) == found
     assert (session.settings.char_name, session.settings.user_name) == names
     assert list(participants.unknown) == unknown
     assert chat.role == next(iter(cards), None)
     plain = SessionTranscript(Session("s", "Talk"))
-    assert await participants.assign(plain, ()) is plain, "it names nobody"
-
-
-async def test_each_unknown_name_is_asked_for_once_where_there_is_a_choice():
-    questions: list[tuple[ParticipantKind, str]] = []
-
-    async def ask(kind: ParticipantKind, name: str, _: object) -> str | None:
-        questions.append((kind, name))
-        return {"character": "poet", "user": "other"}[kind]
-
-    session = (await ChatParticipants(ask=ask).assign(CHAT, ())).session
-    assert (session.role_id, session.profile, questions) == (None, "", [])
-    participants = ChatParticipants(POET, {"other": "other"}, ask=ask)
-    for _ in range(2):
-        session = (await participants.assign(CHAT, ())).session
-        assert (session.role_id, session.profile) == ("poet", "other")
-    assert questions == [("character", "ADA"), ("user", "ines")]
+    assert participants.assign(plain, ()) is plain, "it names nobody"

@@ -69,7 +69,7 @@ PLUGIN = Plugin(
         Format("Open WebUI's exports", f"{_HERE}.open_webui:FORMATS", "Open WebUI"),
         Format("LibreChat's exports", f"{_HERE}.librechat:FORMATS", "LibreChat"),
         Format("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
-        Format("opencode's database and exports", f"{_HERE}.opencode:FORMATS", "opencode"),
+        Format("opencode's database", f"{_HERE}.opencode:FORMATS", "opencode"),
         Format("pi's sessions", f"{_HERE}.pi:FORMATS", "pi"),
         Format("Google Takeout's activity", f"{_HERE}.takeout:FORMATS", "Gemini"),
     ),

@@ -10,7 +10,8 @@
    after it is the result.
 5. Images and files are stored beside the export under internal names. They become parts with that
    name, and a note counts them; an import adds their content where the archive or folder has it.
-6. Custom instructions become a system message, since the model receives them so. Other hidden
+6. The marks of citations are replaced by the links that the export gives for them.
+7. Custom instructions become a system message, since the model receives them so. Other hidden
    messages are skipped, and counted.
 """
 
@@ -26,19 +27,11 @@ from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
-from tui_chat.plugins.transcripts.content import (
-    FILE_BESIDE,
-    FoundReferences,
-    joined,
-    parsed,
-    reasoning,
-    references_of,
-)
+from tui_chat.plugins.transcripts.content import FILE_BESIDE, joined, parsed, reasoning
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps
-from tui_chat.protocols.common.reply_events import ReplyEvents
 
 HIDDEN = "A hidden message was skipped."
 UNKNOWN = "Content of an unknown type was skipped."
@@ -160,11 +153,10 @@ class _ConversationReader:
             self.notes.append(UNKNOWN)
             return before
         step = Step(key, role, timestamp=parse_timestamp(data.get("create_time")))
-        references = FoundReferences()
         if instructions:
             step.role, text = "system", instructions
         else:
-            text, step.parts, references = self._content(content, kind, facts)
+            text, step.parts = self._content(content, kind, facts)
         if kind == "code" and recipient in ("", "all"):
             text = _fenced(content, text)
         call_id = ""
@@ -175,7 +167,7 @@ class _ConversationReader:
         else:
             return before  # the empty system message, or a reply that failed
         if step.role == "assistant":
-            step.reasoning, step.references = list(before.reasoning), references
+            step.reasoning = list(before.reasoning)
             step.finish = as_string(as_object(facts.get("finish_details")).get("type"))
             step.status = _status(data, step.finish)
             step.model = as_string(facts.get("model_slug")) or self.model
@@ -199,8 +191,8 @@ class _ConversationReader:
 
     def _content(
         self, content: JsonObject, kind: str, facts: JsonObject
-    ) -> tuple[str, list[MediaBlock], FoundReferences]:
-        """Return the text of a message, its images and files, and what it rests on."""
+    ) -> tuple[str, list[MediaBlock]]:
+        """Return the text of a message, and its images and files."""
         texts: list[str] = []
         parts: list[MediaBlock] = []
         for text, part in _contents(content, kind):
@@ -214,8 +206,7 @@ class _ConversationReader:
         text = "\n".join(texts)
         if not text and not parts and kind not in _KNOWN:
             self.notes.append(UNKNOWN)
-        text, references = _with_sources(text, facts)
-        return text, parts, references
+        return _with_links(text, facts), parts
 
 
 _KNOWN = ("", "text", "multimodal_text", "code", "execution_output")
@@ -298,41 +289,10 @@ def _status(data: JsonObject, finish: str) -> EntryStatus:
     return "stopped" if finish == "interrupted" else "complete"
 
 
-def _with_sources(text: str, facts: JsonObject) -> tuple[str, FoundReferences]:
-    """Replace the marks of citations by their words; return the text and what it rests on."""
-    events = ReplyEvents(Protocol.OPENAI_CHAT)
-    by_mark: dict[str, JsonObject] = {}
+def _with_links(text: str, facts: JsonObject) -> str:
+    """Return a text with the words of citations, which are links, in place of their marks."""
     for reference in map(as_object, as_array(facts.get("content_references"))):
         mark = as_string(reference.get("matched_text"))
-        if "\ue200" in mark and mark in text:
-            by_mark.setdefault(mark, reference)
-        else:
-            _add_sources(events, reference)
-    pieces: list[str] = []
-    done = length = 0
-    marks = "|".join(map(re.escape, sorted(by_mark, key=len, reverse=True)))
-    for match in re.finditer(f"{marks}|{_CITATION.pattern}" if marks else _CITATION, text):
-        reference = by_mark.get(match[0], {})
-        pieces += (text[done : match.start()], as_string(reference.get("alt")))
-        length += len(pieces[-2]) + len(pieces[-1])
-        done = match.end()
-        for number in _add_sources(events, reference):
-            events.add_citation(number, length - len(pieces[-1]), length)
-    pieces.append(text[done:])
-    for citation in map(as_object, as_array(facts.get("citations"))):
-        start, end = as_count(citation.get("start_ix")), as_count(citation.get("end_ix"))
-        is_placed = start is not None and end is not None and start <= end and not done
-        for number in _add_sources(events, as_object(citation.get("metadata"))):
-            events.add_citation(number, *((start or 0, end or 0) if is_placed else ()))
-    text = "".join(pieces)
-    return text, references_of(events)
-
-
-def _add_sources(events: ReplyEvents, reference: JsonObject) -> list[int]:
-    """Add the web pages of a reference; return their numbers."""
-    pages = as_array(reference.get("items")) or as_array(reference.get("sources")) or [reference]
-    return [
-        events.add_source(as_string(page.get("title")), url)
-        for page in map(as_object, pages)
-        if (url := as_string(page.get("url")))
-    ]
+        if "\ue200" in mark:
+            text = text.replace(mark, as_string(reference.get("alt")))
+    return _CITATION.sub("", text)

@@ -5,7 +5,7 @@
 2. An assistant's message contains whole rounds of tool use as blocks. Here every round is a reply
    with its calls, then a result for each, then the next reply.
 3. The text of an attachment is in the export and becomes a document. Other files are not; they
-   become parts with their name, and a note counts them.
+   become parts with their name, and a note counts them. Citations are left out.
 4. Accounts and projects in the same archive are ignored.
 """
 
@@ -17,17 +17,9 @@ from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversati
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.blocks import MediaBlock
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.plugins.transcripts.content import (
-    MISSING_FILE,
-    anthropic_reasoning,
-    joined,
-    references_of,
-    texts_of,
-)
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string
+from tui_chat.plugins.transcripts.content import MISSING_FILE, anthropic_reasoning, texts_of
 from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain
-from tui_chat.protocols.common.reply_events import ReplyEvents
 
 UNKNOWN = "A block of an unknown type was skipped."
 
@@ -102,7 +94,6 @@ class _MessageReader:
         """The number of messages so far, results among them."""
         self._continues = True
         """True if the next text continues the last one: citations split a text into blocks."""
-        self._references = ReplyEvents(Protocol.ANTHROPIC)
         self._step = self._begin()
 
     def read(self) -> list[Step]:
@@ -124,13 +115,11 @@ class _MessageReader:
                 step.status = "stopped"
         self._steps.append(step)
         self._continues = True
-        self._references = ReplyEvents(Protocol.ANTHROPIC)
         return step
 
     def _end(self) -> None:
         """Complete the message of the step, which its results follow."""
         self._messages += self._step.has_message
-        self._step.references = references_of(self._references)
 
     def _block(self, block: JsonObject) -> None:
         kind = as_string(block.get("type"))
@@ -139,7 +128,7 @@ class _MessageReader:
             step = self._step = self._begin()
         match kind:
             case "text" | "voice_note":
-                self._text(as_string(block.get("text")), as_array(block.get("citations")))
+                self._text(as_string(block.get("text")))
             case "thinking" | "redacted_thinking":
                 step.reasoning.append(anthropic_reasoning(block))
             case "tool_use":
@@ -154,31 +143,12 @@ class _MessageReader:
             case _:
                 pass
 
-    def _text(self, text: str, citations: list[object]) -> None:
+    def _text(self, text: str) -> None:
         texts = self._step.texts
         if not self._continues or not texts:
             texts.append("")
-        before = len(joined([*texts[:-1], "…"])) - 1 + len(texts[-1])
-        for citation in map(as_object, citations):
-            self._cite(citation, before, len(text))
         texts[-1] += text
         self._continues = True
-
-    def _cite(self, citation: JsonObject, base: int, length: int) -> None:
-        """Add a citation of the text of `length` at `base`, or of a place within it."""
-        facts = [citation, as_object(citation.get("details"))]
-        facts += map(as_object, as_array(citation.get("sources"))[:1])
-        title, url = (
-            next(filter(None, (as_string(fact.get(key)) for fact in facts)), "")
-            for key in ("title", "url")
-        )
-        if not title and not url:
-            return
-        start, end = as_count(citation.get("start_index")), as_count(citation.get("end_index"))
-        if start is None or end is None or not start <= end <= length:
-            start, end = 0, length
-        number = self._references.add_source(title, url)
-        self._references.add_citation(number, base + start, base + end)
 
     def _result(self, block: JsonObject) -> None:
         step = self._step

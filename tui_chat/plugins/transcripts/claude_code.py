@@ -1,7 +1,7 @@
 """Claude Code's sessions: `~/.claude/projects/PROJECT/SESSION.jsonl`.
 
 The format is internal to the program; this was read from files of its versions 2.1.197 and
-2.1.330. The requests that newer versions keep are read by `claude_code_requests`.
+2.1.330.
 
 1. Records form a tree by `uuid` and `parentUuid`. One answer of the model is several records with
    one `message.id`, and tool results are user records; joined by these ids, parallel calls do not
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 
 from tui_chat.errors import InputError
@@ -35,7 +35,6 @@ from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.claude_code_requests import RequestRecords
 from tui_chat.plugins.transcripts.content import (
     anthropic_reasoning,
     cut_elements,
@@ -122,9 +121,6 @@ class _SessionReader:
     notes: list[str] = field(default_factory=list[str])
     subagents: dict[str, str] = field(default_factory=dict[str, str])
     """By the calls that started them."""
-    requests: RequestRecords = field(default_factory=RequestRecords)
-    answered: dict[str, Step] = field(default_factory=dict[str, Step])
-    """Answers by the ids of their requests."""
 
     def take(self, data: JsonObject) -> str:
         """Take in a record; return why it cannot be used, empty if it can."""
@@ -138,8 +134,6 @@ class _SessionReader:
                 if not isinstance(data.get("message"), dict):
                     return f"must have a message, as a record of type {kind}"
                 self._message(data, kind)
-            case "api-request" | "api-request-blob" | "api-request-shape":
-                self.requests.take(data, kind)
             case "custom-title":
                 self.titles[kind] = as_string(data.get("customTitle"))
             case "ai-title":
@@ -186,10 +180,8 @@ class _SessionReader:
         if uuid in talk.by_uuid:
             return  # a session that was resumed can repeat its records
         if kind == "assistant":
-            self.requests.take_answer(message)
             self._answer(talk, data, message, uuid)
         else:
-            self.requests.take_user(message)
             self._user(talk, data, message, uuid)
 
     def _answer(
@@ -203,8 +195,6 @@ class _SessionReader:
                 talk.by_message[message_id] = step
         if uuid:
             talk.by_uuid[uuid] = step
-        if request := as_string(data.get("requestRef")):
-            self.answered[request] = step
         is_synthetic = model == "<synthetic>"
         step.model = "" if is_synthetic else model
         step.usage = _usage(as_object(message.get("usage")))
@@ -274,8 +264,8 @@ class _SessionReader:
     def transcript(
         self, talk: _Conversation, tree: TranscriptBuilder, title: str = ""
     ) -> SessionTranscript:
-        """Return the transcript of a conversation, with the requests of its replies. The last
-        message is that of the branch that the program would show.
+        """Return the transcript of a conversation. The last message is that of the branch that the
+        program would show.
         """
         talk.connect()
         ends = add_steps(tree, talk.steps)
@@ -283,15 +273,11 @@ class _SessionReader:
         if talk is self.main and not self.after_leaf:
             last = talk.by_uuid.get(self.leaf, last)
         is_main = talk is self.main
-        transcript = tree.transcript(
+        return tree.transcript(
             title=self.title() if is_main else title,
             head_id=ends.get(last),
             tags=() if is_main else (SUBAGENT,),
         )
-        ids = {entry.message.id for entry in transcript.entries}
-        replies = {name: tree.id_of(step.key) for name, step in self.answered.items()}
-        stored = {name: reply for name, reply in replies.items() if reply in ids}
-        return replace(transcript, requests=self.requests.rebuilt(stored))
 
     def conversations(self) -> Iterator[FoundConversation]:
         """Yield the conversation, and those of its subagents."""

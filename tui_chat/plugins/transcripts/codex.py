@@ -43,10 +43,6 @@ from tui_chat.plugins.transcripts.steps import (
 )
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
-_ITEMS = frozenset({
-    "message", "reasoning", "function_call", "function_call_output", "custom_tool_call",
-    "custom_tool_call_output", "local_shell_call",
-})  # fmt: skip
 _INSERTED = re.compile(
     r"\s*(?:<(?:environment_context|user_instructions|skills_instructions|permissions|"
     r"collaboration_mode|turn_aborted|INSTRUCTIONS|personality_spec|subagent_notification)|"
@@ -75,17 +71,7 @@ _CONTENT = frozenset({"input_text", "output_text", "text", "input_image"})
 
 
 def _is_record(data: JsonObject) -> bool:
-    if isinstance(data.get("payload"), dict):
-        return as_string(data.get("type")) in _TYPES
-    return _is_bare_item(data)
-
-
-def _is_bare_item(data: JsonObject) -> bool:
-    """Return True for an item of the oldest files, which have no payload around it."""
-    kinds = {as_string(as_object(block).get("type")) for block in as_array(data.get("content"))}
-    if as_string(data.get("type")) == "message":
-        return not kinds.isdisjoint({"input_text", "output_text"})
-    return as_string(data.get("type")) in _ITEMS and ("call_id" in data or "summary" in data)
+    return isinstance(data.get("payload"), dict) and as_string(data.get("type")) in _TYPES
 
 
 @dataclass(slots=True)
@@ -113,14 +99,8 @@ class _RolloutReader:
         """Take in a record; return why it cannot be used, empty if it can."""
         kind = data.get("type")
         self.timestamp = parse_timestamp(data.get("timestamp")) or self.timestamp
-        if _is_bare_item(data):
-            self._item(data)
-            return ""
         if not isinstance(kind, str):
-            if "id" in data and not self.meta:
-                self.meta = data  # the head of the oldest files
-                return ""
-            return "" if "record_type" in data else "has no type"
+            return "has no type"
         if kind in _TYPES and not isinstance(data.get("payload"), dict):
             return f"must have a payload, as a record of type {kind}"
         payload = as_object(data.get("payload"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from tui_chat.models.blocks import Extras, MediaBlock, ReasoningBlock
-from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
@@ -23,9 +21,6 @@ from tui_chat.models.media import (
     known_mime,
     standard_base64,
 )
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
-from tui_chat.protocols.common.reply_events import ReplyEvents
 
 FILE_BESIDE = "An image or file beside the export was not imported; a placeholder takes its place."
 """The note of a part whose bytes may be in another file of the export."""
@@ -106,22 +101,6 @@ def reasoning(protocol: Protocol, text: str, form: str = "", **keys: str) -> Rea
     """Return reasoning as a protocol would have sent it. `keys`: an empty one is left out."""
     present = {key: value for key, value in keys.items() if value}
     return ReasoningBlock(text, Extras(protocol, form, present))
-
-
-class FoundReferences(NamedTuple):
-    """What a message rests on."""
-
-    references: References = NO_REFERENCES
-    citations: tuple[Citation, ...] = ()
-    """Counted in the message's text."""
-
-
-def references_of(events: ReplyEvents) -> FoundReferences:
-    """Return the references that were added to `events`."""
-    reply = Reply()
-    for event in events.drain():
-        reply = advance(reply, event)
-    return FoundReferences(reply.references, reply.citations)
 
 
 # Files

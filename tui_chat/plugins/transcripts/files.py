@@ -2,8 +2,8 @@
 
 1. Files are read in pieces. A broken conversation is yielded with its place and fault, and what
    follows it is read.
-2. An archive (ZIP) is read without unpacking it, and a folder with all files in it. Files that are
-   neither conversations nor character cards are skipped there, and counted.
+2. An archive (ZIP) is read without unpacking it, and a folder with all files in it but archives.
+   Files that are neither conversations nor character cards are skipped there, and counted.
 3. Cards are read before the other files of a folder, so that its chats find their characters.
 4. ChatGPT names a picture or file of its export after the id by which messages refer to it:
    `file-AbC123` is `file-AbC123-photo.png`, in a folder of any name. A part that has such an id
@@ -86,12 +86,7 @@ class _Member:
     @property
     def is_read(self) -> bool:
         """True for the name of a file that may be imported; its content decides."""
-        is_archive = self.path is not None and self.name.lower().endswith(".zip")
-        return is_archive or self.name.lower().endswith(ENDINGS) or _is_named_as_card(self.name)
-
-
-class _NothingFound(InputError):
-    """A folder or archive that can be read has nothing to import."""
+        return self.name.lower().endswith(ENDINGS) or _is_named_as_card(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,15 +154,12 @@ class FileReader:
                 yield FoundConversation(member.name, fault=fault)
         if is_empty and not report.files:
             sentence = f"the {what} contains no conversations or character cards"
-            raise _NothingFound(sentence, advice=known_formats())
+            raise InputError(sentence, advice=known_formats())
 
     def _one_of_many(
         self, name: str, file: IO[bytes], source: ImportSource
     ) -> Iterator[Importable]:
         """Yield what one of many files contains; others among them are no error."""
-        if source.path is not None and _is_archive(name, file):
-            yield from self._inner_archive(name, file)
-            return
         if _is_named_as_card(name) and not _begins_as_card(name, file):
             self.report.read += file.seek(0, 2)
             self.report.skip(name)
@@ -192,24 +184,6 @@ class FileReader:
         if unknown:  # nothing in the file is known: it is another file, and no fault
             self.report.skip(name)
 
-    def _inner_archive(self, name: str, file: IO[bytes]) -> Iterator[Importable]:
-        """Yield what an archive in a folder contains; one without anything is no error."""
-        report, inner = self.report, Report(self.report.path, self.report.adder)
-        try:
-            for item in FileReader(inner)._archive(file):
-                yield _in_file(name, item) if isinstance(item, FoundConversation) else item
-        except _NothingFound:
-            report.skip(name)
-        except InputError as error:
-            yield FoundConversation(name, fault=str(error), advice=error.advice)
-        else:
-            for skipped in inner.skipped:
-                report.skip(f"{name}: {skipped}")
-            report.more_skipped += inner.more_skipped
-        report.files |= inner.files
-        report.notes.update(inner.notes)
-        report.read += file.seek(0, 2)
-
     def _file(self, name: str, file: IO[bytes], source: ImportSource) -> Iterator[Importable]:
         """Yield what a file contains. Raises InputError for a card that cannot be read."""
         if _begins_as_card(name, file):
@@ -232,14 +206,19 @@ class FileReader:
             yield piece
 
 
-def _in_folder(folder: Path) -> Iterator[_Member]:
+def files_in(folder: Path) -> Iterator[Path]:
     """Yield the files in a folder; hidden folders are passed over, links are not followed."""
     for name, below, names in os.walk(folder):
         below[:] = sorted(inner for inner in below if not inner.startswith("."))
         for file in (Path(name, file) for file in sorted(names)):
             if file.is_file() and not file.is_symlink():
-                place = file.relative_to(folder).as_posix()
-                yield _Member(place, file.stat().st_size, lambda file=file: open_file(file), file)
+                yield file
+
+
+def _in_folder(folder: Path) -> Iterator[_Member]:
+    for file in files_in(folder):
+        place = file.relative_to(folder).as_posix()
+        yield _Member(place, file.stat().st_size, lambda file=file: open_file(file), file)
 
 
 def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.plugins.transcripts.report import Report
-from tui_chat.ui.questions import ask, ask_path
+from tui_chat.ui.questions import ask_path
 
 if TYPE_CHECKING:
-    from tui_chat.plugins.transcripts.participants import ParticipantKind
     from tui_chat.ui.app import TuiChat
     from tui_chat.workspace.workspace import Workspace
 
@@ -39,9 +36,8 @@ async def _import(app: TuiChat, workspace: Workspace, path: str) -> None:
 
     with workspace.reporting():
         try:
-            ask_who = partial(_ask_participant, app)
             files = (typed_path(path),)
-            reports = await importer.import_into(workspace, files, progress=show, ask=ask_who)
+            reports = await importer.import_into(workspace, files, progress=show)
         finally:
             app.panes.show_status("")
         for report in reports:
@@ -52,17 +48,6 @@ async def _import(app: TuiChat, workspace: Workspace, path: str) -> None:
                 await app.main.switch_session(
                     lambda opened, session_id=session_id: opened.sessions.open(session_id)
                 )
-
-
-async def _ask_participant(
-    app: TuiChat, kind: ParticipantKind, name: str, choices: Mapping[str, str]
-) -> str | None:
-    """Ask which role, or profile, a participant of an imported chat is; None for none."""
-    called = one_line(name, 40)
-    what, macro = ("role", "{{char}}") if kind == "character" else ("profile", "{{user}}")
-    offered = [("", "None", f"{macro} is “{called}”")]
-    named = [(key, one_line(choice)) for key, choice in choices.items()]
-    return await ask(app, f"Which {what} is “{called}” in this chat?", [*offered, *named])
 
 
 def import_summary(report: Report) -> tuple[str, Literal["information", "warning", "error"]]:

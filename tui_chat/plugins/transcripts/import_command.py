@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import BinaryIO, cast
 
 import click
 
 from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions, enable_plugins
 from tui_chat.cli.names import find, find_role
-from tui_chat.cli.options import INPUT, json_option, profile_option, role_option
+from tui_chat.cli.options import FILE, json_option, profile_option, role_option
 from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
-from tui_chat.errors import InputError
-from tui_chat.files import STANDARD_INPUT, copy_standard_input, input_name, open_for_replacement
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.transcripts.added_files import LibraryImport
 from tui_chat.plugins.transcripts.importer import import_files
@@ -36,7 +32,7 @@ class _ImportCommand(click.Command):
 
 
 @click.command("import", cls=_ImportCommand)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
 @role_option("The role of the character in a chat; by default the role with its name.")
 @profile_option(
     "The profile of the user in a chat; by default the profile with the user's name.",
@@ -55,9 +51,9 @@ async def import_command(
 ) -> None:
     """Import conversations and character cards from files.
 
-    The format is detected by content. `-` is the standard input; of a folder, and of the archive
-    that ChatGPT or Claude exports, every such file in it is imported. Messages that are already
-    stored are not added again. Exits with 2 if something could not be read; the rest is imported.
+    The format is detected by content. Of a folder, and of the archive that ChatGPT or Claude
+    exports, every such file in it is imported. Messages that are already stored are not added
+    again. Exits with 2 if something could not be read; the rest is imported.
 
     \b
     Examples:
@@ -68,7 +64,7 @@ async def import_command(
     common.enable_plugins()
     library = library_in(common.config_folder)
     participants = ChatParticipants()
-    with _seekable(files) as paths, _progress() as progress:
+    with _progress() as progress:
         async with open_store(common) as store:
             participants.profiles = profile_files(library)
             participants.roles = await store.roles.list()
@@ -78,14 +74,12 @@ async def import_command(
                 participants.profile = find("profile", profile, library.names("profiles"))
             reports = await import_files(
                 store,
-                paths,
+                files,
                 dry_run=dry_run,
                 progress=progress,
                 participants=participants,
                 library=LibraryImport(library, write=not dry_run),
             )
-    for report, file in zip(reports, files, strict=True):
-        report.path = file
     if as_json:
         write_json([_report_json(report) for report in reports])
     else:
@@ -94,25 +88,6 @@ async def import_command(
         _print_unknown(participants)
     if any(report.failed for report in reports):
         sys.exit(2)
-
-
-@contextmanager
-def _seekable(files: Sequence[Path]) -> Generator[Sequence[Path]]:
-    """Replace the standard input among files by a temporary file, since importing seeks.
-
-    Raises InputError.
-    """
-    if STANDARD_INPUT not in files:
-        yield files
-        return
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "standard input")
-        try:
-            with open_for_replacement(path, "private") as file:
-                copy_standard_input(cast("BinaryIO", file.buffer))
-        except (OSError, ValueError) as error:  # ValueError: it was closed
-            raise InputError(f"The standard input cannot be read: {error}.") from error
-        yield [path if file_path == STANDARD_INPUT else file_path for file_path in files]
 
 
 @contextmanager
@@ -150,7 +125,7 @@ def _report_json(report: Report) -> dict[str, object]:
 
 
 def _print_report(report: Report, dry_run: bool) -> None:
-    name = one_line(input_name(report.path))
+    name = one_line(str(report.path))
     for line in report.lines(name, dry_run=dry_run):
         write_line(line)
     for sentence, advice in report.told_faults(name):

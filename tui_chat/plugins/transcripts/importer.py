@@ -33,7 +33,6 @@ from tui_chat.plugins.transcripts.report import Report
 if TYPE_CHECKING:
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import ImportResult, SessionTranscript
-    from tui_chat.plugins.transcripts.participants import AskParticipant
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
@@ -139,20 +138,18 @@ async def import_into(
     *,
     dry_run: bool = False,
     progress: Callable[[Report], object] | None = None,
-    ask: AskParticipant | None = None,
 ) -> tuple[Report, ...]:
     """Import files and folders while the user chats, and list what is new; see `import_files`.
-    `ask` asks for the role and the profile of a chat where none has the name. Raises StoreError.
+    Raises StoreError.
     """
     store, library = workspace.store, workspace.library
     profiles = await asyncio.to_thread(profile_files, library)
-    ask = None if dry_run else ask
     reports = await import_files(
         store,
         paths,
         dry_run=dry_run,
         progress=progress,
-        participants=ChatParticipants(await store.roles.list(), profiles, ask=ask),
+        participants=ChatParticipants(await store.roles.list(), profiles),
         library=LibraryImport(library, write=not dry_run),
     )
     if not dry_run:
@@ -193,7 +190,7 @@ async def _with_participants(
         return transcript
     if user is not None and (participants is None or participants.role_id is None):
         return user.importer.session(found.place, transcript, user.roles)
-    return transcript if participants is None else await participants.assign(transcript, cards)
+    return transcript if participants is None else participants.assign(transcript, cards)
 
 
 def _count(report: Report, conversation: FoundConversation, imported: ImportResult) -> None:

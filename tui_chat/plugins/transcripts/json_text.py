@@ -1,9 +1,9 @@
 """JSON, parsed value by value, and JSON lines.
 
 An export of ten years of conversations is one array of hundreds of megabytes. Its text is in
-memory, and of its values one at a time: elements of an array, members of an object. Reading ends at
-the first one that is not JSON, and what precedes it was read. NaN, infinite numbers and numbers of
-thousands of digits are refused. `docs/dev/decisions.md` says why this is not `ijson`.
+memory, and of its elements one at a time. Reading ends at the first one that is not JSON, and what
+precedes it was read. NaN, infinite numbers and numbers of thousands of digits are refused.
+`docs/dev/decisions.md` says why this is not `ijson`.
 
 Of JSON lines, a damaged line costs that line only. One larger than `LARGEST_LINE` is skipped
 without being kept in memory, and reading ends after `LARGEST_FILE` bytes, since all records of a
@@ -117,46 +117,30 @@ class BadText(ValueError):
 
 
 class JsonText:
-    """A text of JSON values, read in order."""
+    """A text of JSON: an array, whose elements are parsed one by one, or one value or more."""
 
     def __init__(self, pieces: Iterable[bytes], *, largest: int = LARGEST) -> None:
-        """Raises BadText if it is too large."""
+        """Raises BadText if it is too large or not UTF-8."""
         data = bytearray()
         for piece in pieces:
             data += piece
             if len(data) > largest:
                 raise BadText(f"is larger than {largest // 2**20:,} MiB")
-        self._broken = ""
-        """Why the text ends here, if it is no UTF-8 from there on."""
         try:
             self._text = data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            self._text = data[: error.start].decode("utf-8-sig")
-            self._broken = f"is not UTF-8 text (near byte {error.start})"
-        self._at = self._counted = 0
-        self._line = 1
+            raise BadText(f"is not UTF-8 text (near byte {error.start})") from error
+        self._at = 0
 
     @property
     def line(self) -> int:
         """The number of the current line."""
-        self._line += self._text.count("\n", self._counted, self._at)
-        self._counted = self._at
-        return self._line
+        return self._text.count("\n", 0, self._at) + 1
 
     def peek(self) -> str:
-        """Return the next character that is not white space; empty at the end. Raises BadText."""
+        """Return the next character that is not white space; empty at the end."""
         self._at = cast("re.Match[str]", _SPACE.match(self._text, self._at)).end()
-        if self._broken and self._at == len(self._text):
-            raise BadText(self._broken)
         return self._text[self._at : self._at + 1]
-
-    def take(self, char: str) -> None:
-        """Skip the next character, which must be `char`. Raises BadText."""
-        next_char = self.peek()
-        if next_char != char:
-            actual = f"“{next_char}”" if next_char else "the end"
-            raise BadText(f"is not JSON: expected “{char}” in line {self.line}, not {actual}")
-        self._at += 1
 
     def value(self) -> object:
         """Return the next complete value. Raises BadText."""
@@ -165,9 +149,8 @@ class JsonText:
         try:
             value, self._at = STRICT_DECODER.raw_decode(self._text, self._at)
         except json.JSONDecodeError as error:
-            if self._broken or error.pos >= len(self._text) or "Unterminated" in error.msg:
-                fault = f"ends within the value that begins in line {self.line}"
-                raise BadText(self._broken or fault) from None
+            if error.pos >= len(self._text) or "Unterminated" in error.msg:
+                raise BadText(f"ends within the value that begins in line {self.line}") from None
             fault = json_fault(self._text, error)
             raise BadText(f"{fault.sentence} in line {fault.line}") from None
         except (ValueError, RecursionError) as error:
@@ -175,29 +158,17 @@ class JsonText:
             raise BadText(f"{fault.sentence} in line {self.line + fault.line - 1}") from None
         return value
 
-    def elements(self, place: str) -> Iterator[tuple[str, object]]:
-        """Yield the elements of an array with their places."""
-        for index in self._each("[", "]"):
-            yield f"{place}[{index}]", self.value()
-
-    def members(self) -> Iterator[str]:
-        """Yield the keys of an object; the caller reads each value."""
-        for _ in self._each("{", "}"):
-            key = self.value() if self.peek() == '"' else None
-            if not isinstance(key, str):
-                raise BadText(f"is not JSON: expected a key in line {self.line}")
-            self.take(":")
-            yield key
-
-    def _each(self, opening: str, closing: str) -> Iterator[int]:
-        self.take(opening)
-        index = 0
-        while index or self.peek() != closing:
-            yield index
-            index += 1
-            if self.peek() == closing:
-                break
-            self.take(",")
+    def elements(self) -> Iterator[object]:
+        """Yield the elements of an array. Raises BadText."""
+        self._at += 1
+        if self.peek() != "]":
+            yield self.value()
+        while (char := self.peek()) == ",":
+            self._at += 1
+            yield self.value()
+        if char != "]":
+            actual = f"“{char}”" if char else "the end"
+            raise BadText(f"is not JSON: expected “,” or “]” in line {self.line}, not {actual}")
         self._at += 1
 
 

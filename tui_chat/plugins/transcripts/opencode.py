@@ -1,4 +1,4 @@
-"""opencode's sessions: its SQLite database, and what `opencode export` prints.
+"""opencode's sessions: its SQLite database.
 
 The tables are internal to the program; this was read from files of its version 1.18.33.
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Any
 
-from tui_chat.interop.formats import FoundConversation, ImportSource, ObjectFormat, Reading
+from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
@@ -99,36 +99,6 @@ def _connect(tree: TranscriptBuilder, steps: Sequence[Step], undone: str) -> str
     return add_steps(tree, steps).get(kept[-1] if kept else None)
 
 
-def _is_export(data: JsonObject) -> bool:
-    """Return True for what `opencode export` prints."""
-    info, messages = as_object(data.get("info")), as_array(data.get("messages"))
-    first = [as_object(message) for message in messages[:1]]
-    return {"id", "time"} <= info.keys() and all({"info", "parts"} <= item.keys() for item in first)
-
-
-def _read_export(data: JsonObject) -> Reading:
-    info, messages = as_object(data.get("info")), as_array(data.get("messages"))
-    tree = TranscriptBuilder(_PROGRAM, as_string(info.get("id")))
-    steps: list[Step] = []
-    for index, message in enumerate(map(as_object, messages)):
-        facts = as_object(message.get("info"))
-        parts = [as_object(part) for part in as_array(message.get("parts"))]
-        key = as_string(facts.get("id")) or f"#{index}"
-        if not facts:
-            tree.notes.append("A damaged message was kept without its sender and time.")
-            facts = {"role": "assistant"}
-        steps.append(_step(key, facts, parts, tree.notes))
-    times = as_object(info.get("time"))
-    transcript = tree.transcript(
-        title=as_string(info.get("title")),
-        head_id=_connect(tree, steps, as_string(as_object(info.get("revert")).get("messageID"))),
-        created=parse_timestamp(times.get("created")),
-        updated=parse_timestamp(times.get("updated")),
-        tags=(SUBAGENT,) if as_string(info.get("parentID")) else (),
-    )
-    return transcript, tree.notes
-
-
 def _undone(revert: object) -> str:
     try:
         return as_string(json_column(revert).get("messageID"))
@@ -200,7 +170,4 @@ def _usage(counts: JsonObject) -> Usage:
     )
 
 
-FORMATS = (
-    database_format(_is_database, _read),
-    ObjectFormat(_is_export, _read_export),
-)
+FORMATS = (database_format(_is_database, _read),)

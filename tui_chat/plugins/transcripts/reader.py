@@ -34,7 +34,7 @@ from tui_chat.interop.formats import (
     UnreadableConversation,
     readable,
 )
-from tui_chat.models.json_text import JsonObject, as_object
+from tui_chat.models.json_text import JsonObject, as_array, as_object
 from tui_chat.plugins.transcripts.json_text import (
     LARGEST,
     BadLine,
@@ -194,7 +194,7 @@ def _json(text: JsonText) -> Iterator[FoundConversation]:
         case "":
             yield FoundConversation("", fault="is empty")
         case "[":
-            yield from _array(text)
+            yield from _array(text.elements())
         case "{":
             yield from _objects(text)
         case _:
@@ -220,33 +220,19 @@ def _conversation(place: str, value: object) -> FoundConversation:
     return _unknown(place)
 
 
-def _array(text: JsonText) -> Iterator[FoundConversation]:
+def _array(values: Iterable[object], place: str = "$") -> Iterator[FoundConversation]:
     messages: list[tuple[str, object]] = []
-    for place, value in text.elements("$"):
+    for index, value in enumerate(values):
         if is_message(value) or messages:
-            messages.append((place, value))
+            messages.append((f"{place}[{index}]", value))
         else:
-            yield _conversation(place, value)
+            yield _conversation(f"{place}[{index}]", value)
     if messages:
         yield message_list(messages)
 
 
 def _objects(text: JsonText) -> Iterator[FoundConversation]:
-    data: dict[str, object] = {}
-    is_read = False
-    for key in text.members():
-        lists = _formats(ListFormat)
-        form = next((form for _, form in lists if form.keys[0] == key and form.detect(data)), None)
-        if form is not None and text.peek() == ("[" if len(form.keys) == 1 else "{"):
-            yield from _listed(text, form, data)
-            is_read = True
-        elif key == "conversations" and not data and text.peek() == "[":
-            yield from _array(text)
-            is_read = True
-        else:
-            data[key] = text.value()
-    if is_read:
-        return
+    data = as_object(text.value())
     if is_message(data):
         yield message_list([("line 1", data), *_lines(text)])
     elif text.peek():
@@ -254,7 +240,7 @@ def _objects(text: JsonText) -> Iterator[FoundConversation]:
         for place, value in _lines(text):
             yield _conversation(place, value)
     else:
-        yield _conversation("", data)
+        yield from _object(data)
 
 
 def _lines(text: JsonText) -> Iterator[tuple[str, object]]:
@@ -264,24 +250,18 @@ def _lines(text: JsonText) -> Iterator[tuple[str, object]]:
         yield place, text.value()
 
 
-def _listed(text: JsonText, form: ListFormat, data: JsonObject) -> Iterator[FoundConversation]:
-    """Read the list of a format, whose last key is within the next value if there are two."""
-    place, ends = f"$.{'.'.join(form.keys)}", list[BadText]()
-
-    def elements() -> Iterator[tuple[str, object]]:
-        """Yield the elements; a text that breaks off ends them, so that the rest is read."""
-        try:
-            if len(form.keys) == 1:
-                yield from text.elements(place)
-                return
-            for key in text.members():
-                if key == form.keys[1] and text.peek() == "[":
-                    yield from text.elements(place)
-                else:
-                    text.value()
-        except BadText as error:
-            ends.append(error)
-
-    yield from form.read(elements(), data)
-    if ends:
-        raise ends[0]
+def _object(data: JsonObject) -> Iterator[FoundConversation]:
+    """Read a file that is one object: a conversation, or a list of them."""
+    for _, form in _formats(ListFormat):
+        *outer, last = form.keys
+        inner = as_object(data.get(outer[0])) if outer else data
+        if isinstance(inner.get(last), list) and form.detect(data):
+            place = f"$.{'.'.join(form.keys)}"
+            listed = ((f"{place}[{n}]", value) for n, value in enumerate(as_array(inner[last])))
+            yield from form.read(listed, data)
+            return
+    first = data.get("conversations")
+    if isinstance(first, list) and next(iter(data)) == "conversations":
+        yield from _array(as_array(data.get("conversations")), "$.conversations")
+    else:
+        yield _conversation("", data)

@@ -19,12 +19,11 @@ from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.about import NOTHING_ABOUT, About, Summary
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
-from tui_chat.models.citations import NO_REFERENCES
-from tui_chat.models.message import Message, MessageRole, place_citations, text_blocks, tool_result
+from tui_chat.models.message import Message, MessageRole, text_blocks, tool_result
 from tui_chat.models.session import EntryStatus
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
-from tui_chat.plugins.transcripts.content import FoundReferences, call_arguments, joined
+from tui_chat.plugins.transcripts.content import call_arguments, joined
 
 SUBAGENT = "subagent"
 """The tag of a subagent's session."""
@@ -70,7 +69,6 @@ class Step:
     is_summary: bool = False
     """True if it stands for what precedes it since a compaction."""
     name: str = ""
-    references: FoundReferences = FoundReferences()
 
     @property
     def has_message(self) -> bool:
@@ -167,13 +165,8 @@ def add_steps(tree: TranscriptBuilder, steps: Sequence[Step]) -> Mapping[Step | 
 def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int) -> str | None:
     """Add a step's messages after `before`, the last of `preceding`; return the last one."""
     if step.has_message:
-        about = NOTHING_ABOUT
-        references, citations = step.references
-        if step.is_summary or references != NO_REFERENCES:
-            summary = Summary(0, preceding) if step.is_summary else None
-            about = About(references, summary=summary)
+        about = About(summary=Summary(0, preceding)) if step.is_summary else NOTHING_ABOUT
         blocks = [*step.reasoning, *text_blocks(joined(step.texts)), *step.parts, *step.calls]
-        place_citations(blocks, citations)
         message = Message(
             step.role,
             tuple(blocks),

@@ -5,7 +5,7 @@ The store is a temporary one, into which files are imported; the files themselve
 1. The newest files are read before the list is shown, unless that takes long, the others while the
    user reads. Of folders the newest files are taken, up to `MOST_BYTES` together; files that are
    named are read whatever their size.
-2. Files that grew and new ones are read every few seconds, that of the active session more often.
+2. Files that grew and new ones are read every few seconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,12 +24,12 @@ from tui_chat.interop.formats import FoundConversation
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SessionSummary
-from tui_chat.plugins.transcripts.files import ENDINGS, FileReader
+from tui_chat.plugins.transcripts.files import ENDINGS, FileReader, files_in
 from tui_chat.plugins.transcripts.importer import import_files
 from tui_chat.plugins.transcripts.reader import known_formats
 from tui_chat.plugins.transcripts.report import Report
 from tui_chat.plugins.transcripts.steps import SUBAGENT
-from tui_chat.workspace.events import Done, Failed, FilesProgress
+from tui_chat.workspace.events import Done, Failed, FilesProgress, WorkspaceEvent
 from tui_chat.workspace.session_source import StartingCall
 
 if TYPE_CHECKING:
@@ -38,16 +38,18 @@ if TYPE_CHECKING:
 MOST_BYTES = 256 * 2**20
 """Bytes of the files in folders that are read."""
 _MOST_FILES = 200_000
-FIRST_FILES, _FIRST_BYTES = 20, 8 * 2**20
-"""The files, and about the bytes of them, that are read before the list is shown."""
+FIRST_FILES = 20
+"""The files that are read before the list is shown."""
 _FIRST_SECONDS = 2.0
 """Seconds that the list waits for the first files."""
 _BATCH = 50
 """Files that are read between two updates of the list."""
-_RESCAN = 10.0
+_RESCAN = 2.0
 """Seconds between two looks for new files and those that grew, at least."""
 _PAUSE_FACTOR = 10
-"""A file that grows is read again at the earliest after so many times the seconds it took."""
+"""They are looked for again at the earliest after so many times the seconds it took."""
+_MOST_TOLD = 5
+"""Files whose faults are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +91,13 @@ def find_files(roots: Iterable[Path]) -> list[ViewedFile]:
 
 
 def _in_folder(root: Path) -> Iterator[ViewedFile]:
-    left = _MOST_FILES
-    for name, below, names in os.walk(root):
-        below[:] = [inner for inner in below if not inner.startswith(".")]
-        folder = " / ".join(Path(name).relative_to(root).parts)
-        for path in (Path(name, file) for file in names):
-            is_read = path.name.lower().endswith((*ENDINGS, ".zip"))
-            if not is_read or path.name.endswith(".meta.json") or path.is_symlink():
-                continue
+    for path in islice(files_in(root), _MOST_FILES):
+        is_read = path.name.lower().endswith((*ENDINGS, ".zip"))
+        if is_read and not path.name.endswith(".meta.json"):
+            folder = " / ".join(path.parent.relative_to(root).parts)
             with suppress(OSError):
                 facts = path.stat()
                 yield ViewedFile(path, folder, facts.st_size, facts.st_mtime)
-                left -= 1
-        if left < 0:
-            return
 
 
 def require_conversations(roots: Sequence[Path]) -> None:
@@ -181,30 +176,27 @@ class ViewedFiles:
         """The size and time of each file when it was read."""
         self._files: dict[str, ViewedFile] = {}
         """By session."""
-        self._untold: dict[Path, InputError] = {}
-        """Faults of files that are not reported yet."""
-        self._lock = asyncio.Lock()
-        self._first: asyncio.Task[None] | None = None
-        """Reads the first files."""
-        self._rest: asyncio.Task[None] | None = None
-        self._next_read = self._next_scan = 0.0
+        self._untold: list[WorkspaceEvent] = []
+        """What is to be said once the app listens: faults, and files that are not listed."""
+        self._reading: asyncio.Task[None] | None = None
+        """Reads what there was at the start."""
+        self._next_scan = 0.0
 
     async def start(self) -> None:
         """Read the newest files, and the others soon. Raises InputError and StoreError."""
         files = await asyncio.to_thread(find_files, self._roots)
-        count, size = 0, 0
-        while count < min(len(files), FIRST_FILES) and (not count or size < _FIRST_BYTES):
-            size += files[count].size
-            count += 1
-        self._first = asyncio.create_task(self._read(files[:count]))
-        await asyncio.wait((self._first,), timeout=_FIRST_SECONDS)
-        if self._first.done():
-            await self._first
+        taken = list(_newest(files))
+        if more := len(files) - len(taken):
+            sentence = f"{more:,} older files are not listed: name one, or its folder."
+            self._untold.append(Done(sentence))
+            self._states = {file.path: file.state for file in files}
+        first = asyncio.create_task(self._read(taken[:FIRST_FILES]))
+        await asyncio.wait((first,), timeout=_FIRST_SECONDS)
+        if first.done():
+            await first
             if newest := self._newest_session:
                 await self._workspace.store.settings.set("session", newest)
-        self._rest = asyncio.create_task(
-            self._read_rest(self._first, files[count:], MOST_BYTES - size)
-        )
+        self._reading = asyncio.create_task(self._read_rest(first, taken[FIRST_FILES:]))
 
     @property
     def _newest_session(self) -> str:
@@ -212,29 +204,14 @@ class ViewedFiles:
         own = (id for id in self._files if self.subagents.started_by(id) is None)
         return next(own, "")
 
-    async def _read_rest(
-        self, first: asyncio.Task[None], files: Sequence[ViewedFile], left: int
-    ) -> None:
+    async def _read_rest(self, first: asyncio.Task[None], files: Sequence[ViewedFile]) -> None:
         publish = self._workspace.publish
         with self._workspace.reporting():
-            if not first.done():
-                publish(FilesProgress("Reading the newest file"))
-                await first
-                if self._workspace.state.session is None and (newest := self._newest_session):
-                    await self._workspace.sessions.open(newest)
-            taken: list[ViewedFile] = []
-            for file in files:
-                left -= 0 if file.is_named else file.size
-                if left < 0 and not file.is_named:  # also of the older ones
-                    self._states[file.path] = file.state
-                else:
-                    taken.append(file)
-            for start in range(0, len(taken), _BATCH):
-                publish(FilesProgress(f"Reading {start:,} of {len(taken):,} files"))
-                await self._read(taken[start : start + _BATCH])
-            publish(FilesProgress(""))
-            if more := len(files) - len(taken):
-                publish(Done(f"{more:,} older files are not listed: name one, or its folder."))
+            await first
+            for start in range(0, len(files), _BATCH):
+                publish(FilesProgress(f"Reading {start:,} of {len(files):,} files"))
+                await self._read(files[start : start + _BATCH])
+        publish(FilesProgress(""))
 
     async def _read(self, files: Sequence[ViewedFile]) -> None:
         """Import files, and list what they hold."""
@@ -244,62 +221,52 @@ class ViewedFiles:
             self.subagents.add(found)
             return _listed(by_path[report.path], found)
 
-        async with self._lock:
-            reports = await import_files(workspace.store, by_path, watch=listed)
-            for report, file in zip(reports, files, strict=True):
-                self._states[file.path] = file.state
-                self._files |= dict.fromkeys(report.session_ids, file)
-        for report in reports:
-            if report.faults:
-                self._untold[report.path] = _faults(report)
+        reports = await import_files(workspace.store, by_path, watch=listed)
+        for report, file in zip(reports, files, strict=True):
+            self._states[file.path] = file.state
+            self._files |= dict.fromkeys(report.session_ids, file)
+        self._untold += (Failed(_fault(report)) for report in reports if report.faults)
         await workspace.session_list.refresh()
-        self._tell_faults()
-
-    def _tell_faults(self) -> None:
-        """Report what could not be read of the active session's file, and of a named one."""
-        file = self._files.get(self._workspace.state.session_id)
-        named = set(self._roots)
-        for path in list(self._untold):
-            if path in named or (file is not None and file.path == path):
-                self._workspace.publish(Failed(self._untold.pop(path)))
 
     async def stop(self) -> None:
         """Stop reading."""
-        for task in (self._rest, self._first):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError, TuiChatError):
-                    await task
+        if self._reading is not None:
+            self._reading.cancel()
+            with suppress(asyncio.CancelledError, TuiChatError):
+                await self._reading
 
     async def check(self) -> None:
-        """Read what changed and what is new. What cannot be read is not reported here. Raises
-        StoreError.
-        """
+        """Read what changed and what is new, every few seconds. Raises StoreError."""
         workspace, clock = self._workspace, self._workspace.clock
-        if self._rest is not None and not self._rest.done():
+        if workspace.state.session is None and self._newest_session:
+            await workspace.sessions.open(self._newest_session)
+        started = clock()
+        if self._reading is None or not self._reading.done() or started < self._next_scan:
             return
-        now = clock()
-        self._tell_faults()
-        file = self._files.get(workspace.state.session_id)
-        with suppress(OSError, InputError):
-            if file is not None and now >= self._next_read:
-                facts = await asyncio.to_thread(file.path.stat)
-                file = replace(file, size=facts.st_size, modified=facts.st_mtime)
-                await self._read_changed([file])
-                self._next_read = clock() + _PAUSE_FACTOR * (clock() - now)
-            if now >= self._next_scan:
-                await self._read_changed(await asyncio.to_thread(find_files, self._roots))
-                self._next_scan = clock() + _RESCAN + _PAUSE_FACTOR * (clock() - now)
+        for event in self._untold[:_MOST_TOLD]:
+            workspace.publish(event)
+        self._untold.clear()
+        with suppress(InputError):
+            files = await asyncio.to_thread(find_files, self._roots)
+            changed = [file for file in files if self._states.get(file.path) != file.state]
+            if changed:
+                await self._read(changed)
+                self._untold.clear()  # the end of a file that grows may be half a line
+                await workspace.sessions.reload_branch()
+        self._next_scan = clock() + _RESCAN + _PAUSE_FACTOR * (clock() - started)
 
     def read_again_at_once(self) -> None:
         """Do not wait until files may be read again."""
-        self._next_read = self._next_scan = 0.0
+        self._next_scan = 0.0
 
-    async def _read_changed(self, files: Sequence[ViewedFile]) -> None:
-        changed = [file for file in files if self._states.get(file.path) != file.state]
-        if changed:
-            await self._read(changed)
-            await self._workspace.sessions.reload_branch()
+
+def _newest(files: Iterable[ViewedFile]) -> Iterator[ViewedFile]:
+    """Yield the newest files up to the limit of bytes, and those that are named themselves."""
+    left = MOST_BYTES
+    for file in files:
+        left -= 0 if file.is_named else file.size
+        if left >= 0 or file.is_named:
+            yield file
 
 
 def _listed(file: ViewedFile, found: FoundConversation) -> FoundConversation:
@@ -328,7 +295,7 @@ def _project(folder: str) -> str:
         return folder[:200]
 
 
-def _faults(report: Report) -> InputError:
+def _fault(report: Report) -> InputError:
     shown = [located(fault.place, fault.sentence) for fault in report.faults[:3]]
     more = len(report.faults) + report.more_faults - len(shown)
     rest = f", and {more:,} more" if more else ""
