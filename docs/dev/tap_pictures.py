@@ -153,13 +153,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "script.json").write_text(json.dumps(SCRIPT), encoding="utf-8")
-        tap = ["--upstream", "offline", "--alias", "script", "--script", folder / "script.json"]
-        folders = ["--data-dir", folder, "--config-dir", folder]
-        subprocess.run(
-            [sys.executable, "-m", "tui_chat", *folders, "tap", *tap, "--", sys.executable,
-             __file__, "agent"],
-            check=True, cwd=ROOT,
-        )  # fmt: skip
+        program = [sys.executable, "-m", "tui_chat", "--data-dir", folder, "--config-dir", folder]
+        script = ["--alias", "script", "--script", folder / "script.json"]
+        practice = [*program, "practice", "--port", "0", *script]
+        with subprocess.Popen(practice, cwd=ROOT, stdout=subprocess.PIPE, text=True) as played:
+            assert played.stdout is not None
+            upstream = played.stdout.readline().split()[5].rstrip(",")
+            agent = [sys.executable, __file__, "agent"]
+            subprocess.run(
+                [*program, "tap", "--upstream", upstream, "--", *agent], check=True, cwd=ROOT
+            )
+            played.terminate()
         asyncio.run(draw(folder))
 
 

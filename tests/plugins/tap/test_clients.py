@@ -211,7 +211,7 @@ with openai.OpenAI() as client:
 
 @pytest.mark.slow
 def test_a_held_request_of_an_sdk_is_edited_and_sent_on(tapped: Tapped, tmp_path: Path):
-    flags = ("--pause", "body:ferry")
+    flags = ("--pause", "ferry")
     with edited_in_an_app(tmp_path / "data", "ferry", "night train"):
         command = (sys.executable, "-c", SDK)
         done, calls = tapped(["It leaves."], *command, flags=flags, OPENAI_API_KEY=KEY)

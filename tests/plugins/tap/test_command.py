@@ -51,7 +51,7 @@ def tap(environ: dict[str, str], *words: str, folder: Path) -> subprocess.Comple
 @pytest.mark.slow
 def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_path: Path):
     client = [sys.executable, "-c", CLIENT, "7"]
-    flags = ["--upstream", "offline", "--alias", "echo", "--json", "--to", "openai_chat"]
+    flags = ["--upstream", "offline", "--json"]
     done = tap(environ, *flags, "--", *client, folder=tmp_path)
     assert done.returncode == 7, done.stderr
     one, two = (json.loads(line) for line in done.stdout.splitlines())
@@ -61,7 +61,6 @@ def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_pa
     assert one["request"]["url"].endswith("/v1/messages?beta=true")
     assert json.loads(one["request"]["body"])["messages"][0]["content"] == "One"
     assert [turn["content"] for turn in two["explained"]["turns"]] == ["One", "One", "Two"]
-    assert two["converted"]["openai_chat"]["body"]["messages"][2]["content"] == "Two"
     assert [each["preview"] for each in two["compared"]["messages"]["added"]] == ["One", "Two"]
     assert two["compared"]["cache"]["kind"] == "grown"
     assert (two["reply"]["content"], two["response"]["outcome"]) == ("Two", "complete")
@@ -85,25 +84,11 @@ def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_pa
 
 
 @pytest.mark.slow
-def test_with_a_limit_of_zero_no_body_is_recorded(environ: dict[str, str], tmp_path: Path):
-    client = [sys.executable, "-c", CLIENT, "0"]
-    flags = ["--upstream", "offline", "--alias", "echo", "--json", "--max-body", "0"]
-    done = tap(environ, *flags, "--", *client, folder=tmp_path)
-    assert "client: One" in done.stderr, done.stderr
-    assert "One" not in done.stdout
-    assert not [
-        path
-        for path in (tmp_path / "data").rglob("*")
-        if path.is_file() and b'"content": "One"' in path.read_bytes()
-    ]
-
-
-@pytest.mark.slow
 def test_the_commands_output_is_its_own_without_json(
     run: Run, environ: dict[str, str], tmp_path: Path
 ):
     client = [sys.executable, "-c", CLIENT, "0"]
-    flags = ["--upstream", "offline", "--alias", "echo", "--no-store"]
+    flags = ["--upstream", "offline", "--no-store"]
     lines = tmp_path / "calls.jsonl"
     words = (*flags, "--output", str(lines), "--", *client)
     assert run("--data-dir", tmp_path / "data", "tap", *words).code == 0
@@ -186,7 +171,6 @@ def test_it_ends_at_once_while_a_reply_arrives(run: Run, environ: dict[str, str]
         (["--upstream", "ftp://x"], "--upstream: “ftp://x” is not a URL of a server."),
         (["--upstream", "https://u:p@x"], "--upstream: a URL with a password cannot be used."),
         (["--pause", "x"], "--pause needs the place where held calls wait."),
-        (["--max-body", "many"], "'many' is not a size such as 500k or 32M"),
         (["--output", "/no/such/folder/x"], "cannot be written"),
     ],
 )

@@ -111,7 +111,7 @@ async def test_the_record_says_which_text_it_is(tap: Recording):
     async with httpx.AsyncClient(headers={"authorization": f"Bearer {KEY}"}) as client:
         for body in (plain, {**plain, "api_key": KEY[::-1]}):
             await client.post(f"{tap.base_url}/v1/chat/completions?beta=true", json=body)
-    one, two = [call_json(call, 0.0, ())["request"] for call in await tap.recorded(2)]
+    one, two = [call_json(call, 0.0)["request"] for call in await tap.recorded(2)]
     assert json.loads(one["body"]) == plain
     assert (one["body_is"], one["bytes"]) == ("as sent", one["sent_bytes"])
     assert json.loads(two["body"]) == {**plain, "api_key": "[key]"}

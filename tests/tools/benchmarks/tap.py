@@ -102,7 +102,7 @@ async def recording(upstream: int, folder: Path) -> AsyncIterator[int]:
             store, now=time.time, new_id=new_id, endpoint_name=lambda protocol, url: ""
         )
         recorder = Recorder(
-            on_call=lambda call: json.dumps(call_json(call, 0.0, ())),
+            on_call=lambda call: json.dumps(call_json(call, 0.0)),
             on_other=lambda exchange: None,
             prices_of=lambda call, tier: None,
             writer=writer,

@@ -100,7 +100,7 @@ def test_a_held_request_of_claude_code_is_edited_and_sent_on(
 ):
     package = clients / "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
     command = (str(package), "-p", "When does the ferry leave?")
-    flags = ("--pause", "body:the ferry leave")
+    flags = ("--pause", "the ferry leave")
     with edited_in_an_app(tmp_path / "data", "the ferry leave", "the night train leave"):
         done, calls = tapped(["At dawn."], *command, flags=flags, ANTHROPIC_API_KEY=KEY)
     assert done.stdout.strip() == "At dawn."

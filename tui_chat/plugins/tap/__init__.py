@@ -12,8 +12,8 @@ recorder           follows exchanges until they are explained (sessions: and sto
                    message_tree)
 call_output        a call as a line of a table, and as JSON
 pause              which requests are held, and until when (held_table: shared with apps;
-                   held_request: their edited bodies; held_answer: answers by hand;
-                   held_notice, held_actions: said and decided in the app)
+                   held_request: their edited bodies; held_notice, held_actions: said and
+                   decided in the app)
 calls_view         the calls of a session, in the inspector
 har                the calls of a HAR file, explained, and as conversations
 """

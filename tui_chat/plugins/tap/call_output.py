@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -12,17 +11,7 @@ from typing import Any
 
 from rich.cells import set_cell_size
 
-from tui_chat.analysis.diff import Difference
-from tui_chat.cli.captured import convert
-from tui_chat.cli.documents import (
-    NoteDocument,
-    document,
-    dump,
-    envelope_document,
-    recorded_reply_document,
-)
-from tui_chat.errors import InputError
-from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.cli.documents import dump, envelope_document, recorded_reply_document
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import CacheLoss, short_number
 from tui_chat.plugins.tap.calls import Call
@@ -34,8 +23,6 @@ from tui_chat.plugins.tap.recorded_call import RecordedCall
 _COLUMNS = (("time", 8), ("program", 13), ("model", 18))
 _FIGURES = (("input", 6), ("cached", 6), ("written", 7), ("lost", 6), ("cost", 8))
 _PREVIEW = 120
-_MOST_ROWS = 200
-"""Rows of a difference that are printed."""
 
 
 def heading() -> str:
@@ -67,7 +54,6 @@ def call_line(recorded: RecordedCall, began: float) -> str:
 _HOLD_ENDS: Mapping[HoldEnd, str] = {
     "sent": "sent as it came",
     "edited": "edited by hand and sent",
-    "answered": "answered by hand",
     "dropped": "dropped",
     "expired": "sent as it came, since the time was up",
     "client disconnected": "given up by its program",
@@ -93,10 +79,8 @@ def _cells(texts: Sequence[str]) -> list[str]:
     ]
 
 
-def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...]) -> Any:
-    """Return a call as JSON values; `began` is its beginning in seconds since the epoch, and
-    `targets` the protocols that its request is converted to.
-    """
+def call_json(recorded: RecordedCall, began: float) -> Any:
+    """Return a call as JSON values; `began` is its beginning in seconds since the epoch."""
     exchange, call, placed = recorded.exchange, recorded.call, recorded.placed
     requested = exchange.requested or exchange.began
     response = recorded.reader.body if recorded.reader is not None else b""
@@ -130,8 +114,7 @@ def call_json(recorded: RecordedCall, began: float, targets: tuple[Protocol, ...
         },
         "held": _held(exchange.hold),
         "explained": explained_json(call),
-        "converted": {target.value: _converted(call, target) for target in targets},
-        "compared": _compared(placed, call, recorded.comparison),
+        "compared": _compared(placed, recorded.comparison),
         "response": {
             "outcome": exchange.outcome,
             "status": exchange.status or None,
@@ -193,21 +176,10 @@ def explained_json(call: Call) -> Any:
     }
 
 
-def _converted(call: Call, target: Protocol) -> Any:
-    try:
-        name = call.model if target is not call.protocol else ""
-        endpoint = Endpoint("convert", target, "")
-        body, notes = convert(call.body, call.protocol, endpoint, model=name)
-    except InputError as error:
-        return {"body": None, "notes": [], "error": str(error)}
-    written = dump([document(NoteDocument, note) for note in notes])
-    return {"body": json.loads(body), "notes": written}
-
-
-def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None) -> Any:
+def _compared(placed: PlacedCall, comparison: CallComparison | None) -> Any:
     if comparison is None:
         return None
-    forecast, difference = comparison.forecast, comparison.difference
+    forecast = comparison.forecast
     return {
         "previous": comparison.previous,
         "messages": {
@@ -215,12 +187,6 @@ def _compared(placed: PlacedCall, call: Call, comparison: CallComparison | None)
             "added": [_message(placed, n) for n in placed.added],
             "removed": len(placed.removed),
             "left_out": placed.left_out,
-            "moved": [_message(placed, n) for n in placed.moved()],
-        },
-        "lines": {
-            "gone": difference.gone,
-            "new": difference.new,
-            "rows": list(_rows(comparison)),
         },
         "cache": {
             "kind": forecast.at.kind,
@@ -256,30 +222,6 @@ def _message(placed: PlacedCall, index: int) -> Any:
     return {"index": index, "role": message.role, "preview": preview}
 
 
-def _rows(comparison: CallComparison) -> Iterator[str]:
-    """Yield the difference like a patch: `-`, `+` and context lines."""
-    rows = list(_difference_rows(comparison.difference))
-    yield from rows[:_MOST_ROWS]
-    if len(rows) > _MOST_ROWS:
-        yield f"  … {len(rows) - _MOST_ROWS:,} rows more"
-
-
-def _difference_rows(difference: Difference) -> Iterator[str]:
-    was, now = difference.was.lines, difference.now.lines
-    for run in difference.folded(context=1):
-        if run.is_folded:
-            yield f"  … {len(run.now):,} equal lines"
-            continue
-        if not run.same:
-            yield from (f"- {_line(was[line].text)}" for line in run.was)
-        sign = " " if run.same else "+"
-        yield from (f"{sign} {_line(now[line].text)}" for line in run.now)
-
-
-def _line(text: str) -> str:
-    return text if len(text) <= 4 * _PREVIEW else text[: 4 * _PREVIEW] + "…"
-
-
 def _text(body: bytes) -> Any:
     """Return a body as text, in base64 if it is not UTF-8; None for an empty one."""
     if not body:
@@ -310,8 +252,6 @@ def _notes(recorded: RecordedCall) -> Iterator[str]:
         yield f"The request was encoded ({exchange.encoding}); “body” is what it decodes to."
     if encoding := exchange.response_header("content-encoding"):
         yield f"The response was encoded ({encoding}); “body” is what it decodes to."
-    if call.composed is not None and not call.is_reread:
-        yield "Encoded again, the request would not be the same JSON; “body” has what was recorded."
     if not exchange.response.is_whole:
         yield f"The response of {exchange.response.size:,} bytes is larger than the limit."
     elif recorded.reader is not None and recorded.reader.fault:

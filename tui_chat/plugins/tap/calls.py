@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any, cast
 
 from tui_chat.analysis.captured_request import CapturedRequest, read_captured, with_edits
@@ -32,7 +33,6 @@ from tui_chat.models.request import (
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.turn import Turn
-from tui_chat.models.usage import NO_USAGE
 from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.programs import NO_PROGRAM, Program, program_of
@@ -98,25 +98,16 @@ class Call:
         """The turns of the request; none if it cannot be read."""
         return self.composed.envelope.turns if self.composed is not None else ()
 
-    @property
-    def is_reread(self) -> bool:
-        """True if encoding the request again gives the same JSON."""
-        if self.composed is None or self.exact is None:
-            return False
-        return json.loads(self.composed.payload.body) == json.loads(self.body)
 
-
-def read_call(
-    exchange: RecordedExchange, protocol: Protocol | None = None, command: Sequence[str] = ()
-) -> Call | None:
+def read_call(exchange: RecordedExchange, command: Sequence[str] = ()) -> Call | None:
     """Return the model call of an exchange whose request is whole; None for any other request.
 
-    `protocol` is the one of calls whose paths do not tell it, and `command` the command that the
-    tap was started with. Of an edited request it is the one that was sent.
+    `command` is the one that the tap was started with. Of an edited request it is the call that
+    was sent.
     """
     if exchange.method != "POST":
         return None
-    call = _received_call(exchange, protocol)
+    call = _received_call(exchange)
     if call is None:
         return None
     instructions = next((str(turn.text) for turn in call.turns if turn.role == "system"), "")
@@ -126,7 +117,7 @@ def read_call(
     return call if sent is None else edited_call(call, sent)
 
 
-def _received_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call | None:
+def _received_call(exchange: RecordedExchange) -> Call | None:
     path_protocol = protocol_of_path(exchange.path)
     if not exchange.request.is_whole:
         fault = f"The body of {exchange.request.size:,} bytes is larger than the limit."
@@ -135,10 +126,12 @@ def _received_call(exchange: RecordedExchange, wanted: Protocol | None) -> Call 
         body = decode_body(exchange.request.data, exchange.encoding, MAX_DECODED)
     except EncodingFault as error:
         return _unread(exchange, path_protocol, b"", f"The body cannot be read: {error}.")
-    return _read_call(exchange, body, wanted)
+    return _read_call(exchange, body)
 
 
-def _read_call(exchange: RecordedExchange, body: bytes, wanted: Protocol | None) -> Call | None:
+def _read_call(
+    exchange: RecordedExchange, body: bytes, wanted: Protocol | None = None
+) -> Call | None:
     parsed = json_object(body)
     exchange.credentials.add_body(parsed)
     masked = exchange.credentials.mask_bytes(body)
@@ -156,6 +149,14 @@ def _read_call(exchange: RecordedExchange, body: bytes, wanted: Protocol | None)
         fault = f"The body cannot be read: {error}"
         return Call(exchange, protocol, body, None, None, None, fault, is_masked)
     return Call(exchange, protocol, body, captured, composed, exact, "", is_masked)
+
+
+def names_fit(call: Call, pattern: str) -> bool:
+    """Return True if a pattern such as `claude-*` fits protocol, model, path or program of a call,
+    whatever the case of its letters.
+    """
+    names = (call.protocol.value, call.model, call.exchange.path, call.program.name)
+    return any(fnmatchcase(name.casefold(), pattern.casefold()) for name in names)
 
 
 def edited_call(came: Call, body: bytes) -> Call:
@@ -189,7 +190,7 @@ class RecordedReplyReader:
     """Reads the reply of a call while it arrives."""
 
     def __init__(self, call: Call) -> None:
-        self._exchange = exchange = call.exchange
+        exchange = call.exchange
         self._credentials: Credentials = exchange.credentials
         self._protocol = call.protocol
         self._parser = protocol_of(call.protocol).parser()
@@ -251,8 +252,6 @@ class RecordedReplyReader:
             self.first = None if reply.is_empty else at
         for event in self._credentials.close_events():
             self.reply = advance(self.reply, event)
-        if self._exchange.outcome == "answered":
-            self.reply = replace(self.reply, usage=NO_USAGE)  # no model has read the request
 
     def _read_events(self, end: int, at: float) -> None:
         if end <= self._read:

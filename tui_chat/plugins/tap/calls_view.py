@@ -88,7 +88,7 @@ class CallsView(RowsView):
         for call in calls:
             waiting = held.get(call.message_id)
             if waiting is not None:
-                hint = "held · Enter send on, edit, answer or drop"
+                hint = "held · Enter send on, edit or drop"
                 action = f"plugins.held({call.message_id!r})"
             else:
                 hint = f"{call.status} · Enter go to its reply and request"

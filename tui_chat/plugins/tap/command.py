@@ -29,7 +29,7 @@ from tui_chat import hooks
 from tui_chat.api import OfflineProvider
 from tui_chat.cli.app import new_id, open_store
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.options import FILE, PROTOCOLS, json_option
+from tui_chat.cli.options import json_option
 from tui_chat.cli.output import CLOSED, OutputClosed, write_line
 from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import InputError
@@ -43,7 +43,7 @@ from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.pause import HeldRequests, read_pattern
-from tui_chat.plugins.tap.proxy import MAX_BODY, MAX_REQUEST, TapTransport
+from tui_chat.plugins.tap.proxy import MAX_REQUEST, TapTransport
 from tui_chat.plugins.tap.recorded_call import RecordedCall
 from tui_chat.plugins.tap.recorder import Recorder
 from tui_chat.plugins.tap.sessions import SessionWriter
@@ -60,6 +60,8 @@ from tui_chat.store import Store
 
 OFFLINE = "offline"
 """The name of the offline provider as an upstream."""
+_OFFLINE_MODEL = "echo"
+"""Its model that answers for the names of models that it does not have."""
 _PORT = 8788
 """The port without a command; with one, any free port."""
 _LINGER_SECONDS = 1.0
@@ -71,7 +73,6 @@ _END_SIGNALS = tuple(
 )
 _ERROR_STREAM = 2
 _NOT_FOUND, _NOT_EXECUTABLE = 127, 126
-_UNITS = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _OWN_HOSTS = "127.0.0.1,localhost"
 
 
@@ -81,33 +82,14 @@ class TapOptions:
 
     listen: str
     upstream: str
-    protocol: str | None
     only: tuple[str, ...]
     pause: tuple[str, ...]
     pause_for: float
-    max_body: int
     as_json: bool
     output: Path | None
-    targets: tuple[str, ...]
     no_store: bool
     allow_remote: bool
-    alias: str
-    script: Path | None
     command: tuple[str, ...]
-
-
-class _Size(click.ParamType[int]):
-    """A number of bytes, with k, M or G."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Return the number of bytes."""
-        text = str(value).strip().lower().removesuffix("b")
-        number, unit = (text[:-1], text[-1:]) if text[-1:] in "kmg" else (text, "")
-        if not (number.isascii() and number.isdigit() and 0 < len(number) < 13):
-            self.fail(f"{value!r} is not a size such as 500k or 32M", param, ctx)
-        return int(number) * _UNITS[unit]
 
 
 @click.command(context_settings={"ignore_unknown_options": False})
@@ -121,22 +103,16 @@ class _Size(click.ParamType[int]):
     help="Where requests go; default: each protocol's own provider.",
 )
 @click.option(
-    "--protocol",
-    type=click.Choice(PROTOCOLS),
-    help="The protocol of requests whose path does not tell it; default: detected.",
-)
-@click.option(
     "--only",
     multiple=True,
     metavar="PATTERN",
-    help="Record only calls whose protocol, model or path fits, such as 'claude-*'; repeatable.",
+    help="Record only calls whose protocol, model, path or program fits: 'claude-*'; repeatable.",
 )
 @click.option(
     "--pause",
     multiple=True,
     metavar="PATTERN",
-    help="Hold calls that fit until you decide: model:claude-*, path:TEXT, client:TEXT, body:TEXT, "
-    "or a TEXT in any of these; repeatable.",
+    help="Hold calls that fit so, or have this text, until you decide; repeatable.",
 )
 @click.option(
     "--pause-for",
@@ -146,38 +122,14 @@ class _Size(click.ParamType[int]):
     metavar="SECONDS",
     help="Forward a held call unchanged after N seconds.",
 )
-@click.option(
-    "--max-body",
-    type=_Size(),
-    default=str(MAX_BODY),
-    help="Record no larger bodies, with 0 none at all; default: 64M.",
-)
 @json_option("Print each call as a line of JSON.")
 @click.option(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Append the JSON lines to a file instead.",
 )
-@click.option(
-    "--to",
-    "targets",
-    multiple=True,
-    type=click.Choice(PROTOCOLS),
-    help="Also print each request in another protocol; repeatable.",
-)
 @click.option("--no-store", is_flag=True, help="Do not store the conversations as sessions.")
 @click.option("--allow-remote", is_flag=True, help="Also listen for other machines.")
-@click.option(
-    "--alias",
-    default="",
-    metavar="MODEL",
-    help="With --upstream offline: the model that answers for unknown names.",
-)
-@click.option(
-    "--script",
-    type=FILE,
-    help="With --upstream offline: a JSON file that the model “script” plays.",
-)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.pass_obj
 def tap(common: CommonOptions, **flags: Any) -> None:
@@ -190,12 +142,12 @@ def tap(common: CommonOptions, **flags: Any) -> None:
     app shows live. Keys pass, and are never stored or shown. Ends with the exit code of COMMAND.
 
     With --pause, calls wait until you decide in the app: its command /held sends them as they came,
-    edits them in $EDITOR, answers them in the model's place, or drops them.
+    edits them in $EDITOR, or drops them.
 
     \b
     Examples:
       tui-chat tap -- claude -p "Hi"
-      tui-chat tap --pause 'model:claude-*'
+      tui-chat tap --pause 'claude-*'
     """
     options = TapOptions(**flags)
     host, port = read_address(options.listen, 0 if options.command else _PORT)
@@ -212,7 +164,6 @@ class _Tap:
         self._common = common
         self._config = common.config()
         self._options = options
-        self._protocol = Protocol(options.protocol) if options.protocol else None
         self._prices = load_prices()
         self._stop = asyncio.Event()
         self._code = 0
@@ -233,7 +184,6 @@ class _Tap:
                 on_other=report.add_other,
                 prices_of=self._prices_of,
                 writer=writer,
-                protocol=self._protocol,
                 only=options.only,
                 command=options.command,
             )
@@ -288,7 +238,6 @@ class _Tap:
             recorder.follow,
             host=host,
             allow_remote=options.allow_remote,
-            max_body=options.max_body,
             holds=holds,
             environ=os.environ,
         )
@@ -306,7 +255,7 @@ class _Tap:
         if name != OFFLINE and not url.startswith(LOOPBACK_URL):
             return read_upstream(url, proxy=endpoint.proxy if endpoint else "")
         for provider in hooks.load_all("offline provider", OfflineProvider):
-            served = provider.serve(alias=self._options.alias, script=self._options.script)
+            served = provider.serve(alias=_OFFLINE_MODEL)
             break
         else:
             raise InputError("There is no offline provider that can be an upstream.")
@@ -426,7 +375,7 @@ class _Report:
         """Print a call; called in a thread, one at a time."""
         began = self._clock + recorded.exchange.began
         if self._prints_json:
-            value = call_json(recorded, began, tuple(map(Protocol, self._options.targets)))
+            value = call_json(recorded, began)
             self._print(sanitize(json.dumps(value, ensure_ascii=False), "json"))
         elif not self._options.command:
             self._print(sanitize(call_line(recorded, began)))

@@ -7,16 +7,11 @@ from decimal import Decimal
 
 from tui_chat.analysis.cache_forecast import Forecast, forecast_cache
 from tui_chat.analysis.cache_loss import Idle, cache_seconds
-from tui_chat.analysis.diff import Difference, diff_payloads
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import Arr, Obj, Tree
-from tui_chat.models.payload import render
 from tui_chat.models.prices import Prices
 from tui_chat.models.usage import lost_cost
 from tui_chat.plugins.tap.conversations import PlacedCall
 from tui_chat.tokens import counter_for
-
-_MARK = "cache_control"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +20,6 @@ class CallComparison:
 
     previous: int
     """The number of that exchange."""
-    difference: Difference
-    """Line by line, without cache marks, which move each turn."""
     forecast: Forecast
     lost_cost: Decimal | None
     """The cost of the tokens of the previous prompt that the cache cannot serve again, above that
@@ -60,30 +53,11 @@ def compare(placed: PlacedCall, prices: Prices | None = None) -> CallComparison 
         return None
     counter = counter_for(call.composed.model)
     forecast = forecast_cache(before.composed, call.composed, counter)
-    was, now = _unmarked(before.exact.tree), _unmarked(call.exact.tree)
     cost = lost_cost(forecast.lost, forecast.total, prices)
     return CallComparison(
         placed.previous.exchange if placed.previous else 0,
-        diff_payloads(render(was), render(now)),
         forecast,
         cost,
         prices.source if prices is not None and cost is not None else "",
         Idle(placed.idle, cache_seconds(call.protocol, call.body)),
     )
-
-
-def _unmarked(node: Tree) -> Tree:
-    """Return a body without cache marks; parts that have none are the same objects."""
-    match node:
-        case Obj():
-            items = [(key, _unmarked(value)) for key, value in node.items if key != _MARK]
-            same = len(items) == len(node.items) and all(
-                new[1] is old[1] for new, old in zip(items, node.items, strict=True)
-            )
-            return node if same else Obj(tuple(items), node.origin)
-        case Arr():
-            values = [_unmarked(value) for value in node.items]
-            same = all(new is old for new, old in zip(values, node.items, strict=True))
-            return node if same else Arr(tuple(values), node.origin)
-        case _:
-            return node

@@ -103,13 +103,6 @@ class PlacedCall:
         before = 0 if self.previous is None else len(self.previous.keys)
         return range(self.left_out + self.shared, before)
 
-    def moved(self) -> tuple[int, ...]:
-        """Return the indexes of its messages that the previous request had at another place."""
-        if self.previous is None:
-            return ()
-        before = {self.previous.keys[n] for n in self.removed}
-        return tuple(n for n in self.added if self.keys[n] in before)
-
 
 @dataclass(slots=True, eq=False)
 class RecordedConversation:

@@ -20,18 +20,14 @@ Outcome = Literal[
     "upstream cut",
     "unreachable",
     "refused",
-    "answered",
     "dropped",
     "ended",
 ]
 """The end of an exchange. `open`: none yet. `upstream cut`: before the response was whole.
 `unreachable`: no upstream; the proxy itself answered. `refused`: the proxy answered, and passed
-nothing on. `answered` and `dropped`: the user answered a held request by hand, or had it refused.
-`ended`: the proxy ended first."""
+nothing on. `dropped`: the user had a held request refused. `ended`: the proxy ended first."""
 
-HoldEnd = Literal[
-    "", "sent", "edited", "answered", "dropped", "expired", "client disconnected", "ended"
-]
+HoldEnd = Literal["", "sent", "edited", "dropped", "expired", "client disconnected", "ended"]
 """What became of a held request; empty while it waits. `sent`: as it came. `expired`: as it came,
 after the time limit. `ended`: refused, because the proxy ended."""
 

@@ -140,14 +140,14 @@ def choose_call(text: str, number: int | None, *, as_json: bool) -> str | None:
     for call in har_calls(text):
         count, began = call.exchange.number, call.exchange.began
         if number is None and as_json:
-            write_json(call_json(call, began, ()), None)
+            write_json(call_json(call, began), None)
         elif number is None:
             if count == 1:
                 write_line(f"call  {heading()}")
             write_line(f"{count:>4}  {call_line(call, began)}")
         elif count == number:
             if as_json:
-                write_json(call_json(call, began, ()))
+                write_json(call_json(call, began))
                 return None
             return _request_text(call)
     if not count:

@@ -16,7 +16,7 @@ from tui_chat.plugins.tap.held_table import (
     waiting_requests,
     words_of,
 )
-from tui_chat.ui.questions import ask, ask_text
+from tui_chat.ui.questions import ask
 from tui_chat.ui.terminal.external_programs import edit_in_editor
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _DONE = {
     "sent": "The request was sent on as it came.",
     "edited": "The edited request was sent on.",
-    "answered": "The request was answered by hand.",
     "dropped": "The request was dropped.",
 }
 _GONE = "The request is not held any more; nothing was changed."
@@ -45,8 +44,6 @@ async def decide_held(app: TuiChat, message_id: str) -> None:
             await _decide(app, workspace.store, held, choice)
         case "edited":
             await _edit(app, workspace.store, held)
-        case "answered":
-            await _answer(app, workspace.store, held)
         case "show":
             action = f"inspector.show_reply({held.session_id!r}, {held.message_id!r})"
             await app.run_action(action)
@@ -58,7 +55,6 @@ def _choices(held: WaitingRequest) -> tuple[tuple[str, str, str], ...]:
     return (
         ("sent", "Send it on", f"as it came; {until_words(held)} that happens by itself"),
         ("edited", "Edit it in $EDITOR", "then send it on"),
-        ("answered", "Answer it by hand…", "nothing is sent to the provider"),
         ("dropped", "Drop it", "its program gets an error"),
         ("show", "Show the request", "it waits meanwhile"),
     )
@@ -109,10 +105,3 @@ async def _edit(app: TuiChat, store: Store, held: WaitingRequest) -> None:
         else:
             await _decide(app, store, held, "edited", text)
         return
-
-
-async def _answer(app: TuiChat, store: Store, held: WaitingRequest) -> None:
-    await decide(store.replies.database, held.message_id, "editing")
-    text = await ask_text(app, "Answer in the model's place", enter="Enter send")
-    if text is not None and text.strip():
-        await _decide(app, store, held, "answered", text)

@@ -28,17 +28,16 @@ CREATE = """
         model TEXT NOT NULL,
         since REAL NOT NULL,
         until REAL NOT NULL,
-        patience REAL,
         decision TEXT NOT NULL DEFAULT '',
         content TEXT NOT NULL DEFAULT '',
         fault TEXT NOT NULL DEFAULT ''
     ) STRICT
 """
 _STREAMING = "message_id IN (SELECT message_id FROM messages WHERE status = 'streaming')"
-_COLUMNS = "message_id, session_id, program, model, since, until, patience, fault"
+_COLUMNS = "message_id, session_id, program, model, since, until, fault"
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
-SharedDecision = Literal["sent", "edited", "answered", "dropped", "editing"]
+SharedDecision = Literal["sent", "edited", "dropped", "editing"]
 """What an app decides. `editing`: nothing yet, and the time limit starts again."""
 
 
@@ -56,8 +55,6 @@ class WaitingRequest:
     """In seconds since the epoch, UTC, as `until`."""
     until: float
     """The time at which it is sent as it came."""
-    patience: float | None = None
-    """The seconds after which its program gives up, if it says so."""
     fault: str = ""
     """The reason why the last decision could not be followed."""
 
@@ -73,12 +70,9 @@ def until_words(held: WaitingRequest) -> str:
 
 
 def limit_words(held: WaitingRequest) -> str:
-    """Return how long a held request waits, and how long its program does."""
+    """Return how long a held request waits."""
     since = datetime.fromtimestamp(held.since).astimezone()
-    words = f"held since {since:%H:%M:%S}, sent on {until_words(held)}"
-    if held.patience is not None:
-        words += f", given up by its program after {held.patience:,.0f} s"
-    return words
+    return f"held since {since:%H:%M:%S}, sent on {until_words(held)}"
 
 
 async def waiting_requests(database: Database) -> tuple[WaitingRequest, ...]:
@@ -125,7 +119,7 @@ async def add(database: Database, held: WaitingRequest) -> None:
         await tx.run(CREATE)
         await tx.run(f"DELETE FROM tap_held WHERE NOT {_STREAMING}")
         await tx.run(
-            f"INSERT OR REPLACE INTO tap_held ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT OR REPLACE INTO tap_held ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)",
             *astuple(held),
         )
         # An app that listed the session before this row was there looks again.

@@ -1,7 +1,7 @@
 """Requests that are held until the user decides about them in an app; see `held_table`.
 
-1. A pattern chooses model calls by path, model, program or a text of the body. Whatever fits none
-   passes at once.
+1. A pattern chooses model calls by protocol, model, path or program, or is a text of the body.
+   Whatever fits none passes at once.
 2. Nothing waits for ever. A held request is sent as it came when its time is up or the database
    cannot be used, is gone when its client leaves, and is refused when the proxy ends.
 """
@@ -9,20 +9,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from fnmatch import fnmatchcase
 from time import monotonic
-from typing import Any, Literal, cast
 
 from tui_chat.errors import InputError, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.tap import held_table
-from tui_chat.plugins.tap.calls import Call, json_object
-from tui_chat.plugins.tap.credentials import Headers
+from tui_chat.plugins.tap.calls import Call, json_object, names_fit
 from tui_chat.plugins.tap.exchange import Hold, HoldEnd, RecordedExchange
-from tui_chat.plugins.tap.held_answer import answer_by_hand
 from tui_chat.plugins.tap.held_request import edited_body
 from tui_chat.plugins.tap.recorder import OpenCall, Recorder
 from tui_chat.store.database import Database
@@ -30,65 +27,27 @@ from tui_chat.store.database import Database
 MOST_HELD = 64
 """Requests that are held at once; further ones pass."""
 _POLL_SECONDS = 0.25
-_TIMEOUT_HEADERS = ("x-stainless-timeout", "x-server-timeout")
-"""Headers in which SDKs say how many seconds they wait."""
-
-PatternKind = Literal["path", "model", "client", "body", "any"]
-_KINDS: tuple[PatternKind, ...] = ("path", "model", "client", "body")
+_OLD_KINDS = ("path", "model", "client", "body")
 
 
-@dataclass(frozen=True, slots=True)
-class PausePattern:
-    """A condition for holding a request. Letter case does not matter."""
-
-    kind: PatternKind
-    text: str
-    """A pattern for the whole name if it has `*`, `?` or `[`, else a part of it. In a body it is
-    always the text itself."""
-
-    def fits(self, call: Call) -> bool:
-        """Return True if a call fits."""
-        names = {
-            "path": call.exchange.path,
-            "model": call.model,
-            "client": call.program.name,
-        }
-        if any(self._fits_name(name) for kind, name in names.items() if self.kind in (kind, "any")):
-            return True
-        text = self.text.casefold()
-        return self.kind in ("body", "any") and any(text in t.casefold() for t in _texts(call))
-
-    def _fits_name(self, name: str) -> bool:
-        name, text = name.casefold(), self.text.casefold()
-        return fnmatchcase(name, text) if any(m in text for m in "*?[") else text in name
-
-
-def read_pattern(text: str) -> PausePattern:
-    """Return the pattern of `KIND:TEXT` or `TEXT`. Raises InputError."""
-    start, colon, rest = text.partition(":")
-    pattern = PausePattern("any", text)
-    if colon and start.strip().lower() in _KINDS:
-        pattern = PausePattern(cast("PatternKind", start.strip().lower()), rest)
-    if not pattern.text.strip():
+def read_pattern(text: str) -> str:
+    """Return the text of a pattern, without the kind that older versions asked for. Raises
+    InputError.
+    """
+    kind, colon, rest = text.partition(":")
+    pattern = rest if colon and kind.strip().lower() in _OLD_KINDS else text
+    if not pattern.strip():
         raise InputError(
             f"--pause: “{text}” has no text to look for.",
-            advice="Write it as model:claude-*, path:/v1/messages, client:codex, or body:TEXT.",
+            advice="Write it as claude-*, /v1/messages, or a text of the request.",
         )
     return pattern
 
 
-def _texts(call: Call) -> Iterator[str]:
-    """Yield a body and the texts in it: in the body itself characters may be escaped."""
-    yield call.body.decode("utf-8", "replace")
-    waiting: list[Any] = [json_object(call.body)]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, dict):
-            waiting += cast("dict[str, Any]", part).values()
-        elif isinstance(part, list):
-            waiting += cast("list[Any]", part)
+def fits(call: Call, pattern: str) -> bool:
+    """Return True if a pattern fits a name of a call, or is a text of its body."""
+    body = json.dumps(json_object(call.body), ensure_ascii=False)
+    return names_fit(call, pattern) or pattern.casefold() in body.casefold()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +56,7 @@ class HoldDecision:
 
     end: HoldEnd
     content: bytes = b""
-    """The edited body, or that of the answer."""
-    headers: Headers = ()
-    """Those of the answer."""
+    """The edited body."""
 
 
 PASSES = HoldDecision("sent")
@@ -110,7 +67,7 @@ class HeldRequests:
 
     def __init__(
         self,
-        patterns: Sequence[PausePattern],
+        patterns: Sequence[str],
         seconds: float,
         recorder: Recorder,
         database: Database,
@@ -152,7 +109,7 @@ class HeldRequests:
         return decision
 
     def _fits(self, call: Call) -> bool:
-        return any(pattern.fits(call) for pattern in self._patterns)
+        return any(fits(call, pattern) for pattern in self._patterns)
 
     async def _decision(self, begun: OpenCall, message_id: str, hold: Hold) -> HoldDecision:
         """Wait for a decision in the table."""
@@ -199,17 +156,7 @@ def _waiting(begun: OpenCall, message_id: str, seconds: float) -> held_table.Wai
         call.model,
         now,
         now + seconds,
-        _client_patience(call.exchange),
     )
-
-
-def _client_patience(exchange: RecordedExchange) -> float | None:
-    """Return the seconds after which a client gives up; None if it does not say so."""
-    for name in _TIMEOUT_HEADERS:
-        with suppress(ValueError):
-            if 0 < (seconds := float(exchange.header(name))) < 1e6:
-                return seconds
-    return None
 
 
 def _read_decision(begun: OpenCall, decision: str, content: str) -> HoldDecision:
@@ -218,9 +165,6 @@ def _read_decision(begun: OpenCall, decision: str, content: str) -> HoldDecision
         case "edited":
             body = edited_body(begun.call, content)
             return PASSES if body is None else HoldDecision("edited", body)
-        case "answered":
-            headers, body = answer_by_hand(begun.call, content)
-            return HoldDecision(decision, body, headers)
         case "dropped":
             return HoldDecision(decision)
         case _:

@@ -279,13 +279,6 @@ def _passed_headers(headers: RawHeaders, upstream: Upstream) -> RawHeaders:
 def _own_answer(exchange: RecordedExchange, decision: HoldDecision) -> httpx.Response | None:
     """Return the answer to a held request that is not sent; None for one that is."""
     match decision.end:
-        case "answered":
-            now, marks = monotonic(), (("x-tui-chat-tap", "answered by hand"),)
-            exchange.begin_response(200, decision.headers, now)
-            exchange.add_response(decision.content, now)
-            exchange.end("answered", now)
-            headers = [*decision.headers, *marks]
-            return httpx.Response(200, headers=headers, content=decision.content)
         case "dropped":
             sentence = "tui-chat tap: the user dropped this request; it was not sent."
             return _refused(exchange, "dropped", 403, sentence, "Dropped by hand; it was not sent.")

@@ -62,7 +62,7 @@ class RecordedCall:
     @property
     def failure(self) -> str:
         """The reason why it failed, as a sentence; empty if it ended well."""
-        if self.exchange.outcome in ("complete", "open", "answered"):
+        if self.exchange.outcome in ("complete", "open"):
             return str(self.error or "")
         return self.exchange.fault or str(self.error or "")
 

@@ -11,11 +11,9 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
-from fnmatch import fnmatchcase
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.endpoint import Protocol
-from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, read_call
+from tui_chat.plugins.tap.calls import Call, RecordedReplyReader, names_fit, read_call
 from tui_chat.plugins.tap.comparison import compare
 from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
 from tui_chat.plugins.tap.credentials import Credentials
@@ -54,21 +52,18 @@ class Recorder:
         on_other: Callable[[RecordedExchange], None],
         prices_of: PricesOfCall,
         writer: SessionWriter | None = None,
-        protocol: Protocol | None = None,
         only: tuple[str, ...] = (),
         command: tuple[str, ...] = (),
     ) -> None:
         """`on_call` is called in a thread with each model call that has ended, `on_other` with all
-        other exchanges. `protocol` is the one of calls whose paths do not tell it. `only` are
-        patterns; calls whose protocol, model and path fit none of them pass unrecorded. `command`
-        is the one that the tap was started with.
+        other exchanges. `only` are patterns; calls that fit none of them pass unrecorded.
+        `command` is the one that the tap was started with.
         """
         self._command = command
         self._on_call = on_call
         self._on_other = on_other
         self._prices_of = prices_of
         self._writer = writer
-        self._protocol = protocol
         self._only = only
         self._conversations = Conversations()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -139,11 +134,11 @@ class Recorder:
 
     async def read(self, exchange: RecordedExchange) -> Call | None:
         """Return the model call of an exchange; None for any other."""
-        return await asyncio.to_thread(read_call, exchange, self._protocol, self._command)
+        return await asyncio.to_thread(read_call, exchange, self._command)
 
     async def _begin(self, call: Call) -> OpenCall | None:
         """Place a call, and store its request; None if it is not to be recorded."""
-        if not self._is_wanted(call):
+        if self._only and not any(names_fit(call, pattern) for pattern in self._only):
             return None
         for exchange, stored in tuple(self._begun.values()):
             if exchange.ended is not None:  # the call may follow its reply
@@ -170,12 +165,6 @@ class Recorder:
         if begun.stored is not None and self._writer is not None:
             await self._writer.replace_request(begun.stored, sent)
         return replace(begun, call=sent)
-
-    def _is_wanted(self, call: Call) -> bool:
-        names = (call.protocol.value, call.model, call.exchange.path)
-        return not self._only or any(
-            fnmatchcase(name, pattern) for name in names for pattern in self._only
-        )
 
     # --- the reply --------------------------------------------------------------------------
 

@@ -33,8 +33,6 @@ from tui_chat.store import Store
 
 TAG = "tap"
 """The tag, and the folder, of sessions that were recorded."""
-_BY_HAND = "answered by hand"
-"""The finish of a reply that the user wrote in the model's place."""
 _TITLE = 60
 _MOST_CANDIDATES = 20
 """Sessions with the title of a new conversation in which its beginning is looked for."""
@@ -231,7 +229,7 @@ class SessionWriter:
                 status=recorded.status,
                 error=recorded.failure if recorded.status == "failed" else "",
                 usage=reply.usage,
-                finish=_BY_HAND if recorded.exchange.outcome == "answered" else finish,
+                finish=finish,
                 seconds=recorded.seconds,
                 first=recorded.first_token,
                 cost=recorded.cost,
