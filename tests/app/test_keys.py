@@ -44,15 +44,16 @@ async def pressed(screen: Screen, pane: str, *keys: str) -> list[str]:
     """Press keys in a pane; return what is wrong with them."""
     wrong: list[str] = []
     await go_to(screen, pane)
-    place = screen.app.focused
+    place, previous = screen.app.focused, "nothing"
     for key in keys:
         if screen.app.focused is not place:
             await go_to(screen, pane)
             place = screen.app.focused
         fill = "%" if key != "%" else "&"
-        await screen.press("j", "k", fill)  # this is on the screen, whatever was said before
-        await screen.sees(f"{fill} does nothing here.")
-        before = screen.text
+        if f"{previous} does nothing here." not in screen.text:
+            await screen.press("j", "k", fill)  # what is said next is not on the screen already
+            await screen.sees(f"{fill} does nothing here.")
+        before, previous = screen.text, key
         await screen.press(key)
         if draft(screen):
             wrong.append(f"{pane}: {key} is text: {draft(screen)!r}")

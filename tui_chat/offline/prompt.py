@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from tui_chat.errors import InputError
@@ -21,7 +22,7 @@ class Refusal(Exception):
         self.kind, self.message, self.seconds = kind, message, seconds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prompt:
     """A complete request for a reply."""
 
@@ -37,7 +38,7 @@ class Prompt:
         """The name of the model."""
         return self.envelope.parameters.values.model
 
-    @property
+    @cached_property
     def tokens(self) -> int:
         """The tokens of system, turns and tools, estimated from their characters."""
         tools = self.envelope.functions
