@@ -165,11 +165,6 @@ def read_recipe(stored: Mapping[str, Any]) -> Recipe:
     return recipe
 
 
-def _prompts_of(sent: Message) -> tuple[tuple[str, str], ...]:
-    brought = sent.about.brought
-    return ((sent.content, brought.prompt),) if brought and brought.prompt else ()
-
-
 def rebuilt_inputs(
     recipe: Recipe,
     revisions: Mapping[str, str],
@@ -209,7 +204,6 @@ def rebuilt_inputs(
         history=prefilled_history(history) if recipe.prefill else history,
         draft=sent.content if recipe.draft and sent is not None else "",
         draft_parts=sent.parts if recipe.draft and sent is not None else (),
-        draft_prompts=_prompts_of(sent) if recipe.draft and sent is not None else (),
         role=revision(Role, recipe.role) if recipe.role else None,
         profile=revision(Profile, recipe.profile) if recipe.profile else None,
         lorebooks=tuple(revision(Lorebook, name) for name in recipe.lorebooks),

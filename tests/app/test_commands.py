@@ -147,6 +147,7 @@ async def test_commands_act_on_the_last_message(tmp_path: Path):
         await until(pilot, lambda: len(app.workspace.state.entries) == 3)
         await pilot.press(*"/fork Another way", "enter")
         await until(pilot, lambda: app.workspace.state.session_id != first)
+        await until(pilot, lambda: bool(app.workspace.state.entries))
         assert [entry.message.content for entry in app.workspace.state.entries][:2] == [
             "one",
             "one",

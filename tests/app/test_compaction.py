@@ -68,7 +68,7 @@ async def test_a_summary_is_asked_for_edited_and_switched_off(tmp_path: Path) ->
         await pilot.press("space")
         await until(pilot, lambda: summaries(app) == [True])
         await until(pilot, lambda: b"three three" not in request(app))
-        await pilot.press("u")
+        await pilot.press("d")
         await until(pilot, lambda: summaries(app) == [])
         await until(pilot, lambda: b"three three" in request(app))
 

@@ -7,14 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.app import make_app, opened, say, settle, until, workspace_of
-from tests.support.tables import each_row
+from tests.support.app import make_app, opened, say, settle, until
 from tui_chat.paths import CRASH_LOG
-from tui_chat.store.branches import BranchStore
 from tui_chat.ui.chat import message
-from tui_chat.ui.chat.branch import BranchLayout
 from tui_chat.ui.chat.chat_pane import ChatPane
-from tui_chat.workspace.sessions import Sessions
 
 SECRET = "sk-the-value-of-a-variable"
 
@@ -35,30 +31,6 @@ async def begin(folder: Path) -> str:
         return app.workspace.state.session_id
 
 
-@each_row("fault", ["stored", "laid out"])
-async def test_the_app_starts_if_the_last_session_cannot_be_shown(
-    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    session = await begin(tmp_path)
-    with monkeypatch.context() as broken:
-        if fault == "stored":
-            broken.setattr(BranchStore, "load", fail)
-        else:
-            broken.setattr(BranchLayout, "heights", lambda self: fail() if self.entries else [])
-        app = make_app(tmp_path)
-        async with app.run_test(size=(120, 40)) as pilot:
-            await until(pilot, lambda: app.is_workspace_open)
-            await until(pilot, lambda: bool(app.notifications.shown))
-            assert "The last session cannot be shown (ZeroDivisionError)" in told(app)
-            workspace = workspace_of(app)
-            assert workspace.state.session is None
-            assert [each.session_id for each in workspace.state.sessions] == [session]
-    async with make_app(tmp_path).run_test(size=(120, 40)) as pilot:  # it can still be opened
-        app = await opened(pilot)
-        await app.workspace.sessions.open(session)
-        await until(pilot, lambda: len(app.query_one(ChatPane).transcript.entries) == 2)
-
-
 async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
     session = await begin(tmp_path)
     app = make_app(tmp_path)
@@ -71,27 +43,11 @@ async def test_a_session_that_crashed_the_start_is_not_reopened(tmp_path: Path):
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: app.is_workspace_open)
         await until(pilot, lambda: bool(app.notifications.shown))
-        assert "ended while it was showing the last session" in told(app)
+        assert "ended while it was opening the last session" in told(app)
         assert app.workspace.state.session is None
         await app.workspace.sessions.open(session)
         await settle(pilot)
         assert len(app.query_one(ChatPane).transcript.entries) == 2
-
-
-async def test_a_session_is_reopened_after_one_kill_at_the_start_and_not_after_two(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    session = await begin(tmp_path)
-
-    async def nothing(self: Sessions) -> None:
-        """Leave what kill -9 leaves."""
-
-    monkeypatch.setattr(Sessions, "confirm_start", nothing)
-    for is_opened in (True, True, False):
-        app = make_app(tmp_path)
-        async with app.run_test(size=(120, 40)) as pilot:
-            await until(pilot, lambda app=app: app.is_workspace_open)
-            assert (app.workspace.state.session_id == session) == is_opened
 
 
 async def test_a_part_that_fails_to_lay_out_is_shown_as_plain_text(

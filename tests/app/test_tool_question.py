@@ -216,7 +216,7 @@ async def test_always_lets_the_tool_run_in_this_session(tmp_path: Path, clock: C
         await until(pilot, lambda: len(messages(app)) == 8)
         await replied(pilot)
         assert question.call is None
-        await app.workspace.tools.forget_permissions()
+        await app.workspace.tools.revoke(("echo_city",))
         await say(pilot, "Use the tool once more.")
         await until(pilot, lambda: question.call is not None)
         assert len(messages(app)) == 10

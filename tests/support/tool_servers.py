@@ -12,13 +12,10 @@ import pytest
 
 from tui_chat import hooks
 from tui_chat.api import Part, Plugin
-from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Range
 from tui_chat.models.envelope import ToolDefinition, ToolOrigin
-from tui_chat.models.message import Message
 from tui_chat.models.tool import Tool
-from tui_chat.workspace.source_texts import SourceDocument, SourcePrompt
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun
 from tui_chat.workspace.tool_sources import OnProgress, SourceContext, definition_digest
@@ -77,44 +74,6 @@ class ToolServer:
 
     async def close(self) -> None:
         self.is_closed = True
-
-
-class TextServer(ToolServer):
-    """A server with prompts and documents too."""
-
-    def __init__(self, name: str, prompts: Sequence[SourcePrompt], said: Sequence[Message]) -> None:
-        super().__init__(name)
-        self.listed, self.said = prompts, said
-        self.arguments: list[Mapping[str, str]] = []
-        """Those that prompts were asked for with."""
-        self.contents: Mapping[str, Sequence[bytes]] = {}
-        """Its documents by URI."""
-        self.asked = asyncio.Queue[str]()
-        """The prompts and documents that it was asked for."""
-        self.lists = 0
-        """How often it was asked for a list."""
-
-    async def prompts(self) -> Sequence[SourcePrompt]:
-        self.lists += 1
-        return self.listed
-
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> Sequence[Message]:
-        self.arguments.append(arguments)
-        self.asked.put_nowait(name)
-        await self.may_answer.wait()
-        return self.said
-
-    async def documents(self) -> Sequence[SourceDocument]:
-        self.lists += 1
-        listed = [SourceDocument(self.name, uri, f"About {uri}") for uri in self.contents]
-        return (*listed, SourceDocument(self.name, "day://{date}", "A day", is_template=True))
-
-    async def read(self, uri: str) -> Sequence[bytes]:
-        self.asked.put_nowait(uri)
-        await self.may_answer.wait()
-        if uri not in self.contents:
-            raise InputError(f"{self.name} has no {uri}.")
-        return self.contents[uri]
 
 
 @dataclass(frozen=True, slots=True)

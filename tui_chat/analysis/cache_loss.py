@@ -1,18 +1,16 @@
-"""The part of a prompt cache that requests lost: how much, by the reported usage; why, by the
-comparison with the request before; and what to do about it.
+"""The part of a prompt cache that a request lost: how much, by the reported usage; and why, by the
+comparison with the request before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from decimal import Decimal
 
 from tui_chat.analysis.cache_forecast import Forecast
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.prices import Prices
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import Origin
 from tui_chat.models.usage import CacheLoss, Usage, lost_cost
 
 LEAST_CACHED = 1024
@@ -113,70 +111,3 @@ def _storable(origin: Origin) -> Origin:
     """Return an origin that holds no message."""
     within = None if origin.within is None else _storable(origin.within)
     return Origin(origin.kind, origin.id, origin.name, within)
-
-
-@dataclass(frozen=True, slots=True)
-class CacheCause:
-    """What one cause cost a session."""
-
-    sentence: str
-    """The cause, as it was the last time."""
-    times: int
-    tokens: int
-    """Cached tokens that were lost."""
-    cost: Decimal | None
-    """US dollars beyond the price of cached tokens; None if unknown."""
-    entry_id: str
-    """The reply whose request lost the cache last."""
-    origin: Origin | None = None
-    """What broke the prefix; None if it is no text of the request, or unknown."""
-    advice: str = ""
-    """What to do, as a sentence; empty if nothing can be done."""
-
-
-def cache_causes(losses: Iterable[tuple[str, CacheLoss]]) -> tuple[CacheCause, ...]:
-    """Return the causes of losses, the most expensive first. The losses are oldest first, each with
-    the id of its reply.
-    """
-    groups: dict[object, list[tuple[str, CacheLoss]]] = {}
-    for entry_id, loss in losses:
-        origin: object = loss.origin
-        if loss.origin is not None and loss.origin.kind is OriginKind.HISTORY:
-            origin = OriginKind.HISTORY  # cut or edited messages differ each time
-        # Only what is known of a loss that another version stored tells it apart.
-        key = (loss.kind, origin) if loss.kind else loss.cause
-        groups.setdefault(key, []).append((entry_id, loss))
-    causes = [_cause_of(group) for group in groups.values()]
-    return tuple(sorted(causes, key=lambda cause: (-(cause.cost or 0), -cause.tokens)))
-
-
-def _cause_of(group: list[tuple[str, CacheLoss]]) -> CacheCause:
-    """Return the sum of the losses of one cause."""
-    entry_id, last = group[-1]
-    tokens = sum(loss.tokens for _, loss in group)
-    costs = [loss.cost for _, loss in group if loss.cost is not None]
-    advice = _OF_KIND.get(last.kind, "")
-    if last.origin is not None:
-        advice = advice or _OF_ORIGIN.get(last.origin.kind, "")
-    cost = sum(costs, Decimal(0)) if costs else None
-    return CacheCause(last.cause, len(group), tokens, cost, entry_id, last.origin, advice)
-
-
-_OF_KIND = {
-    "model": "Each model and endpoint has a cache of its own: switch between conversations.",
-    "expired": "A cache mark that is kept for an hour costs more to write, and outlasts a pause.",
-    "unused": "Nothing in the request explains it; providers drop caches under load.",
-}
-_OF_ORIGIN = {
-    OriginKind.MACRO: "Move the message with this macro below the history.",
-    OriginKind.PRESET: "Texts that change or move belong below the history; keep the others as "
-    "they are during a conversation.",
-    OriginKind.SYSTEM: "Change the role's prompt between conversations.",
-    OriginKind.PROFILE: "Change the profile between conversations.",
-    OriginKind.LORE: "Place lore entries below the history, or keep them active for several turns "
-    "(sticky).",
-    OriginKind.TOOL: "Keep the tools and their order the same during a conversation.",
-    OriginKind.SETTING: "Keep settings and tools the same during a conversation.",
-    OriginKind.HISTORY: "Earlier messages changed or left the window: leave out many at once, and "
-    "seldom.",
-}

@@ -479,23 +479,6 @@ class WholeSessionDocument(SessionDocument):
     messages: tuple[MessageDocument, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CacheDocument:
-    """A cause for which requests of a session lost the prompt cache; the cost is in US dollars, and
-    `last_reply` the id of a message.
-    """
-
-    cause: str = of("sentence")
-    advice: str | None = of(lambda cause: cause.advice or None)
-    times: int
-    tokens: int
-    cost: str | None = of(
-        lambda cause: None if cause.cost is None else f"{cause.cost.normalize():f}"
-    )
-    origin: OriginDocument | None
-    last_reply: str = of("entry_id")
-
-
 def whole_session_document(
     workspace: Workspace, summary: SessionSummary, recorded: Mapping[str, RequestRecord]
 ) -> WholeSessionDocument:

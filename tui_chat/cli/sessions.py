@@ -211,41 +211,6 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
 
 
 @sessions.command()
-@last_or_session
-@json_option()
-@asynchronous
-async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
-    """Print why requests of a session lost the prompt cache, the most expensive cause first.
-
-    Without SESSION, the one that was active last. Only what providers reported is counted; COST is
-    the price of the tokens beyond that of cached ones.
-
-    \b
-    Examples:
-      tui-chat sessions cache
-      tui-chat sessions cache "A walk" --json
-    """
-    async with _workspace(common) as (workspace, _):
-        summary = await named_session(workspace.store, name)
-        causes = await workspace.cache.causes(summary.session_id)
-    from tui_chat.cli.documents import CacheDocument, document
-
-    write_list(
-        causes,
-        as_json,
-        lambda cause: document(CacheDocument, cause),
-        ("TIMES", "TOKENS", "COST", "CAUSE"),
-        lambda cause: (
-            f"{cause.times:,}",
-            f"{cause.tokens:,}",
-            "—" if cause.cost is None else f"${cause.cost:.4f}",
-            one_line(f"{cause.sentence} {cause.advice}".strip(), 400),
-        ),
-        nothing="No request of this session lost the cache, as far as is known.",
-    )
-
-
-@sessions.command()
 @_SESSION
 @click.argument("title", type=TEXT)
 @asynchronous

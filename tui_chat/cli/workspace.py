@@ -161,10 +161,6 @@ async def load_tools(workspace: Workspace) -> None:
     for status in workspace.state.tool_sources:
         if status.sentence:
             write_line(f"warning: {status.name}: {one_line(status.sentence)}", err=True)
-    for name in workspace.state.changed_tools:
-        sentence = f"The tool “{one_line(name)}” is not offered: its definition has changed."
-        advice = "Look at the change and accept it in /session-tools of the app."
-        write_line(f"warning: {sentence} {advice}", err=True)
 
 
 async def _choose_role_named(workspace: Workspace, name: str) -> None:

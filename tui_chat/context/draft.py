@@ -26,20 +26,9 @@ def draft_turn(inputs: Inputs, notes: list[Note]) -> Turn | None:
         return answered_turn(inputs.answered)
     origin = Origin(OriginKind.DRAFT, "draft")
     notes += _blank_notes(inputs.draft, origin)
-    text = _with_prompts(Text.of(clean(inputs.draft), origin), inputs.draft_prompts)
+    text = Text.of(clean(inputs.draft), origin)
     turn = text_turn("user", text, origin, _TYPED)
     return replace(turn, blocks=turn.blocks + inputs.draft_parts) if inputs.draft_parts else turn
-
-
-def _with_prompts(text: Text, prompts: tuple[tuple[str, str], ...]) -> Text:
-    """Return the draft with the origins of the servers' prompts in it."""
-    for prompt, words in prompts:
-        if (start := text.plain.find(prompt)) >= 0:
-            end = start + len(prompt)
-            origin = Origin(OriginKind.DRAFT, "draft", words)
-            before, after = _with_prompts(text[:start], prompts), _with_prompts(text[end:], prompts)
-            return before + Text.of(prompt, origin) + after
-    return text
 
 
 def _blank_notes(draft: str, origin: Origin) -> Iterator[Note]:

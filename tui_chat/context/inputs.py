@@ -72,8 +72,6 @@ class Inputs:
     builder finds the answered message's text here; see `answered`."""
     draft_parts: tuple[MediaBlock, ...] = ()
     """Images, audio and files that go with the draft."""
-    draft_prompts: tuple[tuple[str, str], ...] = ()
-    """Texts of servers' prompts that the draft may contain, each with its origin in words."""
     role: Role | None = None
     profile: Profile | None = None
     settings: SessionSettings = NO_SESSION_SETTINGS

@@ -21,10 +21,7 @@ REPLY_KINDS = (
     RequestKind("continue", "Continue", "the rest of the last reply"),
 )
 """The kinds of generation that write messages of the conversation."""
-_ABOUT_CONVERSATION = (
-    RequestKind("summary", "Compact", "a summary of the older messages"),
-    RequestKind("title", "Suggest title", "a title for this session, from title_model"),
-)
+_SUMMARY = RequestKind("summary", "Compact", "a summary of the older messages")
 
 
 def side_kinds() -> Iterator[RequestKind]:
@@ -46,7 +43,7 @@ def request_kinds() -> dict[str, RequestKind]:
     """Return what requests are for, by name, in the order in which they are offered: the kinds of
     generation, and the requests about the conversation.
     """
-    kinds = *REPLY_KINDS, *side_kinds(), *_ABOUT_CONVERSATION
+    kinds = *REPLY_KINDS, *side_kinds(), _SUMMARY
     return {kind.name: kind for kind in kinds}
 
 

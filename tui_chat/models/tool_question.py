@@ -21,27 +21,19 @@ def exact_text(text: str) -> str:
     return "\n  ".join(sanitize(line, "exact") for line in text.split("\n"))
 
 
-def question_text(
-    call: CallBlock, tool: Tool | None, changes: str = ""
-) -> tuple[tuple[str, bool], ...]:
-    """Return what would run and with what, in pieces; True with those that matter most.
-
-    `changes` are the lines in which the definition differs from the one that the user allowed.
-    """
+def question_text(call: CallBlock, tool: Tool | None) -> tuple[tuple[str, bool], ...]:
+    """Return what would run and with what, in pieces; True with those that matter most."""
     name, arguments = exact_text(call.name), exact_text(call.arguments.strip() or "{}")
     source = None if tool is None else tool.definition.source
     if tool is not None and source is not None:
         claims = ", ".join(map(one_line, tool.claims)) or "nothing"
-        pieces = [
+        return (
             (name, True),
             (f" is {one_line(origin_text(source))}: ", False),
             (exact_text(tool.runs), True),
             (f"\nThe server claims, unverified: {claims}.", False),
-        ]
-        if changes:
-            pieces.append(("\nIts definition has changed since you allowed it:", True))
-            pieces.append((f"\n  {exact_text(changes)}", False))
-        return (*pieces, (f"\nIt gets: {arguments}", False))
+            (f"\nIt gets: {arguments}", False),
+        )
     if tool is None or not tool.runs:
         words = f" has no command; the model calls it with: {arguments}"
         return ((name, True), (words, False))

@@ -100,24 +100,15 @@ class BranchStore:
     def __init__(self, context: StoreContext) -> None:
         self.database, self._now, self._new_id = context
 
-    async def load(
-        self, session_id: str, *, last: int | None = None, before: str | None = None
-    ) -> tuple[Entry, ...]:
-        """Return the active branch, first message first; of a streaming reply what has arrived.
-
-        With `last`, only that many messages of its end; with `before`, the id of a message on the
-        branch, only messages before that. So a long branch can be loaded from its end.
-        """
+    async def load(self, session_id: str) -> tuple[Entry, ...]:
+        """Return the active branch, first message first; of a streaming reply what has arrived."""
 
         async def work(tx: Transaction) -> list[PlacedRow]:
-            if before is None:
-                sql, key = "SELECT head_id FROM sessions WHERE session_id = ?", session_id
-            else:
-                sql, key = "SELECT parent_id FROM messages WHERE message_id = ?", before
-            end = await tx.row(sql, key)
+            sql = "SELECT head_id FROM sessions WHERE session_id = ?"
+            end = await tx.row(sql, session_id)
             if end is None or end[0] is None:
                 return []
-            placed = await read_path(tx, session_id, end[0], last)
+            placed = await read_path(tx, session_id, end[0])
             if len(placed) >= _MANY_ROWS:
                 # The caller keeps what was read; SQLite would keep its pages as well.
                 await tx.run("PRAGMA shrink_memory")

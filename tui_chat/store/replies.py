@@ -28,7 +28,7 @@ from tui_chat.models.request import (
 from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
-from tui_chat.store.database import StoreContext, Transaction, writes
+from tui_chat.store.database import StoreContext, Transaction
 from tui_chat.store.drafts import drop_sent_draft, write_settings
 from tui_chat.store.errors import store_errors
 from tui_chat.store.index import put_message, put_stored_message
@@ -240,15 +240,6 @@ class ReplyStore:
             self._persisted.pop(entry_id, None)
 
         return await self.database.write(work, committed=committed)
-
-    @writes
-    async def set_cache_loss(self, tx: Transaction, entry_id: str, loss: CacheLoss) -> None:
-        """Store what a reply's request lost of the prompt cache, unless the reply is gone."""
-        await tx.run(
-            "UPDATE messages SET cache_loss = ? WHERE message_id = ?",
-            CACHE_LOSS.text(loss),
-            entry_id,
-        )
 
     async def interrupt_orphans(self) -> bool:
         """End the replies of programs that no longer run; return True if there were any."""

@@ -159,17 +159,6 @@ class RequestStore:
         )
         return None if row is None else _record_of(row)
 
-    async def source(self, entry_id: str) -> tuple[str, bool] | None:
-        """Return the `source` in the recipe of the request that produced a reply, empty for none,
-        and whether its body is kept; None if there was no request.
-        """
-        row = await self.database.row(
-            "SELECT coalesce(json_extract(recipe, '$.source'), ''), body IS NOT NULL "
-            "FROM requests WHERE message_id = ? ORDER BY seq DESC LIMIT 1",
-            entry_id,
-        )
-        return None if row is None else (str(row[0]), bool(row[1]))
-
     async def last_accepted(
         self, session_id: str, endpoint: str, before: str = ""
     ) -> StoredRequest | None:

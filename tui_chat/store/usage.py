@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.usage import CacheLoss, Usage
+from tui_chat.models.usage import Usage
 from tui_chat.store.database import Database
 from tui_chat.store.errors import decoding
-from tui_chat.store.rows import CACHE_LOSS, cost_of_text
+from tui_chat.store.rows import cost_of_text
 
 _PAGE = 10_000
 
@@ -62,18 +62,6 @@ class UsageStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    async def cache_losses(self, session_id: str) -> tuple[tuple[str, CacheLoss], ...]:
-        """Return what a session's requests lost of caches, oldest first, with ids of replies."""
-        rows = await self._database.rows(
-            "SELECT m.message_id, m.cache_loss FROM sessions AS s "
-            "JOIN messages AS m USING (session_id) "
-            "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND m.cache_loss <> '' ORDER BY m.seq",
-            session_id,
-        )
-        with decoding("cache loss"):
-            losses = [(entry_id, CACHE_LOSS.read(text)) for entry_id, text in rows]
-        return tuple((entry_id, loss) for entry_id, loss in losses if loss is not None)
 
     async def requests(self, session_id: str = "") -> AsyncIterator[ReplyUsage]:
         """Yield each reply with tokens or a cost once, oldest first: a fork's copies of a reply

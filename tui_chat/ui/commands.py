@@ -2,8 +2,7 @@
 
 A first line that begins with `/` and a word is a command, unless it begins with `//`: then the
 message begins with one `/`. A path such as `/etc/hosts` is not a command. A setting's name works
-as a command: `/temperature 0.7` is `/set temperature 0.7`. So does the prompt of a server:
-`/SERVER:PROMPT` is `/snippet SERVER:PROMPT`.
+as a command: `/temperature 0.7` is `/set temperature 0.7`.
 """
 
 from __future__ import annotations
@@ -43,15 +42,12 @@ ParsedDraft: TypeAlias = CommandCall | UnknownCommand | str
 """A draft: a command, an unknown command, or the text to send."""
 
 _COMMAND = re.compile(r"/([A-Za-z][A-Za-z0-9-]*)(?:\s+(.*))?\s*\Z", re.DOTALL)
-_PROMPT = re.compile(r"/([A-Za-z][\w-]*:(?!/)\S+(?:\s.*)?)\Z", re.DOTALL)
 
 
 def parse_command(text: str) -> ParsedDraft:
     """Parse a draft as a command, else return the text to send."""
     if text.startswith("//"):
         return text[1:]
-    if prompt := _PROMPT.match(text):
-        return CommandCall(BY_NAME["snippet"], prompt[1].strip())
     match = _COMMAND.match(text)
     if match is None:
         return UnknownCommand("") if text.strip() == "/" else text

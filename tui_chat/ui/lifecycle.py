@@ -321,12 +321,9 @@ class Lifecycle:
         workspace, self._is_closed = self._workspace, True
         self._main.workspace_opened.clear()
         if workspace is not None:
-            has_crashed = self._app._exception is not None  # pyright: ignore[reportPrivateUsage]  there is no public way
-            if not self._is_start_confirmed:  # a signal is no fault
-                sessions = workspace.sessions
-                await (
-                    sessions.record_crash_at_start() if has_crashed else sessions.confirm_start()
-                )
+            # a signal is no fault
+            if not self._is_start_confirmed and self._app._exception is None:  # pyright: ignore[reportPrivateUsage]  there is no public way
+                await workspace.sessions.confirm_start()
             try:
                 await workspace.close()
             finally:

@@ -409,7 +409,15 @@ RENAMED_IDS = {"again": "regenerate", "back": "stop", "light": "theme", "default
 """Former ids that the config's `[keys]` may still have, and what does the same now."""
 REMOVED_IDS = frozenset(
     (
-        *("ask-tools", "clear-queue", "detach", "list-edits", "no-default-model", "remove-edits"),
+        *(
+            "ask-tools",
+            "cache",
+            "clear-queue",
+            "detach",
+            "list-edits",
+            "no-default-model",
+            "remove-edits",
+        ),
         *("reply", "reset-layout", "save-snippet", "suggest-title", "view-part"),
     )
 )

@@ -141,13 +141,6 @@ class Aside:
             return text
         return ""
 
-    @reported(())
-    async def sent(self) -> tuple[SideRequest, ...]:
-        """Return those of the active session whose exact bodies are kept, the newest first."""
-        core = self.core
-        side_requests = await core.active_store.side_requests.list(core.state.session_id)
-        return tuple(request for request in reversed(side_requests) if request.body)
-
     async def _store(
         self,
         kind: str,
@@ -206,10 +199,6 @@ class Aside:
             role = await store.roles.get(session.role_id) if session.role_id else None
             first_title = session_title(role, question.content, question.parts)
             if session.title != first_title or not question.content.strip():
-                return
-            if any(
-                request.kind == "title" for request in await store.side_requests.list(session_id)
-            ):
                 return
             composed = self._title_request(question, path[-1].message)
             answer = await self.ask("title", session_id, composed)

@@ -1,4 +1,4 @@
-"""Files, and documents of servers, that the user attaches to a message.
+"""Files that the user attaches to a message.
 
 1. The type of a file is detected from its first bytes, not its name: an image called `.txt` is an
    image.
@@ -10,9 +10,7 @@
 from __future__ import annotations
 
 import base64
-import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 from tui_chat.errors import InputError
@@ -20,19 +18,15 @@ from tui_chat.files import STANDARD_INPUT, open_file, read_standard_input
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import card_error, is_character_card
 from tui_chat.models.blocks import MediaBlock
-from tui_chat.models.boundary import pack, read_own
-from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of, size_of
-from tui_chat.models.sanitize import one_line
+from tui_chat.models.media import detect_mime, format_size, kind_of, pixels_of
 from tui_chat.models.text import clean
 from tui_chat.paths import expanded
 from tui_chat.tokens.counter import media_tokens
 
 LARGEST = 20_000_000
 """Maximum bytes of an image, audio or PDF; no provider accepts larger ones in a request."""
-MAX_NAME = 300
-"""Characters of the name of what is no file."""
 _PACKED = "part:"
-"""The mark before a packed part, where paths are stored."""
+"""The mark of what was no file, in drafts of earlier versions."""
 LARGEST_TEXT = 2_000_000
 """Maximum bytes of a text; more than any model reads."""
 
@@ -47,18 +41,16 @@ class Attachment:
     part: MediaBlock
     is_card: bool = False
     """True if it is a character card, which is sent as the picture or text that it is."""
-    packed: str = ""
-    """Of what is no file, the part as it is stored with a draft."""
 
     @property
     def name(self) -> str:
-        """Its file name, or `SERVER:URI`."""
-        return self.part.name if self.packed else self.path.name
+        """Its file name."""
+        return self.path.name
 
     @property
     def stored(self) -> str:
-        """What it is read from again: its path, or the part itself."""
-        return self.packed or str(self.path)
+        """What it is read from again: its path."""
+        return str(self.path)
 
     @property
     def card_hint(self) -> str:
@@ -103,37 +95,18 @@ def read_attachment(path: Path) -> Attachment:
     return Attachment(path, len(data), _part(path, data), is_character_card(data))
 
 
-def attachment_of(name: str, data: bytes) -> Attachment:
-    """Return content that is no file as an attachment. Raises InputError with name and fault."""
-    name = one_line(name, MAX_NAME)
-    if len(data) > LARGEST:
-        raise _too_large(name, len(data), LARGEST)
-    return packed_attachment(replace(_part(Path(), data, name), name=name))
-
-
-def packed_attachment(part: MediaBlock) -> Attachment:
-    """Return a part that is no file as an attachment."""
-    return Attachment(Path(), size_of(part), part, packed=_PACKED + pack(part))
-
-
 def stored_attachment(stored: str) -> Attachment:
-    """Return an attachment of a stored draft; a file is read again. Raises InputError."""
-    if not stored.startswith(_PACKED):
-        return read_attachment(Path(stored))
-    try:
-        fields = json.loads(stored.removeprefix(_PACKED))
-        if "kind" in fields:  # as programs before blocks wrote it
-            fields |= {"media": fields.pop("kind"), "owner": fields.pop("protocol", None)}
-        return packed_attachment(read_own(MediaBlock, fields))
-    except (ValueError, TypeError, AttributeError):
-        raise InputError("An attachment of the stored draft is damaged.") from None
+    """Read an attachment of a stored draft again. Raises InputError."""
+    if stored.startswith(_PACKED):
+        raise InputError("An attachment of the stored draft was no file, and is gone.")
+    return read_attachment(Path(stored))
 
 
-def _part(path: Path, data: bytes, words: str = "") -> MediaBlock:
-    """Return content as a part; errors call it by `words`, if it is no file."""
+def _part(path: Path, data: bytes) -> MediaBlock:
+    """Return content as a part."""
     if path == STANDARD_INPUT:
         path = Path("input")
-    words = words or str(path)
+    words = str(path)
     if not data:
         raise InputError(f"{words} is empty.")
     if mime := detect_mime(data):

@@ -106,8 +106,7 @@ class Branches:
     ) -> bool:
         """Add a message, which a `model` wrote if one did, at the end of the active branch, if that
         is still a branch of this session. Return False if that is not possible now, which is
-        reported. With the word for what was `done`, that is said, and `Workspace.undo` takes it
-        back.
+        reported. With the word for what was `done`, that is said.
         """
         core = self.core
         await self._sessions.branch_loaded()
@@ -128,22 +127,8 @@ class Branches:
                 core.update(**self._sessions.changes_when_begun(session))
         await self._sessions.refresh(session_id)
         if done:
-            self._push_removal(entry, done)
+            core.publish(Done(f"{done} {describe_message(entry)}.", session_id=session_id))
         return True
-
-    def _push_removal(self, entry: Entry, done: str) -> None:
-        """Let the removal of a message that was added be the next step to undo."""
-        core, store, session_id = self.core, self.core.active_store, self.core.state.session_id
-
-        async def remove() -> None:
-            session = await store.sessions.get(session_id)
-            if session is not None and session.head_id != entry.message.id:
-                advice = "It can be deleted in the conversation."
-                raise InputError(f"Messages follow {describe_message(entry)} now.", advice=advice)
-            await store.messages.delete(entry.message.id)
-            await self._sessions.refresh(session_id)
-
-        core.push_undo(describe_message(entry), remove, done=done, undone="Removed", store=store)
 
     @reported(False)
     async def edit(self, entry_id: str, text: str, *, send: bool = False) -> bool:
@@ -334,21 +319,11 @@ class Branches:
         return tuple(e.message.id for e in entries[:end] if e.message.role == "tool")
 
     async def _mute(self, changes: Mapping[str, Muted], done: str, what: str) -> None:
-        """Store mutes. `Workspace.undo` takes them back."""
-        core, store, session_id = self.core, self.core.active_store, self.core.state.session_id
-        old = [entry.message for entry in core.state.entries if entry.message.id in changes]
-        await store.messages.mute(changes)
+        """Store mutes, and say what was done."""
+        core, session_id = self.core, self.core.state.session_id
+        await core.active_store.messages.mute(changes)
         await self._sessions.refresh(session_id)
-
-        async def restore() -> None:
-            await store.messages.mute({message.id: message.muted for message in old})
-            for message in old:
-                if message.pinned:
-                    await store.messages.pin(message.id, True)
-            await self._sessions.refresh(session_id)
-
-        undone = f"Undone: {done[:1].lower()}{done[1:]}"
-        core.push_undo(what, restore, done=done, undone=undone, store=store)
+        core.publish(Done(f"{done} {what}.", session_id=session_id))
 
     def _entry(self, entry_id: str) -> Entry:
         for entry in self.core.state.entries:

@@ -184,25 +184,16 @@ class Compaction:
     @reported(False)
     async def accept(self, plan: CompactionPlan, text: str) -> bool:
         """Store a summary at the end of its branch. Return False if that is not possible now, which
-        is reported. `Workspace.undo` brings the messages back.
+        is reported. Deleting the summary has its messages sent again.
         """
         core, store = self.core, self.core.store_of(plan.session_id)
         async with self._sessions.lock:
             entries = await store.branches.load(plan.session_id)
             if plan.head_id not in (entry.message.id for entry in entries):
                 raise InputError("The messages of this summary are not on the shown branch.")
-            entry = await self._add(plan.session_id, entries, plan.end, plan.messages, text)
+            await self._add(plan.session_id, entries, plan.end, plan.messages, text)
         await self._sessions.refresh(plan.session_id)
-
-        async def restore() -> None:
-            session = await store.sessions.get(plan.session_id)
-            if session is not None and session.head_id == entry.message.id:
-                await store.messages.delete(entry.message.id)
-            else:  # what follows it must stay
-                await self._switch(entry.message.id, enabled=False)
-            await self._sessions.refresh(plan.session_id)
-
-        core.push_undo(f"{plan.messages:,} messages", restore, done="Summed up", store=store)
+        core.publish(Done(f"Summed up {plan.messages:,} messages.", session_id=plan.session_id))
         return True
 
     async def _add(

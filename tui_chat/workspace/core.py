@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tui_chat.workspace.session_source import SessionSource
 
 MAX_UNDO_STEPS = 100
-"""Steps that can be undone, for as long as the program runs."""
+"""Deletions that can be undone, for as long as the program runs."""
 
 
 class WorkspaceCore:
@@ -148,26 +148,23 @@ class WorkspaceCore:
         what: str,
         restore: Callable[[], Awaitable[None]],
         *,
-        done: str = "Deleted",
-        undone: str = "Brought back",
-        effect: str = "",
         message_id: str = "",
         store: Store | None = None,
     ) -> None:
-        """Publish what was `done` to `what` and, behind it, with which `effect`. Remember how to
-        take it back, for as long as the `store` of its session is open: then it is `undone`.
+        """Publish what was deleted. Remember how to bring it back, for as long as the `store` of
+        its session is open.
         """
-        step = f"{undone} {what}.", restore, message_id, store
+        step = f"Brought back {what}.", restore, message_id, store
         self._undo_steps = [*self._undo_steps[1 - MAX_UNDO_STEPS :], step]
         session_id = self.state.session_id if store is not None else ""
-        self.publish(Done(f"{done} {what}{effect}.", undoable=True, session_id=session_id))
+        self.publish(Done(f"Deleted {what}.", undoable=True, session_id=session_id))
 
     def forget_messages(self, store: Store) -> None:
         """Forget how to restore messages of a store that is closed."""
         self._undo_steps = [step for step in self._undo_steps if step[3] is not store]
 
     async def undo(self) -> None:
-        """Take the last change back; `Done` says which."""
+        """Bring back what was deleted last; `Done` says what."""
         with self.reporting():
             if not self._undo_steps:
                 raise InputError(

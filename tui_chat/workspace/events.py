@@ -14,7 +14,7 @@ from tui_chat.models.session import Entry
 from tui_chat.providers.retry import RetryPause
 from tui_chat.send import PartialReply
 from tui_chat.workspace.exchange import Target
-from tui_chat.workspace.state import LastSent, OpenPreset
+from tui_chat.workspace.state import OpenPreset
 
 
 class WorkspaceEvent:
@@ -31,17 +31,6 @@ class SessionsChanged(WorkspaceEvent):
 @dataclass(frozen=True, slots=True)
 class BranchChanged(WorkspaceEvent):
     """The active session, its settings or its messages changed."""
-
-
-@dataclass(frozen=True, slots=True)
-class BranchEndLoaded(WorkspaceEvent):
-    """The end of a long session's branch was loaded, to be shown while the rest is read.
-    `BranchChanged` follows with the whole branch.
-    """
-
-    entries: tuple[Entry, ...]
-    draft: str
-    """The session's draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +97,6 @@ class ReplySettled(WorkspaceEvent):
     """True if the conversation may go on by itself."""
     target: Target | None = None
     """The target that it was sent to; None for the session's own choice."""
-    before: LastSent | None = None
-    """The request that its endpoint accepted before; None if that is not known."""
     title: str = ""
     """The title of its session, if another one is active and the reply was not stopped."""
 

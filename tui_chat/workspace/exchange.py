@@ -24,7 +24,7 @@ from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.request_recipe import dump_recipe, recipe_of
 from tui_chat.send import FinishedReply, new_exchange
 from tui_chat.tokens import counter_for
-from tui_chat.workspace.state import LastSent, WorkspaceState
+from tui_chat.workspace.state import WorkspaceState
 
 if TYPE_CHECKING:
     from tui_chat.analysis.captured_request import CapturedRequest
@@ -124,8 +124,6 @@ class Exchange:
     """Empty until the reply is stored."""
     end: FinishedReply | None = None
     """The reply as it ended; None until then, and if its session is gone."""
-    before: LastSent | None = None
-    """The request of the session that the endpoint accepted before this one, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,11 +222,9 @@ def edits_after_all(
 
 
 def changes_when_begun(
-    state: WorkspaceState, begun: Begun, requests: tuple[Outgoing, ...], draft: str
+    state: WorkspaceState, begun: Begun, requests: tuple[Outgoing, ...]
 ) -> dict[str, Any]:
-    """Return the fields of the state that change once exchanges of the active session are stored.
-    The servers' prompts in the draft are forgotten: next time its words may be the user's own.
-    """
+    """Return the fields of the state that change once exchanges of a session are stored."""
     entries = list(state.entries)
     for request, stored in zip(requests, begun.exchanges, strict=True):
         entries += [*request.before, *filter(None, (stored.user, stored.reply))]
@@ -236,12 +232,6 @@ def changes_when_begun(
         "session": begun.session or state.session,
         "entries": _branch_to(begun.exchanges[-1].reply, entries),
         "edits": edits_after_all(state.edits, requests),
-        "request": state.request.with_foreign(None),
-        "inserted_prompts": tuple(
-            each
-            for each in state.inserted_prompts
-            if each[0] != state.session_id or each[1] not in draft
-        ),
     }
 
 

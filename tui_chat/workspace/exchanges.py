@@ -190,7 +190,7 @@ class Exchanges:
         state = self.core.state
         exchanges = [Exchange(state.session_id, it.composed, it.target) for it in requests]
         beginning = self._beginning(requests, draft, is_at_head=is_at_head)
-        storing = asyncio.create_task(self._store(beginning, requests, exchanges, draft, stored))
+        storing = asyncio.create_task(self._store(beginning, requests, exchanges, stored))
         self._requests.reseed()
         for number, request in enumerate(requests):
             self._receive(request, exchanges[number], _reply_of(storing, number), prices)
@@ -227,7 +227,6 @@ class Exchanges:
         beginning: Beginning,
         requests: tuple[Outgoing, ...],
         exchanges: Sequence[Exchange],
-        draft: str,
         stored: Callable[[], None] | None,
     ) -> Begun:
         """Store what leaves, and show it as it is stored. Raises StoreError, which is reported."""
@@ -241,7 +240,7 @@ class Exchanges:
             self.core.publish(Failed(error))
             raise
         self._sent.note_stored(store, beginning.revisions)
-        self._show_begun(begun, requests, exchanges, draft)
+        self._show_begun(begun, requests, exchanges)
         if stored is not None:
             stored()
         return begun
@@ -251,7 +250,6 @@ class Exchanges:
         begun: Begun,
         requests: tuple[Outgoing, ...],
         exchanges: Sequence[Exchange],
-        draft: str,
     ) -> None:
         """Take what was stored over into the state, in one step."""
         core, session_id = self.core, exchanges[0].session_id
@@ -263,7 +261,7 @@ class Exchanges:
         changes: dict[str, Any] = {"streaming_sessions": self._streaming_sessions}
         events: list[WorkspaceEvent] = []
         if session_id == core.state.session_id:
-            changes |= changes_when_begun(core.state, begun, requests, draft)
+            changes |= changes_when_begun(core.state, begun, requests)
             events.append(BranchChanged())
         if begun.session is not None and self._is_listed(session_id):
             changes |= self._sessions.changes_when_begun(begun.session)
@@ -332,7 +330,7 @@ class Exchanges:
 
     def _remember_accepted(self, exchange: Exchange, progress: SendProgress) -> None:
         """Keep a request of the active session as its last one once its endpoint accepted it: the
-        next one is compared with it. One to a target is compared, and not kept.
+        next one is compared with it. One to a target is not kept.
         """
         match progress:
             case PartialReply(reply=reply):
@@ -344,12 +342,11 @@ class Exchanges:
                 return
         name, last_sent = exchange.composed.endpoint.name, self.core.state.last_sent
         last = last_sent.get(name)
-        if is_accepted and (last is None or last.entry_id != exchange.reply_id):
-            exchange.before = last
-            if exchange.target is None:
-                before = last.composed if last is not None else None
-                sent = LastSent(exchange.reply_id, exchange.composed, before)
-                self.core.update(RequestOutdated(), last_sent={**last_sent, name: sent})
+        is_new = last is None or last.entry_id != exchange.reply_id
+        if is_accepted and is_new and exchange.target is None:
+            before = last.composed if last is not None else None
+            sent = LastSent(exchange.reply_id, exchange.composed, before)
+            self.core.update(RequestOutdated(), last_sent={**last_sent, name: sent})
 
     # --- the end of a reply ------------------------------------------------------------------
 
@@ -377,7 +374,6 @@ class Exchanges:
             end.error if end is not None else None,
             is_kept and fault is None and self._continues,
             exchange.target,
-            exchange.before,
             self._title_away(exchange.session_id, end),
         )
         self.core.publish(settled)

@@ -64,19 +64,11 @@ class MessageQueue:
         return queue[index]
 
     async def remove(self, index: int | None = None) -> None:
-        """Remove a message of the active session's queue, by default all; this can be undone."""
+        """Remove a message of the active session's queue, by default all."""
         session_id, queue = self.core.state.session_id, self.core.state.queue
-        if not queue or (index is not None and index >= len(queue)):
-            return
-        start = index or 0
-        removed = queue if index is None else (queue[index],)
-        await self._change(session_id, lambda now: _without(now, *removed))
-        self.core.push_undo(
-            "the queued message" if len(removed) == 1 else "the queued messages",
-            lambda: self._change(session_id, lambda now: (*now[:start], *removed, *now[start:])),
-            done="Removed",
-            store=self.core.store_of(session_id),
-        )
+        if queue and (index is None or index < len(queue)):
+            removed = queue if index is None else (queue[index],)
+            await self._change(session_id, lambda now: _without(now, *removed))
 
     @reported(False)
     async def send_next(self, *, despite_errors: bool = False) -> bool:

@@ -19,7 +19,6 @@ from tui_chat.errors import (
     InputError,
     NotYet,
 )
-from tui_chat.models.about import NOTHING_ABOUT, About, Brought
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message, text_blocks
@@ -73,11 +72,8 @@ class Replies(Exchanges):
             return bool(await self.begin((request,), draft, stored, is_at_head=True))
 
     def _message(self, draft: str, parts: tuple[MediaBlock, ...]) -> Message:
-        """Return the message of a draft, which knows the server's prompt in it."""
-        about = NOTHING_ABOUT
-        if prompts := self.core.state.prompts_in(draft):
-            about = About(brought=Brought(prompt=prompts[0][1]))
-        return Message("user", (*text_blocks(draft), *parts), self.core.new_id(), about=about)
+        """Return the message of a draft."""
+        return Message("user", (*text_blocks(draft), *parts), self.core.new_id())
 
     async def submit_to(
         self,

@@ -1,7 +1,7 @@
 """Edits of the request by hand: made at places of the request that is shown, kept with the session.
 
 1. Only the request that Enter would send, or a kind of reply, can be edited: not one that was sent,
-   a what-if, a preview in another protocol, or the request for a title or a summary.
+   a what-if, a preview in another protocol, or the request for a summary.
 2. An edit holds for every request of the session (`kept`), or for that one: the next one, or the
    reply to a stored message. It stays until its request has been stored and leaves.
 3. A new chat's edits are kept as its draft is, and go into its session.
@@ -30,9 +30,6 @@ from tui_chat.workspace.settings import NEW_CHAT_EDITS
 Edits: TypeAlias = tuple[RequestEdit, ...]
 _Change: TypeAlias = Callable[[Edits, EditedBody, Protocol], Edits]
 
-NO_REPLIES = ("title", "summary")
-"""Kinds of requests that are no part of the conversation and are made without its edits."""
-
 
 class RequestEdits:
     """Edits the request of the active session."""
@@ -58,7 +55,7 @@ class RequestEdits:
             raise InputError("There is no request to edit.")
         if request.what_if is not None:
             raise InputError("A what-if is not sent, so it cannot be edited.", advice="Esc: back")
-        if request.kind in NO_REPLIES:
+        if request.kind == "summary":
             raise InputError("This request is not part of the conversation, so it can't be edited.")
         if composed.protocol is not state.endpoint.protocol:
             own = state.endpoint.protocol.label

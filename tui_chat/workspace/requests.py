@@ -9,8 +9,8 @@ one that the inspector shows.
 3. Whatever changes the request publishes an event, and whoever shows it calls `compose_shown`, at
    most once a frame. `WorkspaceState.request` then has the result, and `RequestComposed` follows.
 4. Generating something else than a reply to the draft (continue, impersonate, ...) is a kind of
-   request. It is shown while its command is typed, or when it is chosen; sending it sends the same
-   object. Looking at another request changes nothing in the session.
+   request. It is shown while its command is typed; sending it sends the same object. Looking at
+   another request changes nothing in the session.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class Requests:
         self.core = core
         self._usage = usage
         core.watch(self._follow)
-        self.side_requests: dict[str, Callable[[], Composed]] = {}
-        """What composes the requests that are no part of the conversation, by kind."""
+        self.compose_summary: Callable[[], Composed] | None = None
+        """Composes the request for a summary, which is no part of the conversation."""
         self._history: tuple[Message, ...] = ()
         """The messages of the active branch that are sent."""
         self._composed: dict[_Key, Composed] = {}
@@ -314,7 +314,6 @@ class Requests:
             history=history,
             draft=draft,
             draft_parts=parts,
-            draft_prompts=state.prompts_in(draft),
             role=state.role,
             profile=state.profile,
             settings=SessionSettings.of(state.model, state.settings),
@@ -351,17 +350,17 @@ class Requests:
         self,
         draft: str,
         parts: tuple[MediaBlock, ...] = (),
-        command: str = "normal",
+        kind: str = "normal",
         argument: str = "",
     ) -> None:
         """Set the text and attachments that Enter would send, or what a command would generate."""
         request = self.core.state.request
-        before = request.draft, request.command, request.argument
-        if before == (draft, command, argument) and request.parts is parts:
+        before = request.draft, request.kind, request.argument
+        if before == (draft, kind, argument) and request.parts is parts:
             return
-        self._change(draft=draft, parts=parts, command=command, argument=argument)
-        request = self.core.state.request
-        if request.viewed and request.viewed.is_automatic and not request.is_untouched:
+        self._change(draft=draft, parts=parts, kind=kind, argument=argument)
+        is_typed = bool(draft.strip() or parts) or kind != "normal"
+        if is_typed and request.viewed is not None and request.viewed.is_automatic:
             self._change(viewed=None)
 
     @property
@@ -429,8 +428,8 @@ class Requests:
 
     def _compose_shown_kind(self, request: LiveRequestState) -> Composed:
         """Return the request of the kind to be shown. Raises InputError."""
-        if (compose_it := self.side_requests.get(request.kind)) is not None:
-            return self.in_protocol(compose_it(), request.protocol)
+        if request.kind == "summary" and self.compose_summary is not None:
+            return self.in_protocol(self.compose_summary(), request.protocol)
         return self.compose_kind(request.kind, request.prompt, request.protocol)
 
     def _show(self, live: Composed) -> None:
@@ -449,8 +448,6 @@ class Requests:
                 shown = self._compose_shown_kind(request)
             except InputError as error:
                 fault = str(error)
-        elif core.state.foreign_reply is not None:
-            shown = None  # nobody sent it, and nothing was typed
         request = replace(request, live=live, shown=shown, session_id=session_id, kind_fault=fault)
         core.update(RequestComposed(), request=request)
 
@@ -461,31 +458,15 @@ class Requests:
     def set_what_if(self, changes: WhatIf) -> None:
         """Show the request with hypothetical changes; without any, show the live request."""
         what_if = None if changes.is_empty else changes
-        self._show_other(what_if=what_if, viewed=None, chosen_kind=None, protocol=None)
-
-    def show_kind(self, kind: str) -> None:
-        """Show what generating something of this kind would send; `normal` for the live request."""
-        chosen = None if kind == "normal" else kind
-        self._show_other(chosen_kind=chosen, what_if=None, viewed=None)
+        self._show_other(what_if=what_if, viewed=None, protocol=None)
 
     def view(self, viewed: ViewedRequest) -> None:
         """Show another request."""
         self._show_other(viewed=viewed, what_if=None, protocol=None)
 
     def return_to_live(self) -> None:
-        """Show the live request again, in its own protocol; in place of a request on which the
-        session was opened, and where none is shown since none was recorded.
-        """
-        request = self.core.state.request
-        is_in_place = request.viewed is not None and request.viewed.is_automatic
-        is_chosen = is_in_place or self.core.state.foreign_reply is not None
-        self._show_other(
-            viewed=None,
-            what_if=None,
-            chosen_kind=None,
-            protocol=None,
-            is_live_chosen=request.is_live_chosen or is_chosen,
-        )
+        """Show the live request again, in its own protocol."""
+        self._show_other(viewed=None, what_if=None, protocol=None)
 
     def compare_with(self, base: DiffBase) -> None:
         """Compare what is shown with something else."""

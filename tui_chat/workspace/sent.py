@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,10 +29,8 @@ from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import (
-    RECORDED_SOURCES,
     RecordedRequest,
     RequestRecord,
-    SideRequest,
     StoredRequest,
 )
 from tui_chat.models.sanitize import one_line
@@ -45,13 +42,12 @@ from tui_chat.request_recipe import read_recipe, rebuilt_inputs, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import RequestComposed, RequestOutdated
+from tui_chat.workspace.events import RequestComposed
 from tui_chat.workspace.exchange import SentRequest
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.session_list import default_title
 from tui_chat.workspace.state import (
     DiffBase,
-    ForeignReply,
     LastSent,
     ReceivedResponse,
     ViewedRequest,
@@ -102,23 +98,6 @@ class Sent:
     async def sent_request(self, entry_id: str) -> SentRequest | None:
         """Return the request that produced a reply; None, reported, if there was none."""
         return await self.request(entry_id, self.core.state.entries)
-
-    async def foreign_reply(
-        self, store: Store, session: Session, entries: Sequence[Entry]
-    ) -> ForeignReply | None:
-        """Return the last reply of a branch if another program's request produced it: a recorded
-        one, or that of an imported conversation. Raises StoreError.
-        """
-        reply = last_reply(entries)
-        if reply is None or reply.status == "streaming":
-            return None
-        stored_source = await store.requests.source(reply.message.id)
-        if stored_source is not None:
-            source, is_kept = stored_source
-            is_foreign = source in RECORDED_SOURCES
-            return ForeignReply(reply.message.id, is_kept) if is_foreign else None
-        is_own = bool(session.endpoint) or any(entry.endpoint for entry in entries)
-        return None if is_own else ForeignReply(reply.message.id, False)
 
     async def edited_replies(self, session_id: str) -> frozenset[str]:
         """Return the ids of a session's replies to hand-edited requests. Raises StoreError."""
@@ -281,24 +260,25 @@ class Sent:
 
     # --- showing requests ----------------------------------------------------------------------
 
-    async def view_foreign(self) -> None:
-        """Show the recorded request of the last reply, if the session shows such requests."""
+    async def view_recorded(self) -> None:
+        """Show the recorded request of the last reply, if there is one, until something is typed:
+        the active session is another program's.
+        """
         state = self.core.state
-        foreign = state.foreign_reply
-        if foreign is None or not foreign.is_recorded or state.request.shown is not None:
-            return
-        is_shown = await self.view_sent(foreign.entry_id, is_automatic=True)
-        request = self.core.state.request
-        if not is_shown and self.core.state.foreign_reply is foreign:
-            request = replace(request, foreign=replace(foreign, is_recorded=False))
-            self.core.update(RequestOutdated(), request=request)
+        reply, viewed = last_reply(state.entries), state.request.viewed
+        shown_id = viewed.entry.message.id if viewed is not None and viewed.entry else ""
+        if reply is not None and reply.message.id != shown_id:
+            with suppress(TuiChatError):
+                await self._view_sent(reply.message.id, is_automatic=True)
 
     @reported(False)
-    async def view_sent(self, entry_id: str, *, is_automatic: bool = False) -> bool:
+    async def view_sent(self, entry_id: str) -> bool:
         """Show the request that produced a reply. Return False, with the fault reported, if there
-        is none or nothing is known of it. `is_automatic`: nobody asked for it, so it is shown only
-        if nothing else was chosen meanwhile.
+        is none or nothing is known of it.
         """
+        return await self._view_sent(entry_id)
+
+    async def _view_sent(self, entry_id: str, *, is_automatic: bool = False) -> bool:
         core = self.core
         entries, session_id = core.state.entries, core.state.session_id
         sent = await self.request(entry_id, entries)
@@ -320,31 +300,10 @@ class Sent:
             viewed = await self._with_request_before(viewed, entry_id)
         elif (last := await self.last_sent(composed.endpoint.name, before=entry_id)) is not None:
             viewed = replace(viewed, before=last.composed)
-        foreign = core.state.foreign_reply
-        is_wanted = not is_automatic or (foreign is not None and foreign.entry_id == entry_id)
-        if core.state.session_id != session_id or not is_wanted:
+        if core.state.session_id != session_id:
             return False
         self._requests.view(viewed)
         return True
-
-    def view_side_request(self, sent: SideRequest) -> bool:
-        """Show a side request, such as a title's, as sent. Return False, reported, if it fails."""
-        from tui_chat.analysis.captured_request import (
-            read_captured,  # needed for such requests only
-        )
-
-        core = self.core
-        with core.reporting():
-            endpoint = core.state.config.endpoint_named(sent.endpoint)
-            captured = read_captured(sent.body.decode("utf-8", "replace"), endpoint.protocol)
-            composed = calibrate(captured.composed(endpoint, sent.model), sent.usage.input)
-            time = datetime.fromtimestamp(sent.created).astimezone().strftime("%H:%M")
-            ended = "" if sent.status == "complete" else f" · {sent.status}"
-            self._requests.view(
-                ViewedRequest(composed, f"{sent.kind} request, as sent at {time}{ended}")
-            )
-            return True
-        return False
 
     async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
         """Return a recorded request with the one before it, and what that means for the cache."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SessionSummary
 from tui_chat.models.text import clean
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, SessionsChanged
+from tui_chat.workspace.events import BranchChanged, Done, SessionsChanged
 
 if TYPE_CHECKING:
-    from tui_chat.store import Store
     from tui_chat.store.sessions import SessionChanges
 
 TITLE_LENGTH = 200
@@ -46,22 +45,9 @@ class SessionList:
 
     @reported(None)
     async def rename(self, session_id: str, title: str) -> None:
-        """Change the title of a session. `Workspace.undo` takes it back."""
-        core, store = self.core, self.core.store_of(session_id)
-        before = await store.sessions.get(session_id)
-        title = default_title(title)
-        await self._store_title(store, session_id, title)
-        if before is None or before.title == title:
-            return
-
-        async def restore() -> None:
-            await self._store_title(store, session_id, before.title)
-
-        what = f"“{before.title}” to “{title}”"
-        core.push_undo(what, restore, done="Renamed", undone="Undone: renamed", store=store)
-
-    async def _store_title(self, store: Store, session_id: str, title: str) -> None:
-        session = await store.sessions.update(session_id, title=title)
+        """Change the title of a session."""
+        store = self.core.store_of(session_id)
+        session = await store.sessions.update(session_id, title=default_title(title))
         if self.core.state.is_active(session_id):
             self.core.update(BranchChanged(), session=session)
         await self.refresh()
@@ -76,9 +62,7 @@ class SessionList:
         tags: Collection[str] | None = None,
         folder: str | None = None,
     ) -> None:
-        """Pin, archive, tag or file sessions; None changes nothing. `Workspace.undo` takes it
-        back.
-        """
+        """Pin, archive, tag or file sessions; None changes nothing."""
         changes: SessionChanges = {}
         words: list[str] = []
         if pinned is not None:
@@ -102,9 +86,7 @@ class SessionList:
     async def retag(
         self, session_ids: Collection[str], *, add: Collection[str], drop: Collection[str]
     ) -> None:
-        """Add tags to sessions and remove others; tags that are not named stay. `Workspace.undo`
-        takes it back.
-        """
+        """Add tags to sessions and remove others; tags that are not named stay."""
         changes: dict[str, SessionChanges] = {}
         for session in self.summaries(session_ids):
             kept = [tag for tag in session.tags if tag not in drop]
@@ -114,26 +96,7 @@ class SessionList:
     async def _change(
         self, changes: Mapping[str, SessionChanges], done: str, effect: str = ""
     ) -> None:
-        """Store changes by the ids of their sessions, and let them be the next step to undo."""
-        before: dict[str, SessionChanges] = {}
-        changed: list[SessionSummary] = []
-        for session in self.summaries(changes):
-            old = {name: getattr(session, name) for name in changes[session.session_id]}
-            if old != changes[session.session_id]:
-                before[session.session_id] = cast("SessionChanges", old)
-                changed.append(session)
-        await self._store(changes)
-
-        async def restore() -> None:
-            await self._store(before)
-
-        if changed:
-            undone = f"Undone: {done[:1].lower()}{done[1:]}"
-            what = described(changed)
-            self.core.push_undo(what, restore, done=done, undone=undone, effect=effect)
-
-    async def _store(self, changes: Mapping[str, SessionChanges]) -> None:
-        """Store changes, and read the list and the active session again."""
+        """Store changes by the ids of their sessions, and say what was done."""
         core, session_id = self.core, self.core.state.session_id
         await core.store.sessions.update_many(changes)
         if session_id in changes and core.state.session is not None:
@@ -141,6 +104,7 @@ class SessionList:
             if core.state.is_active(session_id):
                 core.update(session=session)
         await self.refresh()
+        core.publish(Done(f"{done} {described(self.summaries(changes))}{effect}."))
 
 
 def described(sessions: list[SessionSummary]) -> str:

@@ -5,7 +5,7 @@
 2. `lock` is held while the active session is switched and while a message is stored in it, so that
    each waits for the other: a message never reaches a session that it was not written for.
 3. Until the branch is read, `state.is_branch_loaded` is False, and nothing is composed, sent or
-   added. A long branch is shown in two steps: its end at once, the whole when it is read.
+   added.
 4. The temporary session has a store of its own, in memory: nothing of it is written to disk. It is
    in no list and no search, and ends when another session becomes the active one, unless it is
    kept.
@@ -29,7 +29,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, BranchEndLoaded, Done, Failed
+from tui_chat.workspace.events import BranchChanged, Done, Failed
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.sent import Sent
@@ -41,13 +41,10 @@ from tui_chat.workspace.session_list import (
     quoted_title,
 )
 from tui_chat.workspace.settings import NEW_CHAT_EDITS, SessionSetup
-from tui_chat.workspace.state import ForeignReply
 
 if TYPE_CHECKING:
     from tui_chat.store import Store
 
-FIRST_MESSAGES = 60
-"""Messages of a branch's end that are shown before all of it is read: more than fit on a screen."""
 TRASH_KEPT = 30 * 24 * 3600.0
 """Seconds after which deleted sessions and messages are purged."""
 TEMPORARY_TITLE = "Temporary session"
@@ -55,8 +52,6 @@ TEMPORARY_TITLE = "Temporary session"
 _STARTING = "starting"
 """The name of the stored setting that holds the id of the session which is being opened at the
 start, until it has been on the screen."""
-_AGAIN = " again"
-"""Stored behind the id if the start before was not confirmed either, or if this one failed."""
 _NEW_CHAT_FILES = "files"
 """The stored setting that holds the paths of the files of a new chat's draft."""
 _MARKDOWN = re.compile(r"\s*(#{1,6}|[-*+>]|\d+[.)])\s+(?=\S)")
@@ -121,49 +116,24 @@ class Sessions:
         store = self.core.store
         last = await store.settings.get("session")
         await self._list.refresh()
-        if last is None or await store.sessions.get(last) is None:
+        has_failed = guarded and bool(last) and await store.settings.get(_STARTING) == last
+        if has_failed or not last or await store.sessions.get(last) is None:
             await self._start_new_chat()
-        elif guarded:
-            await self._open_guarded(last)
         else:
+            if guarded:
+                await store.settings.set(_STARTING, last)
             await self.activate(last)
-        await store.sessions.purge_trash(TRASH_KEPT)
-
-    async def _open_guarded(self, session_id: str) -> None:
-        """Open a session; a new chat if it cannot be shown, or ended the program last time."""
-        store = self.core.store
-        fault = ""
-        started = await store.settings.get(_STARTING)
-        if started == f"{session_id}{_AGAIN}":
-            fault = "tui-chat ended while it was showing the last session, so it was not opened."
-        else:
-            again = _AGAIN if started == session_id else ""  # one end may have been a kill
-            await store.settings.set(_STARTING, f"{session_id}{again}")
-            try:
-                await self.activate(session_id)
-            except StoreError:
-                raise  # the database is at fault, and more than this session
-            except Exception as error:  # whatever is wrong with one session, the others are there
-                why = str(error) if isinstance(error, TuiChatError) else type(error).__name__
-                fault = f"The last session cannot be shown ({why}), so it was not opened."
-        if fault:
+        if has_failed:
             await store.settings.set("session", "")
-            await self.confirm_start()
-            await self._start_new_chat()
+            sentence = "tui-chat ended while it was opening the last session: this is a new one."
             advice = "It is in the session list; everything in it is kept, and can be exported."
-            self.core.publish(Failed(InputError(fault, advice=advice)))
+            self.core.publish(Failed(InputError(sentence, advice=advice)))
+        await store.sessions.purge_trash(TRASH_KEPT)
 
     async def confirm_start(self) -> None:
         """Note that the session which was opened at the start has been shown."""
         with suppress(StoreError):  # the consequence: it is not opened at the next start
             await self.core.store.settings.set(_STARTING, "")
-
-    async def record_crash_at_start(self) -> None:
-        """Note that the program crashed before `confirm_start`: the session is not opened again."""
-        with suppress(StoreError):
-            settings = self.core.store.settings
-            if started := (await settings.get(_STARTING) or "").removesuffix(_AGAIN):
-                await settings.set(_STARTING, f"{started}{_AGAIN}")
 
     # --- stored sessions -------------------------------------------------------------------
 
@@ -189,22 +159,18 @@ class Sessions:
         role = await core.store.roles.get(session.role_id) if session.role_id else None
         with self.loading_branch():
             async with self.lock:
-                is_other = not core.state.is_active(session_id)
-                if is_other:  # another session's messages must not be sent in its name
+                if is_other := not core.state.is_active(session_id):
+                    # Another session's messages must not be sent in its name.
                     await self._switch(session, session_id)
                 else:
                     core.update(session=session)
                 await self._settings.apply_session(session, role)
-            if is_other:
-                newest = await store.branches.load(session_id, last=FIRST_MESSAGES)
-                if len(newest) == FIRST_MESSAGES:
-                    draft = await store.drafts.get(session_id)
-                    if core.state.is_active(session_id):
-                        core.publish(BranchEndLoaded(newest, draft))
-            entries, foreign = await self._read_branch(session)
+            entries = await self._read_branch(session)
         # Nothing may be awaited from here to the update: tasks that wait for the branch go on then.
         if core.state.is_active(session_id):
-            self._show_branch(entries, foreign)
+            core.update(BranchChanged(), entries=entries)
+        if is_other and session.client:
+            await self._sent.view_recorded()
         if store is core.store:
             await core.remember("session", session_id)
         await self._list.mark_read(session_id)
@@ -292,24 +258,16 @@ class Sessions:
         """Wait until the active branch is loaded, or could not be."""
         await self._loaded.wait()
 
-    async def _read_branch(self, session: Session) -> tuple[tuple[Entry, ...], ForeignReply | None]:
-        """Return a session's branch, and its last reply if another program's request produced it.
-        Entries that did not change stay the same objects.
-        """
+    async def _read_branch(self, session: Session) -> tuple[Entry, ...]:
+        """Return a session's branch. Entries that did not change stay the same objects."""
         store = self.core.store_of(session.session_id)
         entries = await store.branches.load(session.session_id)
         shown, unsaved = self.core.state.entries, self.core.state.unsaved_replies
         if unsaved:
             entries = tuple(unsaved.get(entry.message.id, entry) for entry in entries)
         if len(shown) < _MANY_MESSAGES:
-            entries = _with_known(shown, entries)
-        else:
-            entries = await asyncio.to_thread(_with_known, shown, entries)
-        return entries, await self._sent.foreign_reply(store, session, entries)
-
-    def _show_branch(self, entries: tuple[Entry, ...], foreign: ForeignReply | None) -> None:
-        request = self.core.state.request.with_foreign(foreign)
-        self.core.update(BranchChanged(), entries=entries, request=request)
+            return _with_known(shown, entries)
+        return await asyncio.to_thread(_with_known, shown, entries)
 
     async def reload_branch(self) -> None:
         """Read the active branch again."""
@@ -318,13 +276,16 @@ class Sessions:
             return
         while True:
             shown = core.state.entries
-            entries, foreign = await self._read_branch(session)
+            entries = await self._read_branch(session)
             # Nothing may be awaited from here to the update.
             if not core.state.is_active(session.session_id):
                 return  # another session was opened meanwhile
             if core.state.entries is shown:
                 break  # else what was shown meanwhile may be newer than what was read
-        self._show_branch(entries, foreign)
+        core.update(BranchChanged(), entries=entries)
+        viewed = core.state.request.viewed
+        if viewed is not None and viewed.is_automatic:
+            await self._sent.view_recorded()
 
     # --- new chats ---------------------------------------------------------------------------
 

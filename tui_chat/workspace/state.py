@@ -12,7 +12,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import EditHistory
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.generation import side_kind
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
@@ -22,7 +21,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.request import RawResponse
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import FIRST_ROLE_NAME, Profile, Role
-from tui_chat.models.session import Entry, Session, SessionSummary, SpeakerNames, last_reply
+from tui_chat.models.session import Entry, Session, SessionSummary, SpeakerNames
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool, results_of
 from tui_chat.send import PartialReply
@@ -207,15 +206,6 @@ class ReceivedResponse:
     is_loading: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignReply:
-    """The last reply of a branch that another program's requests produced."""
-
-    entry_id: str
-    is_recorded: bool
-    """True if its request is kept."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class LiveRequestState:
     """The request that is being written, and what is shown in its place."""
@@ -224,12 +214,11 @@ class LiveRequestState:
     """The text that Enter would send; empty for a command."""
     parts: tuple[MediaBlock, ...] = ()
     """The attachments of the draft."""
-    command: str = "normal"
-    """The kind of request that the composer's command makes; `normal` for a message to send."""
+    kind: str = "normal"
+    """The kind of request that the composer's command makes (see
+    `models.generation.request_kinds`); `normal` for a message to send."""
     argument: str = ""
     """The text after the command."""
-    chosen_kind: str | None = None
-    """The kind of request that the user wants to see; None for the one that Enter would send."""
     kind_fault: str = ""
     """The reason why there is no request of this kind now, as a sentence."""
     protocol: Protocol | None = None
@@ -245,11 +234,6 @@ class LiveRequestState:
     """The session that `live` was composed for."""
     received: ReceivedResponse | None = None
     """The response that was looked at last."""
-    foreign: ForeignReply | None = None
-    """The reply that the active branch ended with when it was read, if another program's request
-    produced it."""
-    is_live_chosen: bool = False
-    """True if the user wants to see the live request of such a branch."""
 
     def without_session(self) -> LiveRequestState:
         """Return it without what belongs to the active session, before another one is opened."""
@@ -259,42 +243,17 @@ class LiveRequestState:
         return replace(
             request,
             protocol=None,
-            chosen_kind=None,
             diff_base=DiffBase() if request.diff_base.is_of_session else request.diff_base,
             live=None,
             shown=None,
             session_id="",
             received=None,
-            foreign=None,
-            is_live_chosen=False,
         )
-
-    def with_foreign(self, foreign: ForeignReply | None) -> LiveRequestState:
-        """Return it with the reply of another program that the branch ends with; None for none. Its
-        request replaces that of the reply which was the last one before.
-        """
-        if self.foreign == foreign:
-            return self
-        is_stale = self.viewed is not None and self.viewed.is_automatic
-        return replace(self, foreign=foreign, viewed=None if is_stale else self.viewed)
-
-    @property
-    def is_untouched(self) -> bool:
-        """True if nothing is typed or chosen that a request could be composed of."""
-        is_chosen = self.kind != "normal" or self.what_if is not None or self.is_live_chosen
-        return not (self.draft.strip() or self.parts or is_chosen)
-
-    @property
-    def kind(self) -> str:
-        """The kind of the request that is shown (see `models.generation.request_kinds`), unless
-        another request is in its place.
-        """
-        return self.chosen_kind or self.command
 
     @property
     def prompt(self) -> str:
         """The instruction of a request that takes one: the command's argument, or the draft."""
-        kind = side_kind(self.command)
+        kind = side_kind(self.kind)
         return self.argument if kind is not None and kind.takes_prompt else self.draft
 
 
@@ -360,9 +319,6 @@ class WorkspaceState:
     """Enabled roles by their last use, then disabled ones."""
     known_tools: tuple[Tool, ...] = ()
     """The tools known of all sources, commands first."""
-    changed_tools: Mapping[str, ToolDefinition] = field(default_factory=dict[str, ToolDefinition])
-    """By name the definition that the user knew of tools that are not offered because their server
-    changed it."""
     tool_sources: tuple[SourceStatus, ...] = ()
     """The opened sources of tools, except commands."""
     awaited_sources: tuple[str, ...] = ()
@@ -386,10 +342,6 @@ class WorkspaceState:
     running_calls: Mapping[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
     """The progress of tool calls that are running, in words, by the reply's id and their positions
     in it."""
-
-    inserted_prompts: tuple[tuple[str, str, str], ...] = ()
-    """Texts of servers' prompts that were put into drafts and not sent, each after its session's id
-    and before its origin in words; the newest first."""
 
     # Requests
     request: LiveRequestState = field(default_factory=LiveRequestState)
@@ -486,17 +438,6 @@ class WorkspaceState:
         return self.session is not None and at_end
 
     @property
-    def foreign_reply(self) -> ForeignReply | None:
-        """The last reply of the active branch if the session shows other programs' requests: one of
-        them produced it, and nothing is typed or chosen.
-        """
-        foreign = self.request.foreign
-        reply = last_reply(self.entries) if foreign is not None else None
-        if foreign is None or reply is None or reply.message.id != foreign.entry_id:
-            return None
-        return foreign if self.request.is_untouched else None
-
-    @property
     def unsaved(self) -> str:
         """The reason why something on the screen is not stored, as a sentence; empty if all is."""
         replies = (entry.unsaved for entry in self.unsaved_replies.values())
@@ -512,14 +453,6 @@ class WorkspaceState:
     def pending_calls(self) -> tuple[PendingToolCall, ...]:
         """The tool calls at the end of the active branch that are not answered yet."""
         return self.calls_at_end(self.entries)
-
-    def prompts_in(self, draft: str) -> tuple[tuple[str, str], ...]:
-        """Return the servers' prompts in a draft of the session, each with its origin in words."""
-        return tuple(
-            (text, words)
-            for session_id, text, words in self.inserted_prompts
-            if session_id == self.session_id and text in draft
-        )
 
     def calls_at_end(self, entries: Sequence[Entry]) -> tuple[PendingToolCall, ...]:
         """Return the tool calls at the end of a branch that are not answered yet."""

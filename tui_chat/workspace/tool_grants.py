@@ -3,10 +3,7 @@
 1. A grant is for one tool, what answers its calls (a command line, or a server's command or URL),
    the content of the program and of the files that its command line names, and the hash of its
    definition. Where one of them differs, or the program cannot be found, the user is asked.
-2. A server is granted by its tools, so that one which is new since then is not covered.
-3. A server's tool with a grant for another definition has changed: it is not offered until the user
-   has seen the change, which ends the grant.
-4. Lasting grants are settings of the store, one each, in the core: commands have them like the
+2. Lasting grants are settings of the store, one each, in the core: commands have them like the
    tools of plugins, every running copy obeys them at once, and none overwrites another's. They are
    read again before each run that nobody is asked about.
 """
@@ -15,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from difflib import unified_diff
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.tool import Tool, definition_text
+from tui_chat.models.tool import Tool
 from tui_chat.workspace.programs import content_digest
 
 if TYPE_CHECKING:
@@ -55,11 +51,6 @@ class ToolGrant:
         grant = (self.bound_to, self.digest, self.content)
         return is_there and grant == (_bound_to(tool), tool.digest, content)
 
-    def is_outdated_by(self, tool: Tool) -> bool:
-        """Return True if the definition of a server's tool is another than that of the grant."""
-        is_same_server = bool(tool.server) and self.bound_to == _bound_to(tool)
-        return is_same_server and self.digest != tool.digest
-
 
 def _bound_to(tool: Tool) -> str:
     return tool.identity or sha256(tool.runs.encode("utf-8", "replace")).hexdigest()
@@ -68,14 +59,6 @@ def _bound_to(tool: Tool) -> str:
 def _grant_of(tool: Tool, granted: str = "") -> ToolGrant:
     content = content_digest(tool.files)
     return ToolGrant(_bound_to(tool), tool.digest, tool.definition, granted, content)
-
-
-def definition_changes(before: ToolDefinition, now: ToolDefinition) -> str:
-    """Return the lines in which two definitions differ, each after `-` or `+`."""
-    texts = (definition_text(before).split("\n"), definition_text(now).split("\n"))
-    lines = list(unified_diff(*texts, lineterm="", n=0))[2:]
-    shown = "\n".join(line for line in lines if not line.startswith("@@"))
-    return shown or "Its schema of results changed."
 
 
 async def read_grants(store: Store) -> dict[str, ToolGrant]:
@@ -107,42 +90,25 @@ class ToolGrants:
         """Read the lasting grants again. Raises StoreError."""
         self.lasting = await read_grants(self._store)
 
-    def _grants(self, session_id: str, tool: Tool) -> tuple[ToolGrant, ...]:
-        both = (self._of_sessions.get((session_id, tool.name)), self.lasting.get(tool.name))
-        return tuple(grant for grant in both if grant is not None)
-
     def cover(self, session_id: str, tool: Tool) -> bool:
         """Return True if a grant lets a tool run in a session without asking."""
-        return any(grant.covers(tool) for grant in self._grants(session_id, tool))
-
-    def outdated(self, session_id: str, tool: Tool) -> ToolGrant | None:
-        """Return the grant that a changed definition ended; None if there is none."""
-        grants = self._grants(session_id, tool)
-        return next((grant for grant in grants if grant.is_outdated_by(tool)), None)
+        both = (self._of_sessions.get((session_id, tool.name)), self.lasting.get(tool.name))
+        return any(grant is not None and grant.covers(tool) for grant in both)
 
     def grant_in_session(self, session_id: str, tool: Tool) -> None:
         """Let a tool run in a session until the program ends."""
         self._of_sessions[(session_id, tool.name)] = _grant_of(tool)
 
-    async def grant_always(self, tools: Iterable[Tool], now: str) -> None:
-        """Let tools run in all sessions. Raises StoreError."""
-        for tool in tools:
-            await self._store.settings.set(_PREFIX + tool.name, pack(_grant_of(tool, now)))
+    async def grant_always(self, tool: Tool, now: str) -> None:
+        """Let a tool run in all sessions. Raises StoreError."""
+        await self._store.settings.set(_PREFIX + tool.name, pack(_grant_of(tool, now)))
         await self.load()
 
-    async def revoke(self, names: Iterable[str] | None = None) -> None:
-        """End tools' grants, lasting ones too; without names only sessions'. Raises StoreError."""
-        ended = None if names is None else frozenset(names)
+    async def revoke(self, names: Iterable[str]) -> None:
+        """End tools' grants, in sessions and lasting ones. Raises StoreError."""
+        ended = frozenset(names)
         self._of_sessions = {
-            key: grant
-            for key, grant in self._of_sessions.items()
-            if ended is not None and key[1] not in ended
+            key: grant for key, grant in self._of_sessions.items() if key[1] not in ended
         }
-        if ended:
-            await revoke_grants(self._store, ended)
-            await self.load()
-
-    @property
-    def is_any_in_sessions(self) -> bool:
-        """True if a tool runs without asking in some session."""
-        return bool(self._of_sessions)
+        await revoke_grants(self._store, ended)
+        await self.load()

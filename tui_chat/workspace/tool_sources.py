@@ -6,8 +6,7 @@
    offer their tools: in the background. A request is composed from the tools that are known then.
 3. A session offers the tools chosen for it, else for its role, else those that say so themselves.
    Names are chosen, since the sources may be asked later.
-4. A tool with a grant that its changed definition ended is not offered until `accept`.
-5. Names are unique: of two tools with one name the later source's is left out.
+4. Names are unique: of two tools with one name the later source's is left out.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, SourceAsked
 from tui_chat.workspace.programs import files_of, located, shown_variables
 from tui_chat.workspace.state import SourceStatus, WorkspaceState
-from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_runner import ToolRun, run
 
 _ROLE_PREFIX = "role tools/"
@@ -232,9 +230,8 @@ def _command_tool(command: CommandTool, folder: str) -> Tool:
 class ToolSources:
     """The sources, the tools that are known of them, and those that the active session offers."""
 
-    def __init__(self, core: WorkspaceCore, grants: ToolGrants) -> None:
+    def __init__(self, core: WorkspaceCore) -> None:
         self.core = core
-        self._grants = grants
         self._commands = LocalCommands(core.state.config)
         self._added: dict[str, tuple[_GuardedSource, ...]] = {}
         """The sources that plugins added, by plugin."""
@@ -288,15 +285,15 @@ class ToolSources:
         self._offer()
 
     def _offer(self) -> None:
-        """Offer the chosen tools, save those whose definitions changed."""
-        core, chosen, changed = self.core, self._chosen, dict[str, ToolDefinition]()
-        offered: list[Tool] = []
-        for tool in core.state.known_tools:
-            if grant := self._grants.outdated(core.state.session_id, tool):
-                changed[tool.name] = grant.definition
-            elif tool.offered if chosen is None else tool.name in chosen:
-                offered.append(tool)
-        core.update(tools=tuple(offered), changed_tools=changed)
+        """Offer the chosen tools."""
+        core, chosen = self.core, self._chosen
+        core.update(
+            tools=tuple(
+                tool
+                for tool in core.state.known_tools
+                if (tool.offered if chosen is None else tool.name in chosen)
+            )
+        )
 
     @reported(None)
     async def choose_for_role(self) -> None:
@@ -307,13 +304,6 @@ class ToolSources:
         names = json.dumps([tool.name for tool in core.state.tools])
         await core.store.settings.set(_ROLE_PREFIX + core.state.role.role_id, names)
         core.publish(Done(f"Sessions of {core.state.role.name} offer these tools."))
-
-    @reported(None)
-    async def accept(self, name: str) -> None:
-        """Offer a tool again whose changed definition the user has seen. Its calls ask."""
-        await self._grants.revoke((name,))
-        self._offer()
-        self.core.publish(BranchChanged())
 
     def _may_offer(self, source: ToolSource) -> bool:
         """Return True if the active session may offer tools of a source, or has a call of one."""
@@ -421,8 +411,6 @@ class ToolSources:
 
     async def _open(self) -> None:
         core, config = self.core, self.core.state.config
-        with core.reporting():
-            await self._grants.load()
         for plugin, part in hooks.parts_at("tool source"):
             before = self._added.get(part.path, ())
             hidden = key_variables(config)

@@ -28,7 +28,7 @@ from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
 from tui_chat.models.tool import DECLINED, Tool
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import BranchChanged, Done, ReplySettled
+from tui_chat.workspace.events import BranchChanged, ReplySettled
 from tui_chat.workspace.exchange import Slot
 from tui_chat.workspace.programs import content_digest
 from tui_chat.workspace.replies import Replies
@@ -45,9 +45,8 @@ MAX_UNATTENDED_ROUNDS = 20
 _Key = tuple[str, int]
 """A call: the id of its reply, and its position in it."""
 
-Scope = Literal["call", "session", "tool", "server"]
-"""What a user consents to: a call; calls of its tool in the session; always; those of all tools
-that its server has now, always."""
+Scope = Literal["call", "session", "tool"]
+"""What a user consents to: a call; calls of its tool in the session; always."""
 
 
 @dataclass(eq=False)
@@ -172,21 +171,10 @@ class Tools:
             self._claimed.difference_update(keys)
 
     async def _grant(self, session_id: str, tool: Tool, scope: Scope) -> None:
-        match scope:
-            case "call":
-                return
-            case "session":
-                self._grants.grant_in_session(session_id, tool)
-            case "tool":
-                await self._grants.grant_always((tool,), self.core.now().isoformat())
-            case "server":
-                state = self.core.state
-                granted = [
-                    one
-                    for one in state.known_tools
-                    if one.server == tool.server and one.name not in state.changed_tools
-                ]
-                await self._grants.grant_always(granted, self.core.now().isoformat())
+        if scope == "session":
+            self._grants.grant_in_session(session_id, tool)
+        elif scope == "tool":
+            await self._grants.grant_always(tool, self.core.now().isoformat())
 
     def _may_run(self, session_id: str, tool: Tool | None) -> bool:
         """Return True if a tool needs no consent in a session."""
@@ -196,23 +184,9 @@ class Tools:
 
     @reported(None)
     async def revoke(self, names: Sequence[str]) -> None:
-        """Ask again before each run of these tools. A changed one stays withheld."""
-        changed = self.core.state.changed_tools
-        await self._grants.revoke([name for name in names if name not in changed])
+        """Ask again before each run of these tools."""
+        await self._grants.revoke(names)
         self.core.publish(BranchChanged())
-
-    @reported(None)
-    async def forget_permissions(self) -> None:
-        """Ask again before each run of a tool, in every session. Lasting grants stay."""
-        is_any = self._grants.is_any_in_sessions
-        await self._grants.revoke()
-        await self._grants.load()
-        count = len(self._grants.lasting)
-        sentence = "Tools ask before each run." if is_any else "No tool was allowed in a session."
-        if count:
-            which = "1 tool is" if count == 1 else f"{count:,} tools are"
-            sentence += f" {which} allowed always: “Tools of this session” revokes that."
-        self.core.publish(Done(sentence))
 
     def stop(self, entries: Sequence[Entry] | None = None) -> bool:
         """Cancel commands of a branch, by default the active one; return True if some ran."""

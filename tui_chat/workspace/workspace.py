@@ -28,7 +28,6 @@ from tui_chat.workspace.sent import Sent
 from tui_chat.workspace.session_list import SessionList
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup
-from tui_chat.workspace.source_texts import SourceTexts
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.tool_grants import ToolGrants
 from tui_chat.workspace.tool_sources import ToolSources
@@ -61,10 +60,10 @@ class Workspace:
         self.usage = usage = UsageReports(core)
         self.requests = requests = Requests(core, usage)
         self.sent = sent = Sent(core, requests, usage)
-        self.cache = cache = PromptCache(core, requests, sent, usage)
+        self.cache = PromptCache(core, requests, sent)
         self.presets = Presets(core)
         self.tool_grants = grants = ToolGrants(core.store)
-        self.tool_sources = tool_sources = ToolSources(core, grants)
+        self.tool_sources = tool_sources = ToolSources(core)
         self.settings = settings = SessionSetup(
             core, self.presets, requests, tool_sources, read_config
         )
@@ -77,13 +76,12 @@ class Workspace:
         self.tools = tools = Tools(core, sessions, replies, tool_sources, grants)
         self.queue = MessageQueue(core, requests, replies)
         self.aside = aside = Aside(core, requests, usage, listed)
-        replies.followers = cache.follow, tools.follow, self.queue.follow, aside.follow
+        replies.followers = tools.follow, self.queue.follow, aside.follow
         sent.open_session = sessions.open_added
         sessions.stop_replies, sessions.stop_tools = replies.stop, tools.stop
         self.compaction = compaction = Compaction(core, requests, sessions, aside, usage)
-        requests.side_requests = {"title": aside.title, "summary": compaction.request}
-        self.branches = branches = Branches(core, sessions, replies, aside, compaction)
-        self.source_texts = SourceTexts(core, tool_sources, branches)
+        requests.compose_summary = compaction.request
+        self.branches = Branches(core, sessions, replies, aside, compaction)
         self.exports = Exports(core)
         self.windows = Windows(core, sessions, listed, roles, settings)
         self.plugin_listeners = PluginListeners(core, self)
@@ -124,9 +122,9 @@ class Workspace:
     async def start(self, *, guarded: bool = False) -> None:
         """Read the sessions and open the one that was open last. Nothing is sent.
 
-        With `guarded`, a session that cannot be shown, or during whose display the program ended
-        the last time, is not opened, and `Failed` is published; call `sessions.confirm_start` once
-        the session has been on the screen. Raises StoreError if the store cannot be read.
+        With `guarded`, a session during whose display the program ended the last time is not
+        opened, and `Failed` is published; call `sessions.confirm_start` once the session has been
+        on the screen. Raises StoreError if the store cannot be read.
         """
         await self._load()
         await self.sessions.open_last(guarded=guarded)
@@ -149,7 +147,6 @@ class Workspace:
             await self.tool_sources.close()
             await self.replies.stop_all(for_good=True)
             await self.aside.stop()
-            await self.cache.finish()
             await self.queue.finish()
             if self.session_files is not None:
                 await self.session_files.stop()

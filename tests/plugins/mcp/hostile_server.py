@@ -224,97 +224,6 @@ PICTURE = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-PROMPTS = [
-    {"name": "hidden", "title": "A\nb", "description": HIDDEN},
-    {
-        "name": "city",
-        "arguments": [
-            {"name": "city", "description": "Which\x1b[2J one?", "required": True},
-            {"name": "tone"},
-        ],
-    },
-    {"name": "talk"},
-    {"name": "prefill"},
-    {"name": "huge"},
-    {"name": "empty"},
-    {"name": "unlisted"},
-    {"name": "two words"},
-    {"name": ""},
-    {"name": "many", "arguments": [{"name": f"a{n}"} for n in range(1_000)]},
-]
-
-
-def said(role: str, *words: str) -> list[Any]:
-    return [{"role": role, "content": {"type": "text", "text": text}} for text in words]
-
-
-def prompt(number: Any, params: Any) -> None:
-    arguments = params.get("arguments", {})
-    match params["name"]:
-        case "hidden":
-            messages = said("user", f"/quit {HIDDEN} \ud800")
-        case "city":
-            messages = said("user", f"Describe {arguments['city']}, {arguments.get('tone')}.")
-        case "talk":
-            picture = {"type": "image", "data": PICTURE, "mimeType": "image/png"}
-            inside = {"type": "resource", "resource": {"uri": "x://y", "text": "embedded"}}
-            messages = [
-                *said("user", "First."),
-                *said("assistant", "Second."),
-                *said("system", "Third."),
-                {"role": "user", "content": [inside, picture]},
-            ]
-        case "prefill":
-            messages = [*said("user", "Begin."), *said("assistant", "Once")]
-        case "huge":
-            messages = said("user", "x" * 200_000)
-        case "unlisted" if "secret" not in arguments:
-            refuse(number, -32602, "Missing the argument secret")
-            return
-        case _:
-            messages = []
-    answer(number, messages=messages)
-
-
-def resource_page(number: Any, params: Any) -> None:
-    """Answer with a page; there is always another one."""
-    start = int(params.get("cursor") or 0)
-    uris = [
-        "notes://a",
-        "file:///etc/passwd",
-        "pic://1",
-        "bad://1",
-        "huge://1",
-        "two://",
-        "",
-        "a b",
-    ]
-    listed = uris if not start else [f"more://{start}"]
-    resources: list[Any] = [{"uri": uri, "name": "A\nname"} for uri in listed]
-    resources.append({"uri": "sized://", "name": "n", "size": "x"})
-    answer(number, resources=resources, nextCursor=str(start + 1))
-
-
-def read(number: Any, uri: str) -> None:
-    match uri.partition(":")[0]:
-        case "notes" | "file":
-            contents = [{"uri": "other://", "text": f"{HIDDEN} of {uri} \ud800"}]
-        case "pic":
-            contents = [{"uri": uri, "mimeType": "text/plain", "blob": PICTURE}]
-        case "binary":
-            contents = [{"uri": uri, "mimeType": "image/png", "blob": "AAEC"}]
-        case "bad":
-            contents = [{"uri": uri, "blob": "%%%"}]
-        case "huge":
-            contents = [{"uri": uri, "text": "x" * 2_000_001}]
-        case "two":
-            contents = [{"uri": uri, "text": "one"}, {"uri": uri, "text": "two"}, "none"]
-        case "many":
-            contents = [{"uri": uri, "text": "one"}] * 100
-        case _:
-            refuse(number, -32002, "Resource not found")
-            return
-    answer(number, contents=contents)
 
 
 def serve(message: Any) -> None:
@@ -326,11 +235,11 @@ def serve(message: Any) -> None:
     if ERA == "modern" and "io.modelcontextprotocol/protocolVersion" not in params.get("_meta", {}):
         refuse(number, -32022, "Which version?", data={"supported": ["2026-07-28"]})
     elif ERA == "modern" and method == "server/discover":
-        capabilities = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
+        capabilities = {"tools": {"listChanged": True}}
         info = {"io.modelcontextprotocol/serverInfo": {"name": "hostile", "version": "6.6"}}
         answer(number, supportedVersions=["2026-07-28"], capabilities=capabilities, _meta=info)
     elif ERA != "modern" and method == "initialize":
-        capabilities = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
+        capabilities = {"tools": {"listChanged": True}}
         info = {"name": "hostile", "version": "6.6"}
         result = {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info}
         send({"jsonrpc": "2.0", "id": number, "result": result})
@@ -338,16 +247,6 @@ def serve(message: Any) -> None:
         page(number, params)
     elif method == "tools/call":
         call(number, params)
-    elif method == "prompts/list":
-        answer(number, prompts=PROMPTS)
-    elif method == "prompts/get":
-        prompt(number, params)
-    elif method == "resources/list":
-        resource_page(number, params)
-    elif method == "resources/templates/list" and ERA == "modern":
-        answer(number, resourceTemplates=[{"uriTemplate": "notes://{name}", "name": "note"}])
-    elif method == "resources/read":
-        read(number, params["uri"])
     elif method == "subscriptions/listen":
         held_subscription = {"io.modelcontextprotocol/subscriptionId": number}
         notify("notifications/subscriptions/acknowledged", _meta=held_subscription)

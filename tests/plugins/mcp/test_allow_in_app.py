@@ -47,4 +47,4 @@ async def test_a_server_of_the_folder_is_allowed_in_the_app(
             await until(pilot, lambda: isinstance(app.screen, SessionToolsDialog))
         await until(pilot, lambda: workspace.state.tool_sources[0].state == "ready")
         assert not workspace.state.tool_sources[0].is_offered
-        assert workspace.state.known_tools
+        await until(pilot, lambda: bool(workspace.state.known_tools))

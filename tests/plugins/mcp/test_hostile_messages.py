@@ -15,7 +15,7 @@ from tui_chat.plugins.mcp.elicitation import FormQuestion, read_question
 if TYPE_CHECKING:
     from tui_chat.plugins.mcp.transport import MessageFilter
 
-METHODS = ["tools/list", "tools/call", "prompts/get", "resources/read", "ping"]
+METHODS = ["tools/list", "tools/call", "ping"]
 
 
 def new_filter(version: str = "2026-07-28", method: str = "") -> MessageFilter:

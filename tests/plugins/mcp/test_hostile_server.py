@@ -72,7 +72,7 @@ async def test_a_changed_definition_has_another_hash_once_a_refresh_succeeds(
     start: Start, era: str
 ):
     changed = asyncio.Event()
-    server = start(era, changed=lambda: "tools" in server.stale and changed.set())
+    server = start(era, changed=lambda: server.is_stale and changed.set())
     before = {tool.name: tool.sha256 for tool in await server.tools()}
     await server.call("change", {"refusals": 1})
     await changed.wait()

@@ -42,14 +42,6 @@ async def count(to: int, context: Context) -> str:
         await context.report_progress(n + 1, to, "counting")
     return "counted"
 
-@server.prompt()
-def greet(city: str) -> str:
-    return f"Greet {city}."
-
-@server.resource("notes://{name}")
-def note(name: str) -> str:
-    return f"Note {name}."
-
 server.run(sys.argv[1], **({"port": int(sys.argv[2])} if sys.argv[2:] else {}))
 """
 
@@ -144,9 +136,7 @@ async def listening(port: int) -> None:
     ("transport", "protocol"),
     [("stdio", "2026-07-28"), ("streamable-http", "2026-07-28"), ("sse", "2026-07-28")],
 )
-async def test_tools_prompts_and_documents(
-    start: Callable[..., Any], transport: str, protocol: str
-):
+async def test_tools(start: Callable[..., Any], transport: str, protocol: str):
     server = await start(transport)
     assert [tool.name for tool in await server.tools()] == ["add", "count"]
     assert server.info == ("official", "1.0", protocol)
@@ -157,11 +147,6 @@ async def test_tools_prompts_and_documents(
     result = await server.call("count", {"to": 2}, lambda *values: seen.append(values))
     assert result.text == "counted"
     assert seen == [(1, 2, "counting"), (2, 2, "counting")]
-    (prompt,) = await server.prompts()
-    (message,) = await server.prompt(prompt.name, {"city": "Oslo"})
-    assert message.content == "Greet Oslo."
-    assert [document.uri for document in await server.documents()] == ["notes://{name}"]
-    assert await server.read("notes://a") == (b"Note a.",)
     await server.close()
     assert server.state == "idle"
 

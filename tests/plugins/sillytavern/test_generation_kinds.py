@@ -49,8 +49,8 @@ async def test_each_kind_is_sent_as_shown_with_what_it_triggers(
 ):
     workspace, heard, received = await talked(make_workspace, tmp_path)
     live = workspace.requests
-    live.set_draft("three")
-    live.show_kind(kind)
+    takes_prompt = kind in ("normal", "impersonate", "quiet")
+    live.set_draft("three" if kind == "normal" else "", (), kind, "three" if takes_prompt else "")
     live.compose_shown()
     shown = workspace.state.request.shown
     assert shown is not None
@@ -93,10 +93,9 @@ async def test_the_typed_command_shows_its_request(make_workspace, tmp_path):
     live.set_draft("", (), "continue")
     live.compose_shown()
     assert words(workspace)[-2] == "two"
-    live.show_kind("impersonate")  # what is chosen goes before what is typed
+    live.set_draft("", (), "impersonate")
     live.compose_shown()
     assert "Write the next message of" in words(workspace)[-1]
-    live.return_to_live()
     live.set_draft("three")
     live.compose_shown()
     assert words(workspace)[-1] == "three"

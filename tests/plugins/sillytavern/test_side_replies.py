@@ -42,7 +42,7 @@ async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_works
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose_kind(kind, "hi").payload.body
     await say(workspace, heard, "Use the tool.")
-    workspace.requests.show_kind(kind)
+    workspace.requests.set_draft("", (), kind)
     workspace.requests.compose_shown()
     assert workspace.state.request.kind_fault == "A tool call is still waiting for an answer."
     [waiting] = workspace.state.pending_calls

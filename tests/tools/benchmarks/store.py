@@ -81,7 +81,7 @@ async def words_said(store: Store, sessions: list[str]) -> tuple[list[str], list
     latin: list[str] = []
     chinese: list[str] = []
     for session_id in sessions:
-        for entry in await store.branches.load(session_id, last=4):
+        for entry in await store.branches.load(session_id):
             for word in entry.message.content.replace("，", " ").replace("。", " ").split():
                 word = word.strip(".")
                 if word.isascii():
@@ -157,7 +157,7 @@ def synced(path: Path, times: int) -> list[float]:
 
 
 async def writing(store: Store, session_id: str) -> None:
-    parent: str | None = (await store.branches.load(session_id, last=1))[0].message.id
+    parent: str | None = (await store.branches.load(session_id))[-1].message.id
     taken: list[float] = []
     for number in range(300):
         message = Message.of("user", f"{number} and some words to be found again " * 4)
@@ -211,9 +211,6 @@ async def measure(path: Path, messages: int) -> None:
     show_ms("list all sessions after a change, median", median(taken), 30)
     long = next((s for s in await store.sessions.list() if s.message_count >= LONG), None)
     long = long or max(await store.sessions.list(), key=lambda s: s.message_count)
-    part = lambda: store.branches.load(long.session_id, last=VISIBLE)  # noqa: E731
-    show_ms(f"the visible part of {long.message_count:,} messages, first", await timed(part), 50)
-    show_ms("    median", median(await times([part] * 20)))
     show_ms("all of its branch", await timed(lambda: store.branches.load(long.session_id)))
     show_ms("its tree", await timed(lambda: store.branches.tree(long.session_id)))
     await searching(store, chance)

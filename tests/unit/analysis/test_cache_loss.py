@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from decimal import Decimal
-
 from tests.support.tables import each_row
 from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
 from tui_chat.analysis.cache_loss import (
     Idle,
-    cache_causes,
     cache_loss,
     cache_seconds,
     reported_loss,
@@ -75,34 +72,3 @@ def test_an_anthropic_cache_of_an_hour_is_known_by_its_mark():
     assert cache_seconds(ANTHROPIC, body) == 3600
     assert cache_seconds(ANTHROPIC, b"{}") == 300
     assert cache_seconds(Protocol.GEMINI, b"{}") is None
-
-
-def test_losses_are_summed_by_cause_the_most_expensive_first():
-    clock = CacheLoss(1000, "Macro has changed.", Decimal("0.25"), "changed", CLOCK)
-    gone = "The cache had expired since the last request."
-    expired = CacheLoss(9000, gone, Decimal("0.50"), "expired")
-    losses = [
-        ("r1", clock),
-        ("r2", expired),
-        ("r3", clock),
-        ("r4", CacheLoss(9000, gone, None, "expired")),
-        ("r5", CacheLoss(100, "An old sentence.")),
-        ("r6", CacheLoss(100, "An old sentence.")),
-        ("r7", clock),
-    ]
-    causes = cache_causes(losses)
-    assert [(c.times, c.tokens, c.cost, c.entry_id) for c in causes] == [
-        (3, 3000, Decimal("0.75"), "r7"),
-        (2, 18000, Decimal("0.50"), "r4"),
-        (2, 200, None, "r6"),
-    ]
-    assert causes[0].origin == CLOCK
-    assert "expired since" in causes[1].sentence
-
-
-def test_messages_that_left_the_window_are_one_cause():
-    def gone(id: str) -> CacheLoss:
-        return CacheLoss(10, "", None, "gone", Origin(OriginKind.HISTORY, id, id))
-
-    (cause,) = cache_causes([("r1", gone("m1")), ("r2", gone("m2"))])
-    assert (cause.times, cause.tokens) == (2, 20)

@@ -106,19 +106,6 @@ async def test_activating_a_branch_is_not_activity(store: Store) -> None:
     assert await store.sessions.list() == before
 
 
-async def test_a_long_branch_is_read_from_its_end(store: Store) -> None:
-    session = await plant(store, "a a>b b>c b>x x>d d>e")
-    everything = await store.branches.load(session.session_id)
-    for last, before, part in (
-        (2, None, everything[-2:]),
-        (99, None, everything),
-        (2, "d", everything[1:3]),
-        (None, "d", everything[:3]),
-        (1, "a", ()),
-    ):
-        assert await store.branches.load(session.session_id, last=last, before=before) == part
-
-
 async def test_the_tree_shows_every_branch_and_excerpts_of_messages(store: Store) -> None:
     session = await plant(store, TREE)
     await store.messages.delete("e")

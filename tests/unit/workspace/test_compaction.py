@@ -50,21 +50,11 @@ async def test_the_older_part_is_summed_up_and_the_newest_stays(make_workspace):
     assert [(each.kind, each.status) for each in stored] == [("summary", "complete")]
 
 
-async def test_undo_brings_the_messages_back_to_the_byte(make_workspace):
-    workspace, heard, _ = await summarized(make_workspace)
-    await workspace.undo()
+async def test_deleting_the_summary_brings_the_messages_back_to_the_byte(make_workspace):
+    workspace, _, _ = await summarized(make_workspace)
+    await workspace.branches.delete(ids(workspace)[-1])
     assert len(workspace.state.entries) == 8
     assert sent(workspace, "next")[0] == WORDS[0]
-    assert heard.of(Done)[-1].sentence == "Brought back 6 messages."
-
-
-async def test_undo_keeps_what_follows_the_summary(make_workspace):
-    workspace, heard, _ = await summarized(make_workspace)
-    await say(workspace, heard, "five")
-    await workspace.undo()
-    assert contents(workspace)[-2:] == ["five", "five"]
-    assert sent(workspace)[0] == WORDS[0]
-    assert "SUM" not in sent(workspace)
 
 
 async def test_it_is_switched_off_and_on_and_requests_are_still_rebuilt(make_workspace):

@@ -14,13 +14,13 @@ async def test_what_cannot_be_generated_says_why_and_the_draft_is_shown(make_wor
         ("continue", "There is no reply to continue."),
         ("regenerate", "There is no message in this session yet."),
     ):
-        workspace.requests.show_kind(kind)
+        workspace.requests.set_draft("", kind=kind)
         workspace.requests.compose_shown()
         request = workspace.state.request
         assert request.kind_fault == why
         assert request.shown is request.live
     assert heard.of(Failed) == []
-    workspace.requests.show_kind("normal")
+    workspace.requests.set_draft("")
     workspace.requests.compose_shown()
     assert workspace.state.request.kind_fault == ""
 

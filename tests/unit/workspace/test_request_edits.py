@@ -219,11 +219,11 @@ def _refuse(request: httpx.Request) -> httpx.Response:
 async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     sent = await here.send("one")
-    here.workspace.requests.show_kind("regenerate")
+    here.workspace.requests.set_draft("", kind="regenerate")
     assert here.shown == sent
     await here.edits.add_value(("seed",), 3, kept=False)
     assert here.shown == {**sent, "seed": 3}
-    here.workspace.requests.return_to_live()
+    here.workspace.requests.set_draft("")
     assert "seed" not in here.shown
     assert await here.regenerate() == {**sent, "seed": 3}
 
@@ -233,9 +233,9 @@ async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorks
     [
         (lambda w: w.requests.set_what_if(WhatIf(limit=4000)), "what-if"),
         (lambda w: w.requests.show_in(Protocol.GEMINI), "preview in Gemini"),
-        (lambda w: w.requests.show_kind("title"), "not part of the conversation"),
+        (lambda w: w.requests.set_draft("", kind="summary"), "not part of the conversation"),
     ],
-    ids=["what-if", "protocol", "title"],
+    ids=["what-if", "protocol", "summary"],
 )
 async def test_what_is_not_sent_so_is_not_edited(
     make_workspace: MakeWorkspace, show: Callable[[Workspace], None], words: str

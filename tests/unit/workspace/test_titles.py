@@ -48,11 +48,6 @@ async def test_the_first_words_are_replaced_after_the_first_reply_and_only_then(
     assert len(body["messages"][-1]["content"]) < 1_300
     ((kind, status, _),) = await titles(workspace)
     assert (kind, status) == ("title", "complete")
-    (sent,) = await workspace.store.side_requests.list(workspace.state.session_id)
-    assert workspace.sent.view_side_request(sent)
-    budget = workspace.state.request.viewed.composed.envelope.budget
-    assert (budget.total, budget.exact) == (sent.usage.input, True)
-    workspace.requests.return_to_live()
     await say(workspace, heard, "And then?")
     await workspace.aside.stop()
     assert len(await titles(workspace)) == 1

@@ -57,7 +57,6 @@ async def test_what_a_message_costs(make_workspace, counted: Counted):
         assert await work
         await settled(workspace, heard)
         await workspace.tools.all_ended()
-        await workspace.cache.finish()
         await workspace.queue.finish()
         await asyncio.sleep(0.05)
         return counted.transactions, counted.states

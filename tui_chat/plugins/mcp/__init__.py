@@ -1,7 +1,7 @@
 """Servers of the Model Context Protocol: a client, and our own history as a server.
 
 source           the configured servers (settings) as sources of tools
-server           one of them: its tools, prompts and resources, its life
+server           one of them: its tools, its life
 connection       the client of the package `mcp` in a task of its own, with timeouts and questions
                  to the user (elicitation, question_dialog)
 transport        the streams between the package and a server: what it may read
@@ -19,7 +19,7 @@ from tui_chat.api import Command, Part, Plugin
 
 PLUGIN = Plugin(
     name="mcp",
-    summary="Offers the tools, prompts and resources of MCP servers.",
+    summary="Offers the tools of MCP servers.",
     commands=(
         Command(
             "mcp",

@@ -328,7 +328,7 @@ async def status(common: CommonOptions, as_json: bool) -> None:
 @json_option()
 @asynchronous
 async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_json: bool) -> None:
-    """Start a server, and list its tools, prompts and resources. Exits with 1 if that fails.
+    """Start a server, and list its tools. Exits with 1 if that fails.
 
     \b
     Example:
@@ -358,7 +358,7 @@ async def _check(
     client = HttpClient(environ=os.environ)
     server = Server(settings, client, hidden=key_variables(config), data_dir=config.data_dir)
     begun = time.monotonic()
-    check: dict[str, Any] = {"name": settings.name, "tools": [], "prompts": [], "resources": []}
+    check: dict[str, Any] = {"name": settings.name, "tools": []}
     error = ""
     try:
         tools = await server.tools()
@@ -368,8 +368,6 @@ async def _check(
             | {"description": one.definition.description}
             for one in tools
         ]
-        check["prompts"] = [one.name for one in await server.prompts()]
-        check["resources"] = [one.uri for one in await server.documents()]
         if tool:
             result = await server.call(tool, arguments)
             check |= {"result": result.text, "failed": result.failed}
@@ -397,9 +395,6 @@ def _show(check: Mapping[str, Any]) -> None:
     for tool in check["tools"]:
         words = one_line(tool["description"], 100)
         write_line("  ", Styled(one_line(tool["model_name"]), "cyan"), f"  {words}")
-    for kind in ("prompts", "resources"):
-        if check[kind]:
-            write_line(f"  {kind}: {one_line(', '.join(check[kind]))}")
     for fault in check["faults"]:
         write_line(f"  {fault}", err=True)
     if check["skipped_lines"]:

@@ -28,8 +28,6 @@ from mcp_types import (
     ElicitResult,
     ErrorData,
     Implementation,
-    PromptListChangedNotification,
-    ResourceListChangedNotification,
     ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -55,11 +53,6 @@ _START_SECONDS = 20.0
 _LEAVE_SECONDS = 3.0
 _URL_NEEDED = -32042
 """A legacy server asks the user to open a URL, and to call again."""
-_CHANGES: dict[type, str] = {
-    ToolListChangedNotification: "tools",
-    PromptListChangedNotification: "prompts",
-    ResourceListChangedNotification: "resources",
-}
 _Result = TypeVar("_Result")
 Fault: TypeAlias = ProviderError | InputError
 
@@ -83,7 +76,7 @@ class Connection:
         message_filter: MessageFilter,
         login: Auth | None,
         ask: Ask | None,
-        list_changed: Callable[[str], None],
+        list_changed: Callable[[], None],
         ended: Callable[[], None],
     ) -> None:
         """`settings` are expanded. `login` adds tokens to requests over HTTP. `ask` asks the user;
@@ -175,35 +168,24 @@ class Connection:
         )
 
     def _listen(self, client: Client) -> asyncio.Task[None] | None:
-        """Have a modern server tell changes of its lists for as long as it runs."""
-        lists = client.server_capabilities
-        tools, prompts, resources = (
-            bool(able and able.list_changed)
-            for able in (lists.tools, lists.prompts, lists.resources)
-        )
+        """Have a modern server tell changes of its list for as long as it runs."""
+        tools = client.server_capabilities.tools
         is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-        if (
-            isinstance(self.link, HttpTransport)
-            or not is_modern
-            or not (tools or prompts or resources)
-        ):
+        tells = tools is not None and bool(tools.list_changed)
+        if isinstance(self.link, HttpTransport) or not is_modern or not tells:
             return None
 
         async def listen() -> None:
             with suppress(Exception):  # a server may not be able to
-                async with client.listen(
-                    tools_list_changed=tools,
-                    prompts_list_changed=prompts,
-                    resources_list_changed=resources,
-                ):
+                async with client.listen(tools_list_changed=True):
                     await self._stop.wait()
 
         return asyncio.ensure_future(listen())
 
     async def _take(self, message: IncomingMessage) -> None:
         """Take a notification."""
-        if (kind := _CHANGES.get(type(message))) is not None:
-            self._list_changed(kind)
+        if isinstance(message, ToolListChangedNotification):
+            self._list_changed()
 
     # Requests
 

@@ -1,4 +1,4 @@
-"""The content of results, prompts and documents: texts, and pictures, sounds and files.
+"""The content of results: texts, and pictures, sounds and files.
 
 1. A text is cleaned as a model's is; what is invisible in it stays, and is shown by the screen.
 2. At most `RESULT_SIZE` bytes of a result go to the model, and it is told how many were left out.
@@ -13,7 +13,6 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import (
@@ -26,7 +25,6 @@ from tui_chat.models.json_text import (
 )
 from tui_chat.models.media import detect_mime, kind_of, known_mime
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.text import clean
 
 RESULT_SIZE = 100_000
 """Bytes of a result that a model gets."""
@@ -148,16 +146,6 @@ def read_resource(resource: Mapping[str, Any]) -> Iterator[str | MediaBlock]:
         name = one_line(as_string(resource.get("uri")).rpartition("/")[2], 100)
         mime = as_string(resource.get("mimeType")) or "application/octet-stream"
         yield _media(as_string(resource["blob"]), mime, "file", name)
-
-
-def document_bytes(resource: Mapping[str, Any], name: str) -> bytes:
-    """Return what a document contains. Raises InputError."""
-    if isinstance(text := resource.get("text"), str):
-        return clean(text).encode()
-    try:
-        return b64decode(as_string(resource["blob"]), validate=True)
-    except (KeyError, binascii.Error, ValueError):
-        raise InputError(f"{one_line(name)} is damaged: it has neither text nor base64.") from None
 
 
 def _media(data: str, mime: str, kind: str, name: str) -> str | MediaBlock:

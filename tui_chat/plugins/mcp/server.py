@@ -4,8 +4,8 @@
    imported then, in a thread: it takes a second.
 2. A death tells the waiting calls. The next use starts it again, once; after that it has failed
    until it is closed. No call is sent twice, but after the end of a session, which did not take it.
-3. Lists are asked for once, and again after the server says that they changed; over HTTP, where
-   nothing is held open for that, after the time that it names, or a minute.
+3. The list of tools is asked for once, and again after the server says that it changed; over HTTP,
+   where nothing is held open for that, after the time that it names, or a minute.
 """
 
 from __future__ import annotations
@@ -13,26 +13,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from tui_chat.errors import InputError, ProviderError, Refused, TuiChatError, install_advice
-from tui_chat.models.about import About, Brought
 from tui_chat.models.json_text import clean_json
-from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.text import clean
-from tui_chat.plugins.mcp.content import (
-    MOST_PARTS,
-    ToolResult,
-    document_bytes,
-    read_content,
-    read_result,
-)
+from tui_chat.plugins.mcp.content import ToolResult, read_result
 from tui_chat.plugins.mcp.elicitation import Ask
 from tui_chat.plugins.mcp.process import ServerProcess
 from tui_chat.plugins.mcp.settings import ServerSettings, located_command, server_environment
@@ -40,7 +29,6 @@ from tui_chat.plugins.mcp.tools import ServerTool, read_tools
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.workspace.programs import VARIABLE, files_of, secret_values
-from tui_chat.workspace.source_texts import PromptArgument, SourceDocument, SourcePrompt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,11 +41,10 @@ if TYPE_CHECKING:
 State = Literal["idle", "starting", "ready", "failed"]
 MAX_RESTARTS = 1
 """Times that a server which died is started again by itself."""
-MAX_ARGUMENTS = 20
-"""Arguments of a prompt that are asked for."""
 MAX_PAGES = 100
 MAX_ENTRIES = 2_000
 """Maximum entries of a list, over all pages."""
+_NOTHING_LISTED: tuple[float, list[dict[str, Any]]] = (0.0, [])
 _FRESH_SECONDS = 60.0
 """Seconds that a list over HTTP is used."""
 OnProgress = Callable[[float, float | None, str], None]
@@ -102,10 +89,10 @@ class Server:
         self._changed = changed
         self._connection: Connection | None = None
         self._starting: asyncio.Task[Connection] | None = None
-        self._lists: dict[str, tuple[float, list[dict[str, Any]]]] = {}
-        """By their kind: the time until which a list is used, and its entries as JSON."""
-        self.stale: set[str] = set()
-        """The kinds of lists that have changed since they were asked for, as the server said."""
+        self._listed = _NOTHING_LISTED
+        """The time until which the list of tools is used, and its entries as JSON."""
+        self.is_stale = False
+        """True if the list has changed since it was asked for, as the server said."""
         self._restarts = 0
         self._start_error: TuiChatError | None = None
         self.files: tuple[str, ...] = ()
@@ -209,15 +196,15 @@ class Server:
         if self._starting is not task:
             return  # it was closed meanwhile
         self._starting = None
-        self._lists.clear()
+        self._listed = _NOTHING_LISTED
         self._start_error = None
         if not task.cancelled() and isinstance(error := task.exception(), TuiChatError):
             self._start_error = error
         self._changed()
 
-    def _forget(self, kind: str) -> None:
-        """Ask for a list anew when it is needed."""
-        self.stale.add(kind)
+    def _forget(self) -> None:
+        """Ask for the list anew when it is needed."""
+        self.is_stale = True
         self._changed()
 
     async def close(self) -> None:
@@ -258,7 +245,7 @@ class Server:
     async def tools(self) -> tuple[ServerTool, ...]:
         """Return its tools that may be offered. Raises InputError, ProviderError."""
         connection = await self._connected()
-        entries = await self._list("tools")
+        entries = await self._list()
         tools, faults = read_tools(self.name, entries, self.settings.tools, self.version)
         self.tool_faults = (*faults, *connection.message_filter.left_out)
         return tools
@@ -283,92 +270,36 @@ class Server:
             return ToolResult(str(error), failed=True)
         return read_result(_json(result))
 
-    # Prompts and documents
-
-    async def prompts(self) -> tuple[SourcePrompt, ...]:
-        """Return its prompts. Raises InputError, ProviderError."""
-        return tuple(
-            SourcePrompt(
-                self.name,
-                entry["name"],
-                _description(entry),
-                tuple(
-                    PromptArgument(
-                        argument["name"],
-                        one_line(argument.get("description", ""), 200),
-                        argument.get("required", False),
-                    )
-                    for argument in islice(entry.get("arguments", ()), MAX_ARGUMENTS)
-                ),
-            )
-            for entry in await self._list("prompts")
-            if _is_word(entry["name"])
-        )
-
-    async def prompt(self, name: str, arguments: Mapping[str, str]) -> tuple[Message, ...]:
-        """Return the messages of a prompt with its arguments. Raises as `prompts`."""
-        result = await self._use(lambda client: client.get_prompt(name, dict(arguments)))
-        label = f"{self.name}:{one_line(name, 80)}"
-        origin = Brought(prompt=f"{label} ({self.version})" if self.version else label)
-        return tuple(_prompt_message(one, label, origin) for one in _json(result)["messages"])
-
-    async def documents(self) -> tuple[SourceDocument, ...]:
-        """Return its documents, then its templates of URIs. Raises InputError, ProviderError."""
-        if "resources" in self.stale:
-            self._lists.pop("resource_templates", None)
-        documents = await self._list("resources")
-        templates: list[dict[str, Any]] = []
-        with suppress(Refused):  # a server may have documents alone
-            templates = await self._list("resource_templates")
-        return tuple(
-            SourceDocument(self.name, uri, _description(entry), is_template=key == "uriTemplate")
-            for key, entries in (("uri", documents), ("uriTemplate", templates))
-            for entry in entries
-            if _is_word(uri := entry[key])
-        )
-
-    async def read(self, uri: str) -> tuple[bytes, ...]:
-        """Return the contents of a document. Raises InputError, ProviderError."""
-        contents = _json(await self._use(lambda client: client.read_resource(uri)))["contents"]
-        if len(contents) > MOST_PARTS:
-            raise InputError(f"{one_line(uri)} has more than {MOST_PARTS} contents.")
-        return tuple(document_bytes(content, uri) for content in contents)
-
-    async def _list(
-        self, kind: Literal["tools", "prompts", "resources", "resource_templates"]
-    ) -> list[dict[str, Any]]:
-        """Return a list of a kind, as JSON."""
+    async def _list(self) -> list[dict[str, Any]]:
+        """Return the list of tools, as JSON."""
         connection = await self._connected()
-        able = "resources" if kind == "resource_templates" else kind
-        if getattr(connection.client.server_capabilities, able) is None:
+        if connection.client.server_capabilities.tools is None:
             return []
-        until, entries = self._lists.get(kind, (0.0, []))
-        if time.monotonic() < until and kind not in self.stale:
+        until, entries = self._listed
+        if time.monotonic() < until and not self.is_stale:
             return entries
-        was_stale = kind in self.stale
-        self.stale.discard(kind)  # before the request: the list may change again meanwhile
+        was_stale = self.is_stale
+        self.is_stale = False  # before the request: the list may change again meanwhile
         try:
-            entries, seconds = await self._all_pages(kind)
+            entries, seconds = await self._all_pages()
         except BaseException:
-            if was_stale:
-                self.stale.add(kind)
+            self.is_stale = self.is_stale or was_stale
             raise
         kept = max(seconds, _FRESH_SECONDS) if self.settings.url else float("inf")
-        self._lists[kind] = time.monotonic() + kept, entries
+        self._listed = time.monotonic() + kept, entries
         return entries
 
-    async def _all_pages(self, kind: str) -> tuple[list[dict[str, Any]], float]:
-        """Return the entries of a list, and the seconds that the server wants them used for."""
-        key = "resourceTemplates" if kind == "resource_templates" else kind
-        if kind == "tools" and self._connection is not None:
+    async def _all_pages(self) -> tuple[list[dict[str, Any]], float]:
+        """Return the entries of the list, and the seconds that the server wants them used for."""
+        if self._connection is not None:
             self._connection.message_filter.left_out.clear()
         entries: list[dict[str, Any]] = []
         seconds = 0.0
         cursor: str | None = None
         seen: set[str] = set()
         while len(seen) < MAX_PAGES and len(entries) < MAX_ENTRIES:
-            page = _json(await self._use(partial(_page, kind, cursor)))
-            entries += page[key]
+            page = _json(await self._use(partial(_page, cursor)))
+            entries += page["tools"]
             seconds = page.get("ttlMs", 0) / 1000
             cursor = page.get("nextCursor")
             if cursor is None or cursor in seen:
@@ -388,27 +319,10 @@ def import_package(module: str) -> Any:
         raise InputError("MCP servers need the package mcp.", advice=advice) from None
 
 
-def _page(kind: str, cursor: str | None, client: Client) -> Awaitable[Any]:
-    return getattr(client, f"list_{kind}")(cursor=cursor)
+def _page(cursor: str | None, client: Client) -> Awaitable[Any]:
+    return client.list_tools(cursor=cursor)
 
 
 def _json(value: Any) -> Any:
     """Return a value of the package as JSON, without what is null."""
     return value.model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def _is_word(text: str) -> bool:
-    return bool(text) and not any(map(str.isspace, text))
-
-
-def _description(entry: Mapping[str, Any]) -> str:
-    """Return what a prompt or document is, on one line."""
-    title = entry.get("title") or entry.get("description") or entry["name"]
-    return one_line(title, 200)
-
-
-def _prompt_message(message: Mapping[str, Any], label: str, origin: Brought) -> Message:
-    content = read_content(message["content"])
-    parts = (replace(part, name=part.name or label) for part in content.parts)
-    blocks = (*text_blocks(clean(content.text)), *parts)
-    return Message(message["role"], blocks, about=About(brought=origin))

@@ -47,9 +47,6 @@ class ServerSource:
             ask=self._ask,
             changed=self._follow,
         )
-        # What a `TextSource` has, the server does.
-        self.prompts, self.prompt = self.server.prompts, self.server.prompt
-        self.documents, self.read = self.server.documents, self.server.read
         self.tools: tuple[Tool, ...] = ()
         self._names: dict[str, str] = {}
         """The names at the server, by those for models."""
@@ -84,7 +81,7 @@ class ServerSource:
     def _follow(self) -> None:
         """Tell a change, and ask for the tools again if they changed."""
         is_loading = self._loading is not None and not self._loading.done()
-        if "tools" in self.server.stale and not is_loading:
+        if self.server.is_stale and not is_loading:
             self._loading = asyncio.ensure_future(self._load_again())
         self._changed()
 

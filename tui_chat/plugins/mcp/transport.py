@@ -21,16 +21,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp.shared.message import SessionMessage
 from mcp_types import (
-    BlobResourceContents,
     ContentBlock,
     JSONRPCNotification,
     JSONRPCRequest,
     JSONRPCResponse,
-    Prompt,
-    PromptMessage,
-    Resource,
-    ResourceTemplate,
-    TextResourceContents,
     Tool,
     jsonrpc_message_adapter,
 )
@@ -45,12 +39,7 @@ from tui_chat.plugins.mcp.settings import ServerSettings
 _CONTENT: TypeAdapter[Any] = TypeAdapter(ContentBlock)
 _ENTRIES: dict[str, tuple[str, TypeAdapter[Any]]] = {
     "tools/list": ("tools", TypeAdapter(Tool)),
-    "prompts/list": ("prompts", TypeAdapter(Prompt)),
-    "resources/list": ("resources", TypeAdapter(Resource)),
-    "resources/templates/list": ("resourceTemplates", TypeAdapter(ResourceTemplate)),
     "tools/call": ("content", _CONTENT),
-    "prompts/get": ("messages", TypeAdapter(PromptMessage)),
-    "resources/read": ("contents", TypeAdapter(TextResourceContents | BlobResourceContents)),
 }
 """The key of a result's entries and their type, by method."""
 _CACHING = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
@@ -135,14 +124,6 @@ class MessageFilter:
             self.left_out.append(f"The tool “{name}” is not offered: its definition is invalid.")
         elif method == "tools/call":
             yield _left_out(entry)
-        elif method == "prompts/get":  # other roles, and several contents in a message
-            role = "assistant" if entry.get("role") == "assistant" else "user"
-            for content in as_array(entry.get("content")) or (entry.get("content"),):
-                is_valid = _is_valid(_CONTENT, content)
-                yield {
-                    "role": role,
-                    "content": content if is_valid else _left_out(as_object(content)),
-                }
 
 
 def _left_out(content: Mapping[str, Any]) -> dict[str, str]:

@@ -14,7 +14,6 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.rows import clipped
-from tui_chat.ui.chat.status_lines import asking
 
 if TYPE_CHECKING:
     from tui_chat.ui.area import AreaContext
@@ -126,21 +125,14 @@ class AttachmentLine(WorkspaceWidget):
     async def _attach_file(self, typed: str) -> None:
         from tui_chat.workspace.attachments import read_attachment
 
-        new: tuple[Attachment, ...] = ()
-        if ":" in typed:  # as in SERVER:URI
-            workspace = await self.host.opened_workspace()
-            with asking(self.host.panes.chat.activity, typed):
-                new = await workspace.source_texts.read(typed)
-        if not new:
-            new = (await to_thread(read_attachment, typed_path(typed)),)
+        new = await to_thread(read_attachment, typed_path(typed))
         attached = self._drafts.attachments
-        stored = {other.stored for other in attached}
-        new = tuple(attachment for attachment in new if attachment.stored not in stored)
-        self._drafts.show_attachments((*attached, *new))
-        for attachment in new:
-            if attachment.is_card:
-                words = "is a character card, attached as it is. /import turns it into a role."
-                self.notify(f"{one_line(attachment.name, 60)} {words}", markup=False)
+        if any(other.path == new.path for other in attached):
+            return
+        self._drafts.show_attachments((*attached, new))
+        if new.is_card:
+            words = "is a character card, attached as it is. /import turns it into a role."
+            self.notify(f"{one_line(new.name, 60)} {words}", markup=False)
 
     def action_remove(self, index: int) -> None:
         attached = self._drafts.attachments

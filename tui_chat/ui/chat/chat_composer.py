@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
-from tui_chat.ui.chat.status_lines import asking
 from tui_chat.ui.commands import CommandCall, UnknownCommand, escape_command, parse_command
 from tui_chat.ui.questions import ask, ask_line, confirm
 
@@ -164,9 +163,7 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
         from tui_chat.ui.chat.command_suggestions import is_about_paths, suggest
 
         query, workspace = event.query, self.host.workspace
-        if query.kind != "argument" and workspace is not None:
-            workspace.tool_sources.open()
-        if is_about_paths(query) or query.server:
+        if is_about_paths(query):
             self._suggest_paths(query)
         else:
             suggestions = suggest(query, workspace, self.tui.available_themes)
@@ -174,18 +171,10 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
 
     @work(group="paths", exclusive=True, description="suggest paths")
     async def _suggest_paths(self, query: CompletionQuery) -> None:
-        """Suggest paths, or what the server has that is named."""
-        from tui_chat.ui.chat import command_suggestions
+        """Suggest paths."""
+        from tui_chat.ui.chat.command_suggestions import suggest_paths
 
-        workspace, suggestions = self.host.workspace, None
-        if workspace is not None:
-            suggestions = await command_suggestions.suggest_of_server(query, workspace)
-        if suggestions is None and query.kind != "command":
-            suggestions = await to_thread(command_suggestions.suggest_paths, query)
-            if workspace is not None:
-                servers = command_suggestions.suggest_servers(query, workspace)
-                suggestions = (*servers, *suggestions)
-        self.offer_suggestions(query, suggestions or ())
+        self.offer_suggestions(query, await to_thread(suggest_paths, query))
 
     @work(group="dialog", exclusive=True)
     async def action_search_prompts(self) -> None:
@@ -220,9 +209,6 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
         from tui_chat.library.snippets import Blank, expanded
 
         workspace = await self.host.opened_workspace()
-        if ":" in name:  # as no snippet's name has it
-            await self._insert_prompt(workspace, name)
-            return
         name = name or await self._ask_snippet(workspace) or ""
         if name == _SAVE:
             await self._save_snippet(workspace)
@@ -247,43 +233,6 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
         self.move_cursor(start)
         if not self.select_blank():
             self.move_cursor(end)
-
-    async def _insert_prompt(self, workspace: Workspace, typed: str) -> None:
-        """Insert the prompt of a server, after asking for the arguments that are not typed. If that
-        fails, what was typed comes back.
-        """
-        inserted = None
-        session_id = workspace.state.session_id
-        try:
-            with asking(self._chat.activity, typed):
-                prompt, values = await workspace.source_texts.find_prompt(typed)
-            for argument in prompt.arguments[len(values) :]:
-                facts = (
-                    argument.name,
-                    argument.description,
-                    "" if argument.required else "optional",
-                )
-                about = " · ".join(one_line(fact, 100) for fact in facts if fact)
-                may_be_empty = not argument.required
-                title = f"{prompt.label}: {about}"
-                value = await ask_line(self.tui, title, may_be_empty=may_be_empty, enter="go on")
-                if value is None:
-                    break
-                values |= {argument.name: value} if value else {}
-            else:
-                with asking(self._chat.activity, typed):
-                    inserted = await workspace.source_texts.insert(prompt, values)
-        except TuiChatError as error:
-            self.show_error(error)
-        if inserted is None:
-            if workspace.state.session_id == session_id and not self.text:
-                self.text = f"/{typed}"
-            return
-        text, attachments = inserted
-        is_at_start = min(self.selection) == (0, 0)
-        self.insert_text(escape_command(text) if is_at_start else text)
-        self.focus()
-        self._drafts.show_attachments((*self._drafts.attachments, *attachments))
 
     async def _ask_snippet(self, workspace: Workspace) -> str | None:
         """Ask for a snippet by its name. Raises InputError if there is none."""

@@ -103,8 +103,6 @@ class ChatPane(Area):
         self._facts = ChatFacts()
         self._shown_id = ""
         """The id of the session whose branch is shown."""
-        self._is_part = False
-        """True if earlier messages are still being loaded."""
 
     def compose(self) -> ComposeResult:
         yield self.title_line
@@ -180,9 +178,6 @@ class ChatPane(Area):
                 is_open = self.host.is_workspace_open
                 if is_open and state.is_branch_loaded and not state.entries:
                     self._show_entries(())  # the welcome lists the last sessions
-            case events.BranchEndLoaded():
-                self._show_entries(event.entries, is_part=True)
-                self.drafts.restore_early(event.draft)
             case events.ConfigChanged(before):
                 mode = self.workspace.state.config.editing_mode
                 if mode != before.editing_mode:
@@ -228,8 +223,8 @@ class ChatPane(Area):
             self._stream(partial.entry_id, partial.reply, partial.timing)
         self.drafts.compose_soon()
 
-    def _show_entries(self, entries: tuple[Entry, ...], *, is_part: bool = False) -> None:
-        """Show the active session's branch, or the end of it."""
+    def _show_entries(self, entries: tuple[Entry, ...]) -> None:
+        """Show the active session's branch."""
         # Not before the first frame:
         from tui_chat.offline.models import MODELS
         from tui_chat.workspace.branches import muted_messages
@@ -241,7 +236,6 @@ class ChatPane(Area):
             fork_of = ""
         is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
         recorded = one_line(session.model) if session is not None else ""
-        self._is_part = is_part
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         title = self.title_line
         title.title = session.title if session else "New session"
@@ -346,7 +340,7 @@ class ChatPane(Area):
         if live is None or budget is None:
             return
         sent, edited = budget, live.edited
-        if request.command != "normal" and request.kind == request.command:
+        if request.kind != "normal":
             shown = request.shown if not request.kind_fault else None
             sent = (shown.envelope.budget if shown is not None else None) or budget
             edited = shown.edited if shown is not None else edited
@@ -443,9 +437,7 @@ class ChatPane(Area):
         request = workspace.state.request if workspace is not None else None
         if panes.zoomed is not None:
             panes.zoom(None)
-        elif request is not None and (
-            request.viewed is not None or request.what_if is not None or request.chosen_kind
-        ):
+        elif request is not None and (request.viewed is not None or request.what_if is not None):
             self.workspace.requests.return_to_live()
         else:
             panes.close_overlay()
@@ -512,7 +504,7 @@ class ChatPane(Area):
     def _update_hint(self) -> None:
         """Say what can be done now: go to another hit, have a reply generated."""
         entries, is_here = self.transcript.entries, self.transcript.has_focus
-        last = entries[-1] if entries and not self._is_part and not self.read_only else None
+        last = entries[-1] if entries and not self.read_only else None
         hint = self._found if is_here else ""
         if not hint and last is not None and last.message.role == "user":
             hint = NO_REPLY

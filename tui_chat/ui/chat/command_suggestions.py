@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from tui_chat.analysis.settings_report import report_settings
 from tui_chat.config import LOOPBACK_URL
-from tui_chat.errors import InputError, TuiChatError
-from tui_chat.models.sanitize import one_line
+from tui_chat.errors import InputError
 from tui_chat.models.setting_types import (
     SETTINGS,
     SettingError,
@@ -31,7 +30,6 @@ from tui_chat.ui.themes import sorted_theme_names
 from tui_chat.ui.verbs import Verb
 
 if TYPE_CHECKING:
-    from tui_chat.workspace.source_texts import SourceDocument, SourcePrompt
     from tui_chat.workspace.workspace import Workspace
 
 PATH_COMMANDS = ("attach", "import", "view")
@@ -89,62 +87,13 @@ def suggest_paths(query: CompletionQuery) -> tuple[Suggestion, ...]:
     )
 
 
-def suggest_servers(query: CompletionQuery, workspace: Workspace) -> tuple[Suggestion, ...]:
-    """Return the servers whose names begin with what is typed. None is asked for anything."""
-    mark, detail = ("/", "Its prompts") if query.kind == "command" else ("@", "Its documents")
-    return tuple(
-        Suggestion(f"{mark}{source.name}:", f"{mark}{source.name}:", detail, is_complete=False)
-        for source in workspace.state.tool_sources
-        if query.words and query.kind != "argument" and source.name.startswith(query.words)
-    )
-
-
-async def suggest_of_server(
-    query: CompletionQuery, workspace: Workspace
-) -> tuple[Suggestion, ...] | None:
-    """Return the prompts or documents of the server that is named in what is typed, after asking
-    it; None if there is no such server. An error is shown in their place.
-    """
-    server, texts = query.server, workspace.source_texts
-    if not server or await workspace.tool_sources.named(server) is None:
-        return None
-    try:
-        if query.kind == "command":
-            suggestions = [_prompt_suggestion(prompt) for prompt in await texts.prompts(server)]
-        else:
-            suggestions = [_document_suggestion(one) for one in await texts.documents(server)]
-            suggestions.append(Suggestion(query.words, query.words, "Ask for this"))
-    except TuiChatError as error:
-        mark = "/" if query.kind == "command" else "@"
-        return (Suggestion(mark + query.words, str(error), is_complete=False),)
-    typed = query.words.casefold()
-    matching = {one.text: one for one in suggestions if typed in one.label.casefold()}
-    return tuple(matching.values())[:MAX_SUGGESTIONS]
-
-
-def _prompt_suggestion(prompt: SourcePrompt) -> Suggestion:
-    names = (one_line(one.name, 30) for one in prompt.arguments)
-    label = " ".join((f"/{prompt.label}", *names))
-    text = f"/{prompt.label}" + (" " if prompt.arguments else "")
-    return Suggestion(text, label, prompt.description)
-
-
-def _document_suggestion(document: SourceDocument) -> Suggestion:
-    name = f"{document.source}:{document.uri}"
-    if not document.is_template:
-        return Suggestion(name, name, document.description)
-    return Suggestion(f"@{name.partition('{')[0]}", name, document.description, is_complete=False)
-
-
 def suggest(
     query: CompletionQuery, workspace: Workspace | None, themes: Iterable[str]
 ) -> tuple[Suggestion, ...]:
     """Return commands, or names that may follow a command, the likeliest first."""
     if query.kind == "command":
         commands = tuple(_suggestion(command) for command in complete_command(query.words))
-        servers = suggest_servers(query, workspace) if workspace is not None else ()
-        settings = _suggest_setting_commands(query.words)
-        return (*commands, *servers, *settings)[:MAX_SUGGESTIONS]
+        return (*commands, *_suggest_setting_commands(query.words))[:MAX_SUGGESTIONS]
     if query.command == "set":
         return _suggest_settings(query.words, workspace)
     names = rank_names(_arguments(query.command, workspace, themes), query.words)

@@ -40,12 +40,6 @@ class CompletionQuery:
     command: str = ""
     """The command of an argument."""
 
-    @property
-    def server(self) -> str:
-        """The server whose prompts or documents are typed, as in `SERVER:NAME`; else empty."""
-        name, colon, _ = self.words.partition(":")
-        return name if colon and self.kind != "argument" else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:

@@ -92,9 +92,6 @@ class ComposerDrafts:
         """By session id, while the session has submissions."""
         self._switch: object = None
         """Stands for the latest switch."""
-        self._switched = asyncio.Event()
-        """Cleared while another session is being opened."""
-        self._switched.set()
         self._is_composing = False
         """True until the request is composed."""
         self._save_timer: Timer | None = None
@@ -186,7 +183,7 @@ class ComposerDrafts:
 
     async def switch_session(self, opens: Callable[[Workspace], Awaitable[object]]) -> None:
         """Open another session with `opens`: the draft stays with the old one, and that of the new
-        one comes; for a long session before all of it is read.
+        one comes.
         """
         workspace = self._chat.host.workspace
         if workspace is None:
@@ -194,44 +191,22 @@ class ComposerDrafts:
         self._switch = this = object()
         self.is_switching = True
         try:
-            if self._switched.is_set():
-                # A submission is stored first, in its session. One to a session that is still being
-                # loaded would keep the user there; it becomes the draft again.
-                async with self.submission_lock:
-                    pass
-            self._switched.clear()
+            async with self.submission_lock:  # a submission is stored first, in its session
+                pass
             await self.save()
-            left = self._session_id
             await opens(workspace)
             if workspace.state.session_id != self._session_id:
                 await self.restore()
-            elif workspace.state.session_id != left and (
-                files := await workspace.sessions.draft_files()
-            ):
-                await self._restore_attachments(files)
         finally:
             if self._switch is this:  # else a later switch goes on from here
-                self._switched.set()
-                self._end_switch()
-
-    def _end_switch(self) -> None:
-        self.is_switching = False
-        self._chat.tui.post_message(SessionSwitched())
+                self.is_switching = False
+                self._chat.tui.post_message(SessionSwitched())
 
     def adopt(self) -> None:
         """Keep the composer's draft when another program's change switched the session."""
         workspace = self._chat.host.workspace
         if workspace is not None and self._chat.host.is_workspace_open and not self.is_switching:
             self._session_id = workspace.state.session_id
-
-    def restore_early(self, draft: str) -> None:
-        """Put the draft of a session that is still being read into the composer."""
-        workspace = self._chat.host.workspace
-        if workspace is not None and self._session_id != workspace.state.session_id:
-            self._session_id = workspace.state.session_id
-            self._composer.text = draft
-            self.show_attachments(())
-            self._end_switch()
 
     async def restore(self, *, keep_typed: bool = False) -> None:
         """Put the session's draft into the composer, with `keep_typed` before what was typed."""
@@ -363,11 +338,6 @@ class ComposerDrafts:
         """Send a draft to its session, unless the user left the session meanwhile or does not
         consent to send it; `stored` is called as soon as it is on disk.
         """
-        activity = self._chat.activity
-        if not self._switched.is_set():
-            activity.show_status("Loading the session before sending.")
-            await self._switched.wait()
-            activity.show_status("")
         if self._is_for_active(submission):
             await workspace.requests.prepare()
             workspace.tool_sources.load()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
 from math import ceil
 from time import monotonic
 from typing import ClassVar, Literal
@@ -239,13 +237,3 @@ class ActivityLine(Widget):
         if left < -_NOW:
             return ""
         return f"{which} {f'in {ceil(left)} s' if left > 0 else 'now'} · {why}"
-
-
-@contextmanager
-def asking(activity: ActivityLine, typed: str) -> Generator[None]:
-    """Say that a server is asked for what is typed as `SERVER:NAME`."""
-    activity.show_status(f"Asking {one_line(typed.partition(':')[0], 40)} …")
-    try:
-        yield
-    finally:
-        activity.show_status("")

@@ -38,7 +38,6 @@ from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.questions import ask_text
 from tui_chat.ui.widgets.after_refresh import call_after_refresh
 from tui_chat.ui.widgets.typed_app import app_of
-from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
     from tui_chat.models.blocks import CallBlock
@@ -71,8 +70,6 @@ class WaitingCall(NamedTuple):
     """Where it waits; empty in the conversation."""
     is_old: bool = False
     """True if the model called before the program started."""
-    changes: str = ""
-    """The lines in which its definition differs from the one that the user allowed."""
 
     @property
     def runs(self) -> str:
@@ -99,7 +96,6 @@ OPTIONS: dict[str, Option] = {
     "answer": Option("h", "Answer by hand", runs=False, is_shown=True),
     "decline_and_stop": Option("s", "Decline and stop", runs=False),
     "always_tool": Option("t", "This tool always", runs=True),
-    "always_server": Option("v", "This server always", runs=True),
 }
 """By the actions of the question."""
 
@@ -359,7 +355,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def _has(self, action: str) -> bool:
         """Return True if one of the `OPTIONS` answers the call once its end was seen."""
         call = self._call
-        if call is None or (action == "always_server" and not (call.tool and call.tool.server)):
+        if call is None:
             return False
         return bool(call.runs) or not OPTIONS[action].runs
 
@@ -414,14 +410,8 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         return f"{name} is waiting for your answer · {self.focus_key}"
 
     def _waiting(self, call: PendingToolCall) -> WaitingCall:
-        before = self.workspace.state.changed_tools.get(call.call.name)
-        changes = ""
-        if before is not None and call.tool is not None:
-            changes = definition_changes(before, call.tool.definition)
         is_old = not self.workspace.replies.was_requested_here(call.entry_id)
-        return WaitingCall(
-            call.entry_id, call.index, call.call, call.tool, self.where, is_old, changes
-        )
+        return WaitingCall(call.entry_id, call.index, call.call, call.tool, self.where, is_old)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
@@ -458,10 +448,6 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def action_always_tool(self) -> None:
         """Run it, and whenever a model calls the tool as it is defined now."""
         self._run("tool")
-
-    def action_always_server(self) -> None:
-        """Run it, and whenever a model calls one of the tools that its server has now."""
-        self._run("server")
 
     @work(group="tool", description="run a tool")
     async def _run(self, scope: Scope) -> None:
@@ -552,6 +538,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         workspace = await self.host.opened_workspace()
         await workspace.tool_sources.opened()
         workspace.tool_sources.load()
+        await workspace.tool_grants.load()
         if not workspace.state.known_tools and not workspace.state.tool_sources:
             raise InputError("No tools yet.", advice="Add one with /tools.")
         await self.tui.push_screen_wait(SessionToolsDialog(workspace))
@@ -566,5 +553,5 @@ def _about(call: WaitingCall) -> Text:
     shown = call.call
     if len(shown.arguments) > MOST_SHOWN:
         shown = replace(shown, arguments=f"{shown.arguments[:MOST_SHOWN]} …")
-    pieces = question_text(shown, call.tool, call.changes)
+    pieces = question_text(shown, call.tool)
     return Text.assemble(*((text, "bold" if is_strong else "") for text, is_strong in pieces))

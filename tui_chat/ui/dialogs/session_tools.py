@@ -15,7 +15,6 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import Tool, definition_text, origin_text
 from tui_chat.ui.dialogs.base import Dialog, DialogBox
@@ -23,7 +22,6 @@ from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.events import BranchChanged, RequestComposed, WorkspaceEvent
 from tui_chat.workspace.state import SourceStatus
-from tui_chat.workspace.tool_grants import definition_changes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,9 +35,6 @@ _HINT = (
     "Esc close"
 )
 _OFFERED_HINT = "Enter show what the server runs, and decide whether it may start · Esc close"
-_CHANGED_HINT = (
-    "Enter accept the changed definition: the model sees it again, and you are asked · Esc close"
-)
 
 _COMMANDS = SourceStatus("", "ready")
 
@@ -58,16 +53,14 @@ def _source_name(status: SourceStatus) -> str:
     return one_line(status.name) or "Commands of config.toml"
 
 
-def _tool_text(tool: Tool, before: ToolDefinition | None) -> str:
-    """Return a tool's definition, after its changes if it was another one before."""
+def _tool_text(tool: Tool) -> str:
+    """Return a tool's definition."""
     source = tool.definition.source
     text = f"{tool.name}\n" if source is None else f"{tool.name} is {origin_text(source)}\n"
     text += f"runs: {tool.runs or 'nothing, you answer'}\n"
     if source is not None:
         claims = ", ".join(tool.claims) or "nothing"
         text += f"The server claims, unverified: {claims}.\n"
-    if before is not None:
-        text += f"\nChanged:\n{definition_changes(before, tool.definition)}\n"
     return f"{text}\n{definition_text(tool.definition)}"
 
 
@@ -155,8 +148,6 @@ class SessionToolsDialog(Dialog[None]):
         text.append(one_line(name, 60))
         if tool.name in self._costs:
             text.append(f"  {self._costs[tool.name]:,} tokens", "dim")
-        if tool.name in self._workspace.state.changed_tools:
-            return text.append("  ▲ changed: not offered until you accept it", "bold")
         return text.append(f"  {self._permission(tool)}", "dim")
 
     def _count(self, row: _Row) -> str:
@@ -182,11 +173,10 @@ class SessionToolsDialog(Dialog[None]):
     @on(OptionList.OptionHighlighted)
     def _marked(self) -> None:
         tool = self._row.tool
-        before = self._workspace.state.changed_tools.get(tool.name) if tool is not None else None
-        text = self._source_text(self._row) if tool is None else _tool_text(tool, before)
+        text = self._source_text(self._row) if tool is None else _tool_text(tool)
         self.query_one("#definition", Static).update(Text(sanitize(text[:LONGEST_DEFINITION])))
         hint = _OFFERED_HINT if tool is None and self._row.status.is_offered else _HINT
-        self.query_one("#keys", Static).update(hint if before is None else _CHANGED_HINT)
+        self.query_one("#keys", Static).update(hint)
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def _source_text(self, row: _Row) -> str:
@@ -239,10 +229,7 @@ class SessionToolsDialog(Dialog[None]):
 
     @on(OptionList.OptionSelected)
     def _accept(self) -> None:
-        tool = self._row.tool
-        if tool is not None and tool.name in self._workspace.state.changed_tools:
-            self._do(partial(self._workspace.tool_sources.accept, tool.name))
-        elif tool is None and self._row.status.is_offered:
+        if self._row.tool is None and self._row.status.is_offered:
             self._do(partial(self._allow, self._row.status))
 
     async def _allow(self, status: SourceStatus) -> None:

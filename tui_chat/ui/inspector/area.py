@@ -34,9 +34,13 @@ if TYPE_CHECKING:
     from tui_chat.ui.inspector.pane import Inspector
     from tui_chat.ui.inspector.rows_view import RowsView
     from tui_chat.workspace.events import WorkspaceEvent
-    from tui_chat.workspace.state import ForeignReply, LiveRequestState
+    from tui_chat.workspace.state import LiveRequestState
     from tui_chat.workspace.workspace import Workspace
 
+_NOT_RECORDED = (
+    "[bold]No request was recorded[/]\n\n"
+    "[$label]Another program sent the requests of this conversation.[/]"
+)
 RECALL_AFTER = 0.5
 """Seconds after which the last request to an endpoint is looked up: the start comes first."""
 
@@ -92,9 +96,9 @@ class InspectorArea(Area):
         match event:
             case events.RequestComposed():
                 self._show_request(pane, workspace)
-            case events.BranchEndLoaded() if workspace.state.session_id != self._session_id:
+            case events.BranchChanged() if self._is_composing_long(workspace):
                 pane.forget()
-                pane.show_nothing("[$label]Composing…[/]")  # a long session takes a while
+                pane.show_nothing("[$label]Composing…[/]")
             case events.BranchChanged() if workspace.state.request.viewed is None:
                 pane.own_protocol = workspace.state.endpoint.protocol
             case events.BranchChanged() | events.SessionsChanged():
@@ -104,16 +108,20 @@ class InspectorArea(Area):
             case _:
                 pass
 
+    def _is_composing_long(self, workspace: Workspace) -> bool:
+        """True if another session was opened whose request takes a while to be composed."""
+        state = workspace.state
+        is_other = state.session_id != self._session_id
+        return is_other and state.request.shown is None and workspace.requests.takes_long
+
     def _show_request(self, pane: Inspector, workspace: Workspace) -> None:
         state, request = workspace.state, workspace.state.request
         composed, viewed = request.shown, request.viewed
+        if viewed is None and self.context.read_only:
+            pane.show_banner("")
+            pane.show_nothing(_NOT_RECORDED)  # and nothing can be sent
+            return
         if composed is None:
-            foreign = state.foreign_reply
-            if foreign is not None:
-                pane.show_banner("")
-                pane.show_nothing(self._why_nothing(foreign))
-                if foreign.is_recorded:
-                    self._view_foreign(workspace)
             return
         is_other_session = state.session_id != self._session_id
         if is_other_session:
@@ -140,19 +148,6 @@ class InspectorArea(Area):
             base = workspace.requests.comparison()
             pane.change(baseline=Baseline(base.name, base.payload, base.reason))
         self._load_view(pane, workspace)
-
-    def _why_nothing(self, foreign: ForeignReply) -> str:
-        """Return why no request of a branch that another program wrote is shown, as markup."""
-        if foreign.is_recorded:
-            return "[bold]Reading the recorded request…[/]"
-        why = "Another program sent the requests of this conversation; they were not recorded."
-        if not self.context.read_only:
-            why += " Type a message: the request that Enter would send appears here."
-        return f"[bold]No request was recorded[/]\n\n[$label]{why}[/]"
-
-    @work(group="foreign", exclusive=True)
-    async def _view_foreign(self, workspace: Workspace) -> None:
-        await workspace.sent.view_foreign()
 
     def _load_view(self, pane: Inspector, workspace: Workspace) -> None:
         """Load what the visible view shows beside the request, if it does."""
@@ -445,12 +440,11 @@ def _banner(request: LiveRequestState) -> str:
     if request.kind == "normal":
         return ""
     title = request_kinds()[request.kind].title
-    back = " · Esc live" if request.chosen_kind is not None else ""
     if request.kind_fault:
-        return f"{title}: {request.kind_fault}{back}"
+        return f"{title}: {request.kind_fault}"
     how = ""
     if request.kind == "continue" and request.shown is not None and request.shown.inputs:
         from tui_chat.context.generation import uses_prefill  # after the first frame
 
         how = " by prefill" if uses_prefill(request.shown.inputs) else " by asking for the rest"
-    return f"not sent yet: {title}{how}{back}"
+    return f"not sent yet: {title}{how}"
