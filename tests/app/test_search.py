@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from textual import events
-from textual.app import App
 from textual.pilot import Pilot
-from textual.widgets import Input, Static
+from textual.widgets import OptionList, Static
 
 from tests.support.app import (
     burst,
@@ -26,181 +24,68 @@ from tests.support.old_sessions import filled
 from tests.support.pictures import Album
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message
-from tui_chat.models.search import Hit, Query
-from tui_chat.models.session import Entry
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.search.hit_list import HitList, HitPreview
-from tui_chat.ui.search.query_text import KnownNames
-from tui_chat.ui.search.screen import SearchAnswer, SearchScreen
+from tui_chat.ui.search.screen import SearchScreen
 from tui_chat.ui.sessions.pane import SessionsPane
-from tui_chat.ui.themes import color_defaults
 from tui_chat.ui.widgets.find_bar import FindBar
 
-NOW = 1_767_268_800.0
+
+def search_screen(app: TuiChat) -> SearchScreen:
+    assert isinstance(app.screen, SearchScreen)
+    return app.screen
 
 
-def hit(number: int, snippet: str = "the fox runs", words: str = "fox") -> Hit:
-    begin = snippet.index(words)
-    return Hit(
-        *(f"s{number}", f"m{number}", f"Session {number}", "user", snippet),
-        ((begin, begin + len(words)),),
-        NOW - 60 * number,
-    )
+def hits(app: TuiChat) -> list[str]:
+    """The lines of the hits."""
+    options = app.screen.query_one(OptionList)
+    return [str(option.prompt) for option in options.options]
 
 
-class Stage(App[None]):
-    """The screen, and what it asks."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.asked: list[Query] = []
-        self.pointed: list[Hit] = []
-        self.ended: list[Hit | None] = []
-
-    def get_theme_variable_defaults(self) -> dict[str, str]:
-        return color_defaults(self.current_theme.dark)
-
-    def on_mount(self) -> None:
-        known = KnownNames(tag=("work",))
-        screen = SearchScreen(known, NOW, self.asked.append, self.pointed.append)
-        self.push_screen(screen, self.ended.append)
-
-    @property
-    def search(self) -> SearchScreen:
-        assert isinstance(self.screen, SearchScreen)
-        return self.screen
-
-    def lines(self) -> list[str]:
-        view = self.screen.query_one(HitList)
-        return [view.render_line(y).text.strip() for y in range(view.size.height)]
-
-    def state(self) -> str:
-        return str(self.screen.query_one(".search--state", Static).render())
+def preview(app: TuiChat) -> str:
+    return str(app.screen.query_one("#search-preview", Static).render())
 
 
-async def pressed(pilot: Pilot[None], *keys: str) -> Stage:
-    await pilot.press(*keys)
-    await settle(pilot)
-    assert isinstance(pilot.app, Stage)
-    return pilot.app
+def state(app: TuiChat) -> str:
+    return str(app.screen.query_one("#search-state", Static).render())
 
 
-async def test_only_the_last_text_typed_during_a_query_is_searched() -> None:
-    async with Stage().run_test(size=(120, 40)) as pilot:
-        app = await pressed(pilot, *"fox")
-        assert [query.text for query in app.asked] == ["f"]
-        app.search.show(SearchAnswer(app.asked[0], (hit(1),)))
-        await settle(pilot)
-        assert [query.text for query in app.asked] == ["f", "fox"]
-        assert "Session 1" in app.lines()[0]  # better than nothing, until the next is there
-        app.search.show(SearchAnswer(app.asked[1], (hit(2), hit(3))))
-        await settle(pilot)
-        assert "Session 2" in app.lines()[0]
-        assert app.state() == "Best first · 2 found"
-        assert len(app.asked) == 2
-
-
-async def test_hits_show_their_words_and_can_be_opened() -> None:
-    async with Stage().run_test(size=(160, 40)) as pilot:
-        app = await pressed(pilot, "x")
-        wide = "中文搜索的结果很长" * 20
-        app.search.show(SearchAnswer(app.asked[0], (hit(1), hit(2, wide, "搜索"), hit(70))))
-        await settle(pilot)
-        assert app.lines()[:3] == [app.lines()[0], "the fox runs", ""]
-        assert app.lines()[0].split() == ["Session", "1", "You", "·", "1m"]
-        await pressed(pilot, "down")
-        assert app.pointed[-1] == hit(2, wide, "搜索")
-        app.search.show_around(hit(1), (Entry(Message.of("user", "late", "m1")),))
-        view = app.screen.query_one(HitPreview)
-        assert "late" not in "".join(view.render_line(y).text for y in range(8))
-        await pressed(pilot, "down", "enter")
-        assert app.ended == [hit(70)]
-
-
-async def test_the_preview_shows_the_hit_with_its_first_mark_in_sight() -> None:
-    async with Stage().run_test(size=(160, 30)) as pilot:
-        app = await pressed(pilot, "x")
-        app.search.show(SearchAnswer(app.asked[0], (hit(1),)))
-        await settle(pilot)
-        long = "line\n" * 400 + "here is the FOX\x1b[2J\n" + "after\n" * 400
-        before = Entry(Message.of("assistant", "said before", "m0"))
-        app.search.show_around(hit(1), (before, Entry(Message.of("user", long, "m1"), "m0")))
-        await settle(pilot)
-        view = app.screen.query_one(HitPreview)
-        seen = [view.render_line(y).text.strip() for y in range(view.size.height)]
-        assert "here is the FOX␛[2J" in seen
-
-
-async def test_no_hits_and_faults_are_reported_with_advice() -> None:
-    async with Stage().run_test(size=(100, 30)) as pilot:
-        app = await pressed(pilot, *"x tag:w")
-        app.search.show(SearchAnswer(app.asked[0]))
-        await settle(pilot)
-        app.search.show(SearchAnswer(app.asked[1]))
-        await settle(pilot)
-        said = "\n".join(app.lines())
-        assert "Nothing was found." in said
-        assert "The filters exclude the rest" in said
-        assert app.asked[-1].tag == "work"
-        await pressed(pilot, "z")
-        assert app.state() == "No tag is called “wz”."
-        app.search.show(SearchAnswer(app.asked[-1], fault="Type a word."))
-        await settle(pilot)
-        assert "Type a word." in "\n".join(app.lines())
-
-
-async def test_a_filter_alone_lists_the_newest() -> None:
-    async with Stage().run_test(size=(120, 40)) as pilot:
-        app = await pressed(pilot)
-        app.search.query_one(Input).value = "from:user"
-        await settle(pilot)
-        assert [(query.text, query.message_role) for query in app.asked] == [("", "user")]
-        app.search.show(SearchAnswer(app.asked[0], (replace(hit(1), marks=()),)))
-        await settle(pilot)
-        assert "the fox runs" in " ".join(app.lines())
-        assert app.state() == "Newest first · 1 found"
-        app.search.query_one(Input).value = "from:user tag:work"
-        await settle(pilot)
-        app.search.show(SearchAnswer(app.asked[-1]))
-        await settle(pilot)
-        assert "No message matches" in " ".join(app.lines())
-
-
-async def test_the_order_is_changed_a_filter_completed_and_esc_ends() -> None:
-    async with Stage().run_test(size=(100, 30)) as pilot:
-        app = await pressed(pilot, *"a")
-        app.search.show(SearchAnswer(app.asked[0]))
-        await pressed(pilot, "ctrl+s")
-        assert app.asked[-1].order == "newest"
-        app.search.show(SearchAnswer(app.asked[-1]))
-        await pressed(pilot, *" ta", "tab", "tab")
-        assert app.search.typed == "a tag:work "
-        await pressed(pilot, "escape")
-        assert app.ended == [None]
-
-
-async def test_clicks_select_and_open() -> None:
-    async with Stage().run_test(size=(100, 30)) as pilot:
-        app = await pressed(pilot, *"a")
-        app.search.show(SearchAnswer(app.asked[0], (hit(1), hit(2))))
-        await settle(pilot)
-        await pilot.click(HitList, offset=(5, 4))
-        await settle(pilot)
-        assert app.pointed[-1] == hit(2)
-        await pilot.click(HitList, offset=(5, 4))
-        await settle(pilot)
-        assert app.ended == [hit(2)]
-
-
-# In the app
+def nothing(app: TuiChat) -> str:
+    return str(app.screen.query_one("#search-nothing", Static).render())
 
 
 async def found(pilot: Pilot[None], app: TuiChat) -> None:
-    await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
+    await until(pilot, lambda: bool(search_screen(app).hits))
     await settle(pilot)
+
+
+async def test_what_is_found_and_what_is_not(tmp_path: Path) -> None:
+    app = make_app(tmp_path, model="echo")
+    async with app.run_test(size=(160, 40)) as pilot:
+        await opened(pilot)
+        long = "line\n" * 400 + "here is the FOX\x1b[2J\n" + "after\n" * 400
+        await say(pilot, long)
+        await workspace_of(app).sessions.new("")
+        await pilot.press("ctrl+f")
+        await until(pilot, lambda: isinstance(app.screen, SearchScreen))
+        await until(pilot, lambda: bool(app.screen.query("#search-nothing")))
+        await until(pilot, lambda: "Type words of a message" in nothing(app))
+        await pilot.press(*"fox")
+        await until(pilot, lambda: state(app).startswith("Best first · "))
+        assert hits(app)[0].splitlines()[0].endswith((" · You · now", " · Reply · now"))
+        await until(pilot, lambda: "here is the FOX␛[2J" in preview(app).splitlines())
+        await pilot.press(*" tag:w")
+        await until(pilot, lambda: state(app) == "No tag is called “w”.")
+        await pilot.press("ctrl+u", *"from:user")
+        await until(pilot, lambda: state(app) == "Newest first · 1 found")
+        await pilot.press(*" zebra")
+        await until(pilot, lambda: "Nothing was found." in nothing(app))
+        assert "The filters exclude the rest" in nothing(app)
+        await pilot.press("ctrl+u", *"after")
+        await found(pilot, app)
+        await pilot.click(OptionList, offset=(5, 1))
+        await until(pilot, lambda: bool(workspace_of(app).state.entries))
 
 
 async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Path) -> None:
@@ -233,12 +118,9 @@ async def test_a_hit_is_opened_on_its_branch_with_its_words_marked(tmp_path: Pat
         await workspace.store.messages.add(workspace.state.session_id, message, first.message.id)
         await workspace.sessions.new("")
         await pilot.press("ctrl+f", *"tangerine")
-        view = app.screen.query_one(HitList)
-        await until(pilot, lambda: any(hit.place == "reasoning" for hit in view.hits))
-        await settle(pilot)
-        assert "Reasoning" in view.render_line(0).text
-        preview = app.screen.query_one(HitPreview)
-        lines = [preview.render_line(y).text.strip() for y in range(preview.size.height)]
+        await until(pilot, lambda: any("Reasoning" in line for line in hits(app)))
+        await until(pilot, lambda: "Reply · Reasoning" in preview(app).splitlines())
+        lines = preview(app).splitlines()
         at = lines.index("Reply · Reasoning")
         assert lines[at + 1 : at + 3] == ["Maybe a tangerine,", "or two."]
         await pilot.press("enter")
@@ -265,12 +147,9 @@ async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) ->
         )
         await workspace.sessions.new("")
         await pilot.press("ctrl+f", *"tangerine")
-        view = app.screen.query_one(HitList)
-        await until(pilot, lambda: any(hit.place == "attachment" for hit in view.hits))
-        await settle(pilot)
-        assert "Attachment" in view.render_line(0).text
-        preview = app.screen.query_one(HitPreview)
-        lines = [preview.render_line(y).text.strip() for y in range(preview.size.height)]
+        await until(pilot, lambda: any("Attachment" in line for line in hits(app)))
+        await until(pilot, lambda: "the tangerine is here" in preview(app).splitlines())
+        lines = preview(app).splitlines()
         at = lines.index("the tangerine is here")
         assert lines[at + 1] == "last line"
         await pilot.press("enter")
@@ -279,11 +158,11 @@ async def test_a_hit_in_an_attached_file_leads_to_its_message(tmp_path: Path) ->
         transcript = app.query_one(Transcript)
         assert transcript.current is not None
         assert transcript.current.message.id == entry.message.id
-        assert any("v opens the file" in told.message for told in app.notifications.log)
+        assert any("o opens the file" in told.message for told in app.notifications.log)
         hint = app.chat.activity.hint
         assert hint.startswith("The only hit: Esc back to the draft"), hint
         await pilot.press("ctrl+f", *"report.txt")
-        await until(pilot, lambda: bool(app.screen.query_one(HitList).hits))
+        await found(pilot, app)
         await pilot.press("enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         await settle(pilot)
@@ -325,8 +204,8 @@ async def test_escape_leads_back_to_the_draft_and_keeps_the_query(tmp_path: Path
         await settle(pilot)
         assert isinstance(app.screen, SearchScreen)
         assert app.screen.typed == "zebra"
-        await pilot.press(*"elephant model:ec", "tab")  # replaces what was searched for last
-        assert app.screen.typed == "elephant model:echo ", "it replied once, and is asked no more"
+        await pilot.press(*"elephant model:ec")  # replaces what was searched for last
+        assert app.screen.typed == "elephant model:ec", "it replied once, and is asked no more"
         await found(pilot, app)
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
@@ -371,7 +250,7 @@ async def test_searching(album: Album, tmp_path: Path) -> None:
     async with album.of(make_app(tmp_path)) as pilot:
         app = await opened(pilot)
         await pilot.press("ctrl+f", *"fox")
-        await until(pilot, lambda: len(app.screen.query_one(HitList).hits) > 2)
+        await until(pilot, lambda: len(search_screen(app).hits) > 2)
         await pilot.press("down")
         await settle(pilot)
         await album.take(pilot, "found")

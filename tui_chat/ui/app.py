@@ -106,7 +106,7 @@ class TuiChat(App[None]):
         self.presets, self.inspector = self.panes.presets, self.panes.inspector
         self.plugins = PluginActions(self, is_read_only=bool(read_only))
         self.configuration = ConfigurationActions(self, self.main.opened_workspace)
-        self.request_edits = self.inspector.request_edits
+        self.request_edits = self.inspector
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now)
         self.reply_alerts = ReplyAlerts(self, config.notify, environ)
@@ -196,7 +196,7 @@ class TuiChat(App[None]):
     @work(group="dialog", exclusive=True)
     async def action_search(self, words: str = "") -> None:
         """Search all conversations."""
-        from tui_chat.ui.search.action import search
+        from tui_chat.ui.search.screen import search
 
         await search(self, words)
 

@@ -6,6 +6,6 @@ row_list       the one list widget, a line view of rows: cursor, paging, mouse
 mouse_selection  text selected by drag, double and triple click
 after_refresh  calls after a refresh that come in any case
 component_styles  style names to Rich styles of the current theme
-marked_text    text with marked places, and its lines
+marked_text    text with marked places
 safe_text      a last filter for control characters, and a text area that shows them
 """
