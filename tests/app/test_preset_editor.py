@@ -66,9 +66,9 @@ async def test_a_place_is_said_in_words_and_follows_every_choice(tmp_path: Path)
         await choose(screen, "down")
         await screen.sees("→ Goes before the first message of the chat history.")
         await choose(screen, "up")
-        await screen.sees("→ Goes before the last 7 messages")  # the depth that it had
+        await screen.sees("→ Goes directly before your message.")
         await choose(screen, "up")
-        await screen.sees("→ Goes directly after “world_info”.")  # and the target
+        await screen.sees("→ Goes directly after “world_info”.")
         await screen.press("tab")
         await choose(screen, "down")
         await screen.sees("→ Goes directly after “elsewhere”.")

@@ -80,7 +80,7 @@ async def test_notes_appear_in_their_rows_while_typing(tmp_path: Path) -> None:
         await say(pilot, "One?")
         pane.focus()
         note = line_of(pane, "Note")
-        assert "depth 4→oldest" in lines(pane)[note]
+        assert "depth 4" in lines(pane)[note]
         assert lines(pane)[note + 1].split()[:2] == ["user", "One?"]
         await press(pilot, "enter", *" {{nope}}", "escape")
         assert "▲ {{nope}}" in lines(pane)[line_of(pane, "rule")]
@@ -94,21 +94,29 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "enter", *" {{tone}}", "escape")
         assert "{{tone}}" in body(pane)
-        await press(pilot, "s", "end", "2", "tab", "down", "down", "enter")
-        await press(pilot, "tab", *"tone = dry")
+        await press(pilot, "s")
+        await asked(pilot)
+        form = pilot.app.screen
+        assert isinstance(form, FieldsForm)
+        form.query_one("#name", Input).value = "mine2"
+        form.query_one("#system_placement", ChoiceSelect).value = "in_place"
+        variables, fault = form.query_one("#variables", TextArea), form.query_one("#fault", Static)
+        for typed, said in (("a = x\na = y", "occurs twice"), ("cold", "is not NAME = VALUE")):
+            variables.text = typed
+            await press(pilot, "ctrl+s")
+            await until(pilot, lambda said=said: said in str(fault.render()))
+        variables.text = "tone = dry"
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+        await settle(pilot)
         preset = preset_of(pane)
         assert (preset.name, preset.system_placement) == ("mine2", "in_place")
         assert dict(preset.variables) == {"tone": "dry"}
         assert "Be brief. dry" in body(pane)
-        fault = pane.settings.query_one("#settings-fault", Static)
-        for typed, said in (("tone = x", "occurs twice"), ("cold", "is not NAME = VALUE")):
-            await press(pilot, "enter", *typed)
-            assert said in str(fault.render())
-            assert dict(preset_of(pane).variables) == {"tone": "dry"}
-            await press(pilot, *["backspace"] * (len(typed) + 1))
-        assert not str(fault.render())
-        await press(pilot, "escape", "ctrl+s")
-        file = json.loads((tmp_path / "presets" / "mine.json").read_text())
+        await press(pilot, "ctrl+s")
+        path = tmp_path / "presets" / "mine.json"
+        await until(pilot, lambda: "mine2" in path.read_text())
+        file = json.loads(path.read_text())
         assert file["name"] == "mine2"
         assert file["systemPlacement"] == "in_place"
         assert file["variables"] == {"tone": "dry"}
@@ -119,8 +127,6 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
         preset = preset_of(pane)
         assert (preset.name, preset.system_placement) == ("mine", "hoist")
         assert not preset.variables
-        await press(pilot, "s")
-        assert pane.settings.query_one("#settings-name", Input).value == "mine"
 
 
 async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
@@ -275,12 +281,8 @@ async def test_quitting_asks_about_unsaved_presets(tmp_path: Path) -> None:
     assert json.loads(file.read_text())["presetMessages"][0]["id"] == "world"
 
 
-GROUPED: list[dict[str, object]] = [
+EMPTY: list[dict[str, object]] = [
     {"id": "main", "content": "Be kind."},
-    {"id": "head", "name": "--- STYLE ---", "content": "", "enabled": False},
-    {"id": "a", "name": "Plain", "content": "Plainly."},
-    {"id": "b", "name": "Ornate", "content": "Ornately.", "enabled": False},
-    {"id": "end", "name": "====", "content": ""},
     {"id": "lore", "name": "Lore", "content": "{{worldInfoBefore}}", "requires": "worldInfoBefore"},
     {"id": "card", "name": "Card", "content": "{{description}}", "requires": "description"},
     {"id": "examples", "type": "example_dialogues"},
@@ -289,53 +291,13 @@ GROUPED: list[dict[str, object]] = [
 ]
 
 
-async def test_a_heading_switches_its_group_and_undo_takes_it_back(tmp_path: Path) -> None:
-    async with editing(tmp_path, GROUPED) as (pilot, pane):
-        assert "± sys" in lines(pane)[line_of(pane, "STYLE")]
-        assert "1 of 2 on" in lines(pane)[line_of(pane, "STYLE")]
-        await press(pilot, "down", "space")
-        assert not message(pane, "a").enabled
-        assert "– sys" in lines(pane)[line_of(pane, "STYLE")]
-        assert "Plainly" not in body(pane)
-        await press(pilot, "u")
-        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
-        await press(pilot, "left")
-        assert "▸ STYLE" in "\n".join(lines(pane))
-        assert "Ornate" not in "\n".join(lines(pane))
-        await press(pilot, "left")
-        assert "▸ System" in lines(pane)[0]
-        await press(pilot, "enter")
-        assert "▸ System" not in lines(pane)[0]
-        await press(pilot, "right")
-        await begin_again(pilot, pane)
-
+async def test_rows_say_what_is_empty(tmp_path: Path) -> None:
+    async with editing(tmp_path, EMPTY) as (_, pane):
         shown = {words: lines(pane)[line_of(pane, words)] for words in ("Lore", "Card", "who")}
         assert "“worldInfoBefore” has no value" in shown["Lore"]
         assert "“description” has no value" in shown["Card"]
         assert "no profile" in shown["who"]
         assert "no example dialogues" in lines(pane)[line_of(pane, "examples")]
-
-
-LATE: list[dict[str, object]] = [
-    {"id": "hi", "role": "user", "content": "Hi."},
-    {"id": "history", "type": "chat_history"},
-    {"id": "end", "role": "assistant", "content": "Sure,"},
-    {"id": "prompt", "role": "system", "content": "Be brief."},
-    {"id": "deep", "role": "system", "content": "Deep.", "insertionPoint": -1},
-]
-
-
-async def test_another_placement_keeps_the_order_that_is_shown(tmp_path: Path) -> None:
-    async with editing(tmp_path, LATE) as (pilot, pane):
-        before = body(pane)
-        await press(pilot, "s", "tab", "enter", "down", "enter")
-        assert preset_of(pane).system_placement == "in_place"
-        assert ids(pane) == ["prompt", "hi", "history", "end", "deep"]
-        assert before.index("Be brief.") < before.index("Hi.")
-        assert body(pane).index("Be brief.") < body(pane).index("Hi.")
-        pane.action_undo()
-        await settle(pilot)
-        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
 
 
 async def test_rows_are_edited_by_keys_and_mouse(tmp_path: Path) -> None:

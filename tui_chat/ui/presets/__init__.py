@@ -7,6 +7,6 @@ facts           what a composed request says about the rows: tokens, why one is 
 edits           the edits that keys make
 form            MessageForm: a message, and in words where it goes
 content_editor  its text, with completion of macros
-settings        SettingsForm: the preset itself: name, variables, system messages, policies
+settings        the form of the preset itself: name, variables, system messages, policies
 dialogs         the difference of two presets, and reports of imports
 """

@@ -254,8 +254,6 @@ class PresetsArea(Area):
                     await workspace.presets.delete()
             case "revert":
                 workspace.presets.revert()
-            case "saved" | "other":
-                await self._compare(workspace, with_saved=chosen == "saved")
             case "settings":
                 pane = await self._shown_pane()
                 self.call_after_refresh(pane.action_settings)
@@ -281,8 +279,6 @@ class PresetsArea(Area):
         if edits is not None:
             choices += [
                 ("copy", "Save as …", "a copy, which this session then uses"),
-                ("saved", "Compare with the saved version", "shows unsaved edits"),
-                ("other", "Compare with another preset …", ""),
                 ("settings", "Preset settings …", "name, variables, policies"),
             ]
             if program:
@@ -337,27 +333,6 @@ class PresetsArea(Area):
             self._show_sentences(f"Exported to {path}", sentences, "")
         else:
             self.notify(f"Exported to {path}.", markup=False)
-
-    async def _compare(self, workspace: Workspace, *, with_saved: bool) -> None:
-        """Compare the edited preset with its file, or with another preset."""
-        from tui_chat.library.presets import dump_preset
-        from tui_chat.ui.presets.dialogs import TextDialog, difference
-
-        edits, name = workspace.state.preset_edits, workspace.state.preset_name
-        if edits is None:
-            return
-        now = dump_preset(edits.preset.without_builder_keys())
-        if with_saved:
-            saved = dump_preset(edits.saved.without_builder_keys())
-            dialog = TextDialog(f"{name}: saved, then edited", difference(saved, now))
-            await self.tui.push_screen_wait(dialog)
-            return
-        others = (each for each in workspace.library.names("presets") if each != name)
-        choices = ((each, each) for each in others)
-        if other_name := await ask(self.tui, "Compare with preset", choices):
-            other = dump_preset(workspace.presets.read(other_name).without_builder_keys())
-            dialog = TextDialog(f"{name}, then {other_name}", difference(now, other))
-            await self.tui.push_screen_wait(dialog)
 
     # --- the user's own editor -----------------------------------------------------------
 

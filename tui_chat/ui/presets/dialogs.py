@@ -1,12 +1,9 @@
-"""Dialogs of the preset editor: the difference of two presets, as JSON, and the report of an import
-or an export, in which equal sentences are counted.
-"""
+"""The report of an import or an export of a preset, in which equal sentences are counted."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from difflib import unified_diff
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -14,17 +11,13 @@ from textual.content import Content
 from textual.widgets import Static
 
 from tui_chat.models.envelope import Level
-from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
+from tui_chat.ui.inspector.lines import LEVEL_STYLES, SYMBOLS
+from tui_chat.ui.inspector.rows_view import STYLES
 from tui_chat.ui.widgets.content_list import LABEL
 
 _MOST_SENTENCES = 500
-_HEADINGS = {
-    Level.ERROR: ("Errors", "bold $text-error"),
-    Level.WARNING: ("Changed or left out", "bold $text-warning"),
-    Level.INFO: ("For information", "bold $text-primary"),
-}
-_MOST_LINES = 2_000
 
 
 class TextDialog(Dialog[None]):
@@ -51,33 +44,19 @@ class TextDialog(Dialog[None]):
 
 
 def report(sentences: Sequence[tuple[Level, str]], nothing: str) -> Content:
-    """Return sentences under the headings of their levels, the worst first; `nothing` if there are
+    """Return sentences with the signs of their levels, the worst first; `nothing` if there are
     none.
     """
-    counts = Counter(sentences)
-    pieces: list[tuple[str, str]] = []
-    shown = 0
-    for level, (heading, style) in _HEADINGS.items():
-        own = [(words, count) for (each, words), count in counts.items() if each is level]
-        if own:
-            pieces.append((f"{heading}\n", style))
-        for words, count in own[: _MOST_SENTENCES - shown]:
-            times = f"{count:,} × " if count > 1 else ""
-            pieces.append((f"· {times}{one_line(words, 400)}\n", ""))
-            shown += 1
-    if more := len(counts) - shown:
-        pieces.append((f"and {more:,} more\n", LABEL))
-    return Content.assemble(*pieces) if pieces else Content(nothing)
-
-
-def difference(before: str, after: str) -> Content:
-    """Return the lines that differ between two texts, with a few around them."""
-    lines = list(unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=2))[2:]
-    styles = {"+": "$text-success", "-": "$text-error"}
+    order = [*SYMBOLS]
+    counts = sorted(Counter(sentences).items(), key=lambda each: order.index(each[0][0]))
     pieces = [
-        ("⋯\n", LABEL) if line[:2] == "@@" else (f"{sanitize(line)}\n", styles.get(line[:1], ""))
-        for line in lines[:_MOST_LINES]
+        (f"{SYMBOLS[level]} ", STYLES[LEVEL_STYLES[level]], count, one_line(words, 400))
+        for (level, words), count in counts[:_MOST_SENTENCES]
     ]
-    if len(lines) > _MOST_LINES:
-        pieces.append((f"and {len(lines) - _MOST_LINES:,} lines more\n", LABEL))
-    return Content.assemble(*pieces) if pieces else Content("They are the same.")
+    lines = [
+        Content.assemble((sign, style), f"{count:,} × " if count > 1 else "", words)
+        for sign, style, count, words in pieces
+    ]
+    if more := len(counts) - len(lines):
+        lines.append(Content.styled(f"and {more:,} more", LABEL))
+    return Content("\n").join(lines) if lines else Content(nothing)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import (
-    MessageGroup,
     change_message,
     duplicate_message,
-    groups_of,
     remove_message,
-    switch_group,
 )
 from tui_chat.library.editing.outline import Outline
 from tui_chat.library.editing.slots import depth_of, next_slot, put_in_slot
@@ -25,13 +20,6 @@ class LabeledEdit:
 
     preset: Preset
     label: str
-
-
-def switch_heading(preset: Preset, group: MessageGroup) -> LabeledEdit:
-    """Return the edit that switches a group off, or on if all of it is off."""
-    word = "disable" if group.enabled(preset) else "enable"
-    label = f"{word} the group “{one_line(group.title, 40)}”"
-    return LabeledEdit(switch_group(preset, group, frozenset()), label)
 
 
 def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
@@ -56,30 +44,6 @@ def edit_for(outline: Outline, index: int, action: str) -> LabeledEdit | None:
             return LabeledEdit(put_in_slot(preset, index, slot), f"move {name} {where}")
         case _:
             return None
-
-
-def keep_shown_order(preset: Preset, placement: str) -> tuple[Preset, int]:
-    """Return the preset with another placement of system messages, and how many were moved in the
-    list to stay where they are shown: in front. Those that have a place of their own, or are in a
-    group, keep their index.
-    """
-    after = replace(preset, system_placement=placement)
-    if placement != "in_place":
-        return after, 0
-    groups = groups_of(preset).values()
-    grouped = {index for group in groups for index in (group.heading, *group.members)}
-    first = [
-        message
-        for index, message in enumerate(preset.messages)
-        if message.role == "system"
-        and index not in grouped
-        and placement_kind(message) == "list"
-        and not message.is_anchor
-    ]
-    chosen = set(map(id, first))
-    order = (*first, *(message for message in preset.messages if id(message) not in chosen))
-    moved = sum(one is not other for one, other in zip(order, preset.messages, strict=True))
-    return (replace(after, messages=order), len(first)) if moved else (after, 0)
 
 
 def after_delete(outline: Outline, index: int) -> int:

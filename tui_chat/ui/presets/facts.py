@@ -4,34 +4,23 @@ turns between them; and the rows of the list, in the order of the request.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import get_args
 
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import with_shares
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing.edits import MessageGroup, groups_of
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.library.editing.places import SentChat
 from tui_chat.models.envelope import Note
-from tui_chat.models.memo import Memo
-from tui_chat.models.preset import CHAT_HISTORY, CardField, PresetMessage
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
+from tui_chat.models.text import OriginKind
 from tui_chat.models.turn import Turn
-from tui_chat.tokens import TURN_OVERHEAD, counter_for
 
 HISTORY = "history"
 PARTS = {"system": "System", "before": "Before the chat", "after": "After the chat"}
 """The headings of the list, less the history's, which is its anchor."""
-
-
-@Memo
-def _lore_in(piece: Turn) -> int:
-    """Return the number of lore entries in the text of a message."""
-    entries = (span.origin.lore_entry for span in piece.text.spans)
-    return len({entry.id for entry in entries if entry is not None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +29,6 @@ class RequestFacts:
 
     sent: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     """Tokens of the preset messages sent, by id; in order for an id that occurs twice."""
-    card: dict[str, int] = field(default_factory=dict[str, int])
-    """Tokens of the character card's prompts, by their field of the card."""
     role: tuple[str, int] = ("", 0)
     """Name and tokens of the role's prompt; an empty name for no role."""
     profile: tuple[str, int] = ("", 0)
@@ -55,12 +42,8 @@ class RequestFacts:
     """History messages that did not fit."""
     muted: int = 0
     """History messages that are muted, and those that go with them."""
-    lore: dict[str, int] = field(default_factory=dict[str, int])
-    """Number of lore entries at each anchor and in each preset message, by its id."""
     why: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why messages are not sent, by id, in a few words."""
-    count: Callable[[PresetMessage], int] | None = None
-    """Returns the cost of a message that is not sent, its macros unexpanded."""
     notes: tuple[Note, ...] | None = None
     """The notes, except those about single history messages."""
 
@@ -72,8 +55,6 @@ def facts_of(composed: Composed) -> RequestFacts:
     """Return the facts of a request."""
     envelope = composed.envelope
     sent: dict[str, list[int]] = {}
-    lore: dict[str, int] = {}
-    card: dict[str, int] = {}
     role, profile = ("", 0), ("", 0)
     answered: Turn | None = None
     answered_tokens = 0
@@ -90,78 +71,39 @@ def facts_of(composed: Composed) -> RequestFacts:
                     answered, answered_tokens = piece, tokens
                 case OriginKind.PRESET:
                     sent.setdefault(origin.id, []).append(tokens)
-                    lore[origin.id] = lore.get(origin.id, 0) + _lore_in(piece)
-                case OriginKind.SYSTEM if card_field := _card_prompt(origin):
-                    card[card_field] = card.get(card_field, 0) + tokens
                 case OriginKind.SYSTEM if "/" not in origin.id:
                     role = origin.name or origin.id, tokens
                 case OriginKind.PROFILE:
                     profile = origin.name or origin.id, tokens
-                case OriginKind.LORE:
-                    anchor = piece.placement.anchor
-                    lore[anchor] = lore.get(anchor, 0) + 1
                 case _:
                     pass
     return RequestFacts(
-        *(sent, card, role, profile),
+        *(sent, role, profile),
         SentChat(tuple(history), answered, bool(role[0])),
         tuple(turn_tokens),
         envelope.budget.history if envelope.budget else 0,
         answered_tokens,
         len(envelope.dropped),
         len(envelope.muted),
-        lore,
         {message.id: why for message, why in unsent_messages(composed) if message.enabled},
-        _count_for(composed),
         tuple(filter(_is_not_about_history, composed.notes)),
     )
-
-
-def _card_prompt(origin: Origin) -> str:
-    """Return the field of the character card if an origin is a prompt of it; else nothing."""
-    field = origin.id.rpartition("/")[2].replace(" ", "_") if "/" in origin.id else ""
-    return field if field in get_args(CardField) else ""
 
 
 def _is_not_about_history(note: Note) -> bool:
     return note.origin is None or note.origin.kind is not OriginKind.HISTORY
 
 
-_counts: dict[str, Memo[PresetMessage, int]] = {}
-"""Tokens of messages, uncorrected, by who counted them."""
-
-
-def _count_for(composed: Composed) -> Callable[[PresetMessage], int]:
-    counter = counter_for(composed.model)
-    memo = _counts.get(counter.name)
-    if memo is None:
-        count = counter.count
-        memo = _counts[counter.name] = Memo(lambda message: count(message.content))
-    counted = memo
-    if composed.inputs is not None:
-        counter = counter.corrected(composed.inputs.correction)
-
-    def would_cost(message: PresetMessage) -> int:
-        return counter.scaled(counted(message) + TURN_OVERHEAD) if message.content else 0
-
-    return would_cost
-
-
 def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
-    """Return messages' tokens by index, of disabled ones what they would cost; no anchors."""
+    """Return the tokens of the messages that are sent, by index; no anchors."""
     left = {name: iter(tokens) for name, tokens in facts.sent.items()}
     tokens_by_row: dict[int, int] = {}
     for row in rows:
         message = row.message
-        if message is None or message.is_anchor:
-            continue
-        tokens = None if row.disabled else next(left.get(message.id, iter(())), None)
-        if message.card_field in facts.card and not row.disabled:
-            tokens = (tokens or 0) + facts.card[message.card_field]
-        if tokens is not None:
-            tokens_by_row[row.index] = tokens
-        elif facts.count is not None and row.disabled:
-            tokens_by_row[row.index] = facts.count(message)
+        if message is not None and not message.is_anchor and not row.disabled:
+            tokens = next(left.get(message.id, iter(())), None)
+            if tokens is not None:
+                tokens_by_row[row.index] = tokens
     return tokens_by_row
 
 
@@ -169,15 +111,11 @@ def costs(rows: Sequence[OutlineRow], facts: RequestFacts) -> dict[int, int]:
 class ListRow:
     """A row of the list."""
 
-    key: str
-    """Names what folds below the row: a part, or the id of a group's heading; empty for nothing."""
-    level: int
-    """0 for the heading of a part, 1 for a row in it, 2 for one of a group."""
+    part: str
+    """The part that the row heads; empty for none."""
     tokens: int | None = None
     row: OutlineRow | None = None
     """None for the heading of a part."""
-    group: MessageGroup | None = None
-    """The group that the row heads."""
 
     @property
     def message(self) -> PresetMessage | None:
@@ -191,26 +129,19 @@ class ListRow:
 
 
 def list_rows(outline: Outline, facts: RequestFacts) -> list[ListRow]:
-    """Return the rows of the list under their headings, none folded."""
-    groups, tokens = groups_of(outline.preset), costs(outline.rows, facts)
-    members = {index: group for group in groups.values() for index in group.members}
+    """Return the rows of the list under their headings."""
+    tokens = costs(outline.rows, facts)
     rows: list[ListRow] = []
     for part, own in _parts(outline, facts):
         if part in PARTS:
-            cost = sum(tokens.get(row.index, 0) for row in own if not row.disabled)
+            cost = sum(tokens.get(row.index, 0) for row in own)
             is_role = own[0].ghost == "role"
-            rows.append(ListRow(part, 0, cost + (facts.role[1] if is_role else 0)))
+            rows.append(ListRow(part, cost + (facts.role[1] if is_role else 0)))
         for row in own:
             if part == HISTORY and row is own[0]:
-                rows.append(ListRow(HISTORY, 0, facts.history_tokens or None, row))
-                continue
-            group = groups.get(row.index)
-            cost = tokens.get(row.index)
-            if group is not None:
-                cost = sum(tokens.get(index, 0) for index in group.enabled(outline.preset))
-            key = row.message.id if group is not None and row.message is not None else ""
-            level = 1 + (row.index in members)
-            rows.append(ListRow(key, level, _cost_of(row, cost, facts), row, group))
+                rows.append(ListRow(HISTORY, facts.history_tokens or None, row))
+            else:
+                rows.append(ListRow("", _cost_of(row, tokens.get(row.index), facts), row))
     return rows
 
 

@@ -43,13 +43,13 @@ _DETAILS = {"before": "Target", "after": "Target", "depth": "Depth", "start": "A
 
 @dataclass
 class FieldsChanged(Message):
-    """The user changed fields of what a form shows."""
+    """The user changed fields of the message that the form shows."""
 
     fields: dict[str, Any]
     key: str
     """The field being typed into, whose edits merge; empty for a choice."""
-    shown: PresetMessage | Preset
-    """The value that the form showed."""
+    shown: PresetMessage
+    """The message that the form showed."""
 
 
 class FormField(TextField):
@@ -112,8 +112,6 @@ class MessageForm(Vertical):
         self.shown: PresetMessage | None = None
         """The message whose fields are shown; None for none."""
         self._preset = self._saved = Preset("")
-        self._left: dict[tuple[str, str], dict[str, Any]] = {}
-        """The place that a message had, by its id and the kind of place, for when it comes back."""
         self._place = ""
         self.name_field = FormField(id="form-name")
         self._role = ChoiceSelect(_ROLES, id="form-role")
@@ -265,16 +263,9 @@ class MessageForm(Vertical):
                 return {}
 
     def _place_fields(self, message: PresetMessage, kind: str) -> dict[str, Any]:
-        """Return the fields that give a message another kind of place: that of this kind which it
-        had last, if any.
-        """
-        names = ("insertion_point", "anchor_point", "anchor_target")
-        old = placement_kind(message)
-        if kind == old:
+        """Return the fields that give a message another kind of place."""
+        if kind == placement_kind(message):
             return {}
-        self._left[message.id, old] = {name: getattr(message, name) for name in names}
-        if (left := self._left.get((message.id, kind))) is not None:
-            return left
         if kind == "depth":
             return depth_fields(1)
         target = message.anchor_target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar, Self
 
 from textual import on
@@ -26,14 +25,11 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.presets.edits import (
     after_delete,
     edit_for,
-    keep_shown_order,
     quoted,
-    switch_heading,
 )
 from tui_chat.ui.presets.facts import NO_FACTS, facts_of
 from tui_chat.ui.presets.form import FieldsChanged, MessageForm
 from tui_chat.ui.presets.rows import PresetList
-from tui_chat.ui.presets.settings import SettingsForm
 from tui_chat.ui.verbs import UNDO_KEYS
 from tui_chat.ui.widgets.content_list import LABEL
 from tui_chat.ui.widgets.safe_text import TextField
@@ -132,7 +128,6 @@ class PresetPane(Vertical):
         self.filter = PresetFilter(placeholder="show what contains …", select_on_focus=False)
         self.rows = PresetList()
         self.form = MessageForm()
-        self.settings = SettingsForm()
         self._composed: Composed | None = None
         self._facts = NO_FACTS
 
@@ -145,10 +140,8 @@ class PresetPane(Vertical):
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the list, or the form if it is open."""
-        if self.has_class("-of-message"):
+        if self.has_class("-form"):
             self.form.content.focus(scroll_visible)
-        elif self.has_class("-of-preset"):
-            self.settings.focus_first()
         else:
             self.rows.focus(scroll_visible)
         return self
@@ -214,22 +207,20 @@ class PresetPane(Vertical):
         length = len(self._facts.chat.history)
         outline = outline_preset(edits.preset, self._facts.notes, length)
         self.rows.show(outline, edits.changed_messages(), index, _EMPTY)
-        if self.has_class("-form") and not (edits.preset.messages or self.has_class("-of-preset")):
+        if self.has_class("-form") and not edits.preset.messages:
             self.action_close_form()
         self._fill_form()
 
     def _show_title(self) -> None:
-        message = self.form.shown if self.has_class("-of-message") else None
+        message = self.form.shown if self.has_class("-form") else None
         within = display_name(message) if message is not None else ""
-        if self.has_class("-of-preset"):
-            within = "settings"
         self.title.show(self.shown_name, self.edits, within, ours=self._ours)
 
     @on(PresetList.OutlineRowHighlighted)
     def _row_highlighted(self, event: PresetList.OutlineRowHighlighted) -> None:
         event.stop()
         message = event.row.message if event.row is not None else None
-        if self.has_class("-of-message") and message is not self.form.shown:
+        if self.has_class("-form") and message is not self.form.shown:
             self._fill_form()
         self._describe()
         if message is not None and (self.rows.has_focus or self.form.has_focus_within):
@@ -244,8 +235,6 @@ class PresetPane(Vertical):
             return
         place = place_sentence(outline, row, self._facts.chat)
         self.form.show_place(place)
-        if self.rows.row is not None and (group := self.rows.row.group) is not None:
-            place = f"Space turns its {len(group.members)} messages on or off, ← folds them."
         notes = [note.sentence for note in row.notes if note.code != "depth-clamped"]
         self._status.update(Content(one_line(" ".join((place, *notes)))))
 
@@ -264,51 +253,46 @@ class PresetPane(Vertical):
     # --- the forms -----------------------------------------------------------------------
 
     def action_open(self) -> None:
-        """Open the form of the message under the cursor, or unfold what is folded there."""
-        if self.rows.is_on_fold:
-            self.rows.action_fold(False)
-        elif (message := self.message) is not None:
-            self._open_form("-of-message")
+        """Open the form of the message under the cursor."""
+        if (message := self.message) is not None:
+            self._show_form(is_open=True)
+            self._fill_form()
             (self.form.name_field if message.is_anchor else self.form.content).focus()
 
-    async def action_settings(self) -> None:
+    def action_settings(self) -> None:
         """Open the form of the preset itself."""
-        if self.edits is None:
+        from tui_chat.ui.presets.settings import preset_form
+
+        edits = self.edits
+        if edits is None:
             self.notify(UNREADABLE)
             return
-        if not self.settings.is_attached:
-            await self.mount(self.settings)
-        self._open_form("-of-preset")
-        self.settings.focus_first()
 
-    def _open_form(self, kind: str) -> None:
-        self.remove_class("-of-message", "-of-preset").add_class("-form", kind)
-        self._show_form()
-        self._fill_form()
+        def keep(preset: Preset) -> None:
+            self._take(edits.record(preset, "change the preset's settings"), self.index)
 
-    def _show_form(self) -> None:
-        """Show the open form, or the list, at once, so that it can take the focus."""
-        self.form.display = self.has_class("-of-message")
-        self.settings.display = self.has_class("-of-preset")
-        self.rows.display = self._status.display = not self.has_class("-form")
+        app_of(self).push_screen(preset_form(edits.preset, keep))
+
+    def _show_form(self, *, is_open: bool) -> None:
+        """Show the form, or the list, at once, so that it can take the focus."""
+        self.set_class(is_open, "-form")
+        self.form.display = is_open
+        self.rows.display = self._status.display = not is_open
 
     def _fill_form(self) -> None:
-        if self.edits is not None and self.has_class("-of-preset"):
-            self.settings.show(self.edits.preset)
-        elif self.edits is not None and self.has_class("-of-message") and self.index >= 0:
+        if self.edits is not None and self.has_class("-form") and self.index >= 0:
             self.form.show(self.edits.preset, self.index, self.edits.saved)
         self._show_title()
         self._describe()
 
     def action_close_form(self) -> None:
         """Close the form, and return to the list from it."""
-        had_focus = self.form.has_focus_within or self.settings.has_focus_within
-        self.remove_class("-form", "-of-message", "-of-preset")
+        had_focus = self.form.has_focus_within
         self.form.shown = None
         self.rows.display = True
         if had_focus:
             self.screen.set_focus(self.rows)  # before the focused field is hidden
-        self._show_form()
+        self._show_form(is_open=False)
         self._show_title()
 
     def action_step(self, step: int) -> None:
@@ -348,10 +332,7 @@ class PresetPane(Vertical):
         message = self.message
         if message is None or edits is None or outline is None or row is None:
             return
-        if action == "enable" and row.group is not None:
-            edit = switch_heading(edits.preset, row.group)
-        else:
-            edit = edit_for(outline, row.index, action)
+        edit = edit_for(outline, row.index, action)
         if edit is None:
             way = {"up": " further up", "down": " further down"}.get(action, "")
             self.notify(f"It cannot go{way}.", markup=False)
@@ -412,24 +393,9 @@ class PresetPane(Vertical):
     @on(FieldsChanged)
     def _form_changed(self, event: FieldsChanged) -> None:
         event.stop()
-        if self.edits is None:
-            return
-        if isinstance(event.shown, PresetMessage):
-            self._change_message(self.edits, event, event.shown)
-            return
-        after = replace(self.edits.preset, **event.fields)
-        if placement := event.fields.get("system_placement"):
-            after, _ = keep_shown_order(self.edits.preset, placement)
-        what = ", ".join(event.fields).replace("_", " ")
-        key = f"settings {event.key}" if event.key else ""
-        step = self.edits.record(after, f"change the preset's {what}", key)
-        self._take(step, self.index)
-
-    def _change_message(
-        self, edits: EditHistory, event: FieldsChanged, shown: PresetMessage
-    ) -> None:
-        index = _index_of(edits.preset, shown)
-        if index is None:
+        edits, shown = self.edits, event.shown
+        index = _index_of(edits.preset, shown) if edits is not None else None
+        if edits is None or index is None:
             return
         message = edits.preset.messages[index]
         after = change_message(edits.preset, index, **event.fields)

@@ -26,7 +26,7 @@ from tui_chat.ui.presets.facts import (
     turn_index,
 )
 from tui_chat.ui.verbs import bindings
-from tui_chat.ui.widgets.content_list import LABEL, ContentList, unfolded
+from tui_chat.ui.widgets.content_list import LABEL, ContentList
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 MARK = (1, 3)
@@ -40,14 +40,12 @@ _NOTE_COLORS = {Level.ERROR: "$text-error", Level.WARNING: "$text-warning", Leve
 
 
 class PresetList(ContentList):
-    """The rows of an outline; the cursor is on messages, and on the headings of folded parts."""
+    """The rows of an outline; the cursor is on messages."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("preset"),
         pane_key("g", "first", MOVES, "Top"),
         pane_key("G", "last", MOVES, "End"),
-        pane_key("left", "fold(True)", "fold", "Fold the group"),
-        pane_key("right", "fold(False)", "fold", "Unfold the group"),
         pane_key("escape", "preset_editor.back", "back", "Clear the filter, or to the message"),
     ]
 
@@ -64,7 +62,6 @@ class PresetList(ContentList):
         self._all_rows: Sequence[ListRow] = ()
         self._rows: Sequence[ListRow] = ()
         """Those that are shown."""
-        self._folded: set[str] = set()
         self._words: list[str] = []
         self._no_rows_text = ""
         self._unsaved: frozenset[str] = frozenset()
@@ -106,11 +103,11 @@ class PresetList(ContentList):
         self._lay_out(self.row.index if self.row is not None else None)
 
     def _lay_out(self, index: int | None, *, moves: bool = True) -> None:
-        """Show the rows that are not folded or filtered away, the cursor on a message."""
+        """Show the rows that are not filtered away, the cursor on a message."""
         if self._words:
             self._rows = [row for row in self._all_rows if _contains(row.message, self._words)]
         else:
-            self._rows = [*unfolded(self._all_rows, lambda row: row.key in self._folded)]
+            self._rows = self._all_rows
         self.empty_text = "Nothing contains that." if self._words else self._no_rows_text
         numbers = (n for n, row in enumerate(self._rows) if row.index == index and row.index >= 0)
         number = self._nearest(next(numbers, self.cursor), 1)
@@ -124,39 +121,14 @@ class PresetList(ContentList):
     def light(self, index: int) -> None:
         """Highlight the row of a message, and move the cursor there without posting it."""
         if all(row.index != index for row in self._rows):
-            self._folded.clear()
             self._words = []
-            self._rows = [*unfolded(self._all_rows, lambda row: row.key in self._folded)]
+            self._rows = self._all_rows
             self.update_extent()
         numbers = (number for number, row in enumerate(self._rows) if row.index == index)
         self.cursor = next(numbers, self.cursor)
         self._lit = index
         self.scroll_to_cursor()
         self.refresh_changed()
-
-    # Folding
-
-    @property
-    def is_on_fold(self) -> bool:
-        """True if the cursor is on the heading of a folded part."""
-        return self.row is not None and self.row.row is None
-
-    def action_fold(self, folds: bool) -> None:
-        """Fold or unfold what is below the row under the cursor, else what it is below of."""
-        number = self.cursor if self.row is not None else -1
-        while number >= 0 and not self._can_fold(self._rows[number], folds):
-            level = self._rows[number].level
-            number = next((n for n in range(number - 1, -1, -1) if self._rows[n].level < level), -1)
-        if number < 0 or self._words:
-            self.notify("Nothing folds here." if folds else "Nothing is folded here.")
-            return
-        row = self._rows[number]
-        self._folded ^= {row.key}
-        self.cursor = number
-        self._lay_out(row.index)
-
-    def _can_fold(self, row: ListRow, folds: bool) -> bool:
-        return bool(row.key) and (row.key in self._folded) is not folds
 
     # Rendering
 
@@ -166,40 +138,26 @@ class PresetList(ContentList):
 
     def row_content(self, row: int) -> tuple[Content, Content]:
         shown = self._rows[row]
-        sign = "▸ " if shown.key in self._folded else ""
-        fact = self._figure(shown)
+        fact = Content.styled("" if shown.tokens is None else f"{shown.tokens:,}", LABEL)
         if shown.row is None:
-            return Content.styled(f"{sign}{PARTS[shown.key]}", f"bold {LABEL}"), fact
-        if shown.key == HISTORY:
+            return Content.styled(PARTS[shown.part], f"bold {LABEL}"), fact
+        if shown.part == HISTORY:
             words = _history_words(self.facts)
             return Content.assemble(
-                (f"{sign}Chat history", f"bold {LABEL}"), *self._marks(shown), (words, LABEL)
+                ("Chat history", f"bold {LABEL}"), *self._marks(shown), (words, LABEL)
             ), fact
         if shown.message is None:
             return self._other_message(shown.row), fact
-        return self._preset_message(shown, shown.row, shown.message, sign), fact
-
-    def _figure(self, row: ListRow) -> Content:
-        if row.tokens is None:
-            return Content("")
-        is_off = row.group is None and row.row is not None and row.row.disabled
-        figure = f"({row.tokens:,})" if is_off else f"{row.tokens:,}"
-        return Content.styled(figure, LABEL)
+        return self._preset_message(shown, shown.row, shown.message), fact
 
     def _preset_message(
-        self, row: ListRow, outline_row: OutlineRow, message: PresetMessage, sign: str
+        self, row: ListRow, outline_row: OutlineRow, message: PresetMessage
     ) -> Content:
         """Return mark, role, name, place, and what is to be known of a message: its first note, why
         it is not sent, or its first words.
         """
-        facts, group = self.facts, row.group
-        if group is not None and self.outline is not None:
-            on, count = len(group.enabled(self.outline.preset)), len(group.members)
-            mark, is_off = "✓" if on == count else "±" if on else "–", not on
-            name, place = one_line(group.title, 80), f"{on} of {count} on"
-        else:
-            mark, is_off = ("–", True) if outline_row.disabled else ("✓", False)
-            name, place = display_name(message), self._place(outline_row, message)
+        mark, is_off = ("–", True) if outline_row.disabled else ("✓", False)
+        place = self._place(outline_row, message)
         notes = [note for note in outline_row.notes if note.code != "depth-clamped"]
         rest, style = one_line(message.content, 200), LABEL
         if not message.enabled and message.is_anchor:
@@ -208,19 +166,16 @@ class PresetList(ContentList):
             worst = min(notes, key=lambda note: [*_SIGNS].index(note.level))
             sentence = worst.sentence.removeprefix(f"“{message.name or message.id}” ")
             rest, style = f"{_SIGNS[worst.level]} {one_line(sentence)}", _NOTE_COLORS[worst.level]
-        elif why := facts.why.get(message.id):
+        elif why := self.facts.why.get(message.id):
             rest = why
         elif message.type == "user_profile":
-            rest = facts.profile[0]
-        elif count := facts.lore.get(message.id if not message.is_anchor else message.anchor_id):
-            rest = f"{count:,} lore {'entry' if count == 1 else 'entries'}"
+            rest = self.facts.profile[0]
         role = "anchor" if message.is_anchor else _ROLES.get(message.role, message.role)
-        strong = "bold" if message.is_anchor or group is not None else ""
+        strong = "bold" if message.is_anchor else ""
         return Content.assemble(
             (f"{mark} ", LABEL),
             (f"{role:<7}", LABEL if is_off else _ROLE_COLORS.get(role, LABEL)),
-            "  " * (row.level - 1),
-            (f"{sign}{name}", LABEL if is_off else strong),
+            (display_name(message), LABEL if is_off else strong),
             *self._marks(row),
             (f"  {place}" if place else "", _PLACE),
             (f"  {rest}" if rest else "", style),
@@ -247,12 +202,7 @@ class PresetList(ContentList):
                 at = "history" if row.anchor == CHAT_HISTORY else names.get(row.anchor, row.anchor)
                 return f"{row.placement} {one_line(at, 24)}{order}"
             case "depth":
-                # Without messages to lie between, the history is drawn as it will be.
-                is_clamped = len(self.facts.chat.history) > 1 and any(
-                    note.code == "depth-clamped" for note in row.notes
-                )
-                end = "→oldest" if (row.depth or 0) < 0 else "→newest"
-                return f"{depth_words(row.depth or 0)}{end if is_clamped else ''}{order}"
+                return f"{depth_words(row.depth or 0)}{order}"
             case _:
                 return ""
 
@@ -280,8 +230,7 @@ class PresetList(ContentList):
     # Keys
 
     def _is_stop(self, number: int) -> bool:
-        row = self._rows[number]
-        return row.message is not None or (row.row is None and row.key in self._folded)
+        return self._rows[number].message is not None
 
     def _nearest(self, number: int, step: int) -> int:
         """Return the row nearest to one that the cursor can be on, first in a direction."""
@@ -317,13 +266,9 @@ class PresetList(ContentList):
     # Mouse
 
     def row_clicked(self, row: int, event: events.Click) -> None:
-        """Put the cursor on a row; switch it at its mark, fold a heading, edit by two clicks."""
+        """Put the cursor on a row; switch it at its mark, edit by two clicks."""
         shown = self._rows[row]
         x = event.get_content_offset_capture(self).x
-        if shown.row is None or shown.key == HISTORY:
-            self.cursor = row
-            self.action_fold(shown.key not in self._folded)
-            return
         if shown.message is None:
             return
         self.set_cursor(row)

@@ -23,19 +23,9 @@ async def more(pilot: Pilot[None], words: str) -> None:
     await press(pilot, *words, "enter")
 
 
-async def test_presets_are_compared_copied_renamed_and_deleted(tmp_path: Path) -> None:
+async def test_presets_are_copied_renamed_and_deleted(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await press(pilot, "d")
-        await more(pilot, "saved")
-        assert isinstance(pilot.app.screen, TextDialog)
-        assert '-      "content": "Be brief."' in dialog_text(pilot)
-        await press(pilot, "escape")
-        await more(pilot, "with another")
-        await press(pilot, *"plain", "enter")
-        await until(pilot, lambda: isinstance(pilot.app.screen, TextDialog))
-        assert '+      "id": "terminal"' in dialog_text(pilot)
-        await press(pilot, "escape")
-
         await more(pilot, "save as")
         await until(pilot, lambda: isinstance(pilot.app.screen, TextPrompt))
         await press(pilot, "enter")
