@@ -60,10 +60,6 @@ async def test_the_log_has_the_time_and_the_whole_text(tmp_path: Path) -> None:
         await pilot.press("y")
         assert app.clipboard.endswith("refused.\nWait, then Ctrl+R.")
         assert "\x1b" not in app.clipboard
-        await pilot.press("Y")
-        copied = app.clipboard.splitlines()
-        assert len(copied) >= 3
-        assert copied[-1].endswith(":00  Copied 12 characters.")
 
 
 async def test_pictures(album: Album, tmp_path: Path) -> None:

@@ -70,12 +70,12 @@ async def lists(screen: Screen, *wanted: str) -> None:
     await screen.until(lambda: names(screen) == [*wanted], f"{wanted} is not {names(screen)}")
 
 
-async def test_sessions_are_grouped_by_time_folder_and_tag(tmp_path: Path):
+async def test_sessions_are_grouped_by_time(tmp_path: Path):
     said = (
         session("One", tags=("b", "a")),
         session("Two", 1),
         session("Three", 3, pinned=True, folder="Zoo"),
-        session("Four", 5, folder="ant", tags=("a",)),
+        session("Four", 5, tags=("a",)),
         session("Five", 14),
         session("Six", 40, archived=True),
         session("Seven", 900),
@@ -87,13 +87,8 @@ async def test_sessions_are_grouped_by_time_folder_and_tag(tmp_path: Path):
         )
         await lists(screen, *by_time, "▸ Archived 1")
         assert "#b #a" in screen.text
-        await screen.press("home", "up", "enter")
-        rest = ("Five", "Seven", "▸ Archived 1")
-        await lists(screen, "ant", "Four", "Zoo", "Three", "No folder", "One", "Two", *rest)
-        await screen.press("home", "up", "enter")
-        by_tag = ("a", "One", "Four", "b", "One", "No tags", "Three", "Two", *rest)
-        await lists(screen, *by_tag)
-        await screen.press("home", "up", "enter", "end", "enter")
+        assert "Three · Zoo" in screen.text
+        await screen.press("end", "enter")
         await lists(screen, *by_time, "Archived", "Six")
         await screen.press("down")
         await archive(screen)
@@ -123,8 +118,8 @@ async def test_hostile_titles_are_spelled_out_and_cut(tmp_path: Path):
     hostile = session("a\x1b[31mb\u202ec" + "漢字" * 30, folder="f\x9b2J")
     async with listing(tmp_path, hostile, session("Other", folder="other")) as screen:
         await screen.sees("a␛[31mb\\u202ec漢")
-        await screen.press("home", "up", "enter")
-        await screen.sees("f\\x9b2J")
+        await screen.press("slash", *"2j")
+        await screen.sees("a␛[31mb")
         assert not {"\x1b", "\x9b", "\u202e"} & set(screen.text)
         assert all(row.count("…") <= 1 for row in rows(screen))
 
@@ -172,8 +167,7 @@ async def test_several_are_chosen_and_changed_together(tmp_path: Path):
         await lists(screen, "Today", "A", "B", "C", "D", "E", "F")
         await screen.press("home", "shift+end", "escape", "end", "d")
         await lists(screen, "Today", "A", "B", "C", "D", "E")
-        await screen.click_on(" B ", control=True)
-        await screen.click_on(" D ", control=True)
+        await screen.press("home", "down", "space", "down", "space")
         await archive(screen)
         await lists(screen, "Today", "A", "C", "E", "▸ Archived 2")
 

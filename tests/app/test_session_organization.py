@@ -65,13 +65,7 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         await until(pilot, lambda: listed(app).tags == ("later",))
         await press(pilot, "f2")
 
-        await from_palette(pilot, "folder", *"new")
-        await until(pilot, lambda: dialog_title(app) == "New folder")
-        await pilot.press(*"notes", "enter")
-        await until(pilot, lambda: listed(app).folder == "notes")
-        await from_palette(pilot, "folder", *"no folder")
-        await until(pilot, lambda: listed(app).folder == "")
-        await from_palette(pilot, "folder", *"note")  # what is typed is a folder too
+        await from_palette(pilot, "folder", *"note")
         await until(pilot, lambda: listed(app).folder == "note")
         await until(pilot, lambda: "to “note”." in last_notification(app))
 

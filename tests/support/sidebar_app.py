@@ -44,7 +44,7 @@ class Stage(App[None]):
         return self.query_one(SessionList)
 
     def show(self, summaries: tuple[SessionSummary, ...]) -> None:
-        self.list.show(session_rows(summaries, "time", NOW), None, NOW)
+        self.list.show(session_rows(summaries, NOW), None, NOW)
 
     def lines(self) -> list[str]:
         return [self.list.render_line(y).text.rstrip() for y in range(self.list.size.height)]

@@ -28,7 +28,6 @@ async def ask(
     current: str = "",
     preview: Callable[[str], None] | None = None,
     *,
-    new_item_label: str = "",
     has_filter: bool = True,
     hint: str = "",
 ) -> str | None:
@@ -36,12 +35,7 @@ async def ask(
     from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
-    dialog = ChoiceDialog(
-        *(title, offered, current, preview),
-        new_item_label=new_item_label,
-        has_filter=has_filter,
-        hint=hint,
-    )
+    dialog = ChoiceDialog(title, offered, current, preview, has_filter=has_filter, hint=hint)
     return await app.push_screen_wait(dialog)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Sequence
-from os.path import commonprefix
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
@@ -16,6 +14,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.geometry import Size
 from textual.screen import ModalScreen
+from textual.suggester import Suggester
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static, TextArea
 
@@ -211,39 +210,32 @@ class Confirm(ScrollDialog[bool | None]):
         self.dismiss(event.button.id == "yes")
 
 
-MOST_NAMES = 8
-"""Matching names shown in the hint."""
+class PathSuggester(Suggester):
+    """Suggests the first path that begins with what is typed."""
+
+    async def get_suggestion(self, value: str) -> str | None:
+        paths = await to_thread(path_completions, value, Path.cwd(), MOST_FILES) if value else []
+        return next((path for path in paths if path.startswith(value)), None)
+
+
 MOST_FILES = 10_000
 """Files of a folder that are considered."""
 
 
 class PathPrompt(TextPrompt):
-    """Prompts for a path; Tab completes it as a shell does."""
+    """Prompts for a path; Tab takes the path that is suggested behind the text."""
 
     key_hints = "Tab complete · "
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete", show=False)]
 
-    async def action_complete(self) -> None:
+    def on_mount(self) -> None:
+        """Suggest paths."""
+        self.query_one(Input).suggester = PathSuggester(use_cache=False, case_sensitive=True)
+
+    def action_complete(self) -> None:
         typed = self.query_one(Input)
-        value = typed.value
-        paths = await to_thread(path_completions, value, Path.cwd(), MOST_FILES)
-        longer = completed(value, paths)
-        if typed.value == value and longer != value:
-            typed.value = longer
-            typed.cursor_position = len(longer)
-        names = [path.rstrip("/").rpartition("/")[2] + "/" * path.endswith("/") for path in paths]
-        more = f"  and {len(names) - MOST_NAMES:,} more" * (len(names) > MOST_NAMES)
-        listed = "  ".join(one_line(name, 30) for name in names[:MOST_NAMES]) + more
-        hint = self.query_one(".hint", Static)
-        hint.update(listed if len(names) > 1 else "" if names else "No such file.")
-
-
-def completed(typed: str, paths: Sequence[str]) -> str:
-    """Return `typed` with the common rest of paths that begin so; else the only path."""
-    begun = [path for path in paths if path.startswith(typed)]
-    if not begun:
-        return paths[0] if len(paths) == 1 else typed
-    return commonprefix(begun)  # noqa: RUF071 - by the character, as a shell does
+        typed.cursor_position = len(typed.value)
+        typed.action_cursor_right()
 
 
 class TextAnswer(NamedTuple):

@@ -26,8 +26,6 @@ class Choice:
     id: str
     label: str
     detail: str = ""
-    group: str = ""
-    """Its group; choices of a group whose name is typed in full come first."""
     is_repeated: bool = False
     """True if the label of another choice says enough: it is offered if it is the current one, or
     if words of its detail are typed.
@@ -36,15 +34,13 @@ class Choice:
     @property
     def searched(self) -> str:
         """The text in which typed words are looked for."""
-        return f"{self.label} {self.detail} {self.group}".casefold()
+        return f"{self.label} {self.detail}".casefold()
 
 
 FEW = 16
 """Choices whose details may take several lines each; of more, one line of each is shown."""
 MAX_WIDTH = 104
 """Columns that a dialog takes at most."""
-TYPED = "+"
-"""Prefix of the id of a choice that the user typed."""
 
 
 class ChoiceDialog(Dialog[str | None]):
@@ -66,17 +62,14 @@ class ChoiceDialog(Dialog[str | None]):
         current: str,
         preview: Callable[[str], None] | None = None,
         *,
-        new_item_label: str = "",
         has_filter: bool = True,
         hint: str = "",
     ) -> None:
-        """`preview` is called with the id of each choice that gets highlighted. With a
-        `new_item_label`, the typed text is offered as a new choice under it; its id is `TYPED` plus
-        the text. Without `has_filter` typing does nothing.
+        """`preview` is called with the id of each choice that gets highlighted. Without
+        `has_filter` typing does nothing.
         """
         super().__init__()
         self._has_filter = self.takes_keys_typed_ahead = has_filter
-        self._new_item_label = new_item_label
         self._title, self.hint = title, hint or self.hint
         self._preview = preview
         self.choices: Sequence[Choice] = ()
@@ -120,34 +113,27 @@ class ChoiceDialog(Dialog[str | None]):
         self._filter(event.value)
 
     def _filter(self, words: str, highlighted: str = "") -> None:
-        """Show what matches, and highlight a choice if it is as likely as the first one: by default
-        the current one.
+        """Show what matches, and highlight a choice if it matches as well as the first one: by
+        default the current one.
         """
         highlighted = highlighted or self._current
         matching = self.matching(words)
         options = self.query_one(OptionList)
         options.clear_options()
         options.add_options(self.option(choice) for choice in matching)
-        ids = [choice.id for choice in matching]
-        name = words.strip()
-        label = self._new_item_label
-        if label and name and all(choice.label != name for choice in self.choices):
-            options.add_option(Option(Text(f"  {label} “{one_line(name)}”"), id=TYPED + name))
-            ids.append(TYPED + name)
-        if not ids:
+        if not matching:
             options.add_option(Option(Text("  No matches.", style="dim"), disabled=True))
-        else:
-            by_id = {choice.id: choice for choice in matching}
-            kept = by_id.get(highlighted)
-            is_kept = kept is not None and (
-                not matching or self._rank(kept, name) <= self._rank(matching[0], name)
-            )
-            options.highlighted = ids.index(highlighted) if is_kept else 0
+            return
+        numbers = (
+            number
+            for number, choice in enumerate(matching)
+            if choice.id == highlighted and _rank(choice, words) == _rank(matching[0], words)
+        )
+        options.highlighted = next(numbers, 0)
 
     def matching(self, words: str) -> list[Choice]:
-        """Return the choices that have all these words, the likeliest first. A group that is typed
-        in full goes first: “vllm” means it and not “vllm-8001”; then a label that is, then labels
-        that begin so.
+        """Return the choices that have all these words: first one that is called so, then those
+        whose names begin so.
         """
         typed_words = words.casefold().split()
         matches = [
@@ -156,16 +142,7 @@ class ChoiceDialog(Dialog[str | None]):
             if all(word in choice.searched for word in typed_words)
             and not (choice.is_repeated and self._is_said_by_label(choice, typed_words))
         ]
-        matches.sort(key=lambda choice: self._rank(choice, words.strip()))
-        return matches
-
-    def _rank(self, choice: Choice, typed: str) -> tuple[bool, ...]:
-        """Return what sorts a choice by how well it fits the typed words: less is better."""
-        if not typed:
-            return ()
-        name, label = typed.casefold(), choice.label.casefold()
-        is_other_group = choice.group.casefold() not in name.split()
-        return is_other_group, label != name, choice.label != typed, not label.startswith(name)
+        return sorted(matches, key=lambda choice: _rank(choice, words))
 
     def _is_said_by_label(self, choice: Choice, words: Sequence[str]) -> bool:
         label = choice.label.casefold()
@@ -207,3 +184,9 @@ class ChoiceDialog(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
+
+
+def _rank(choice: Choice, typed: str) -> tuple[bool, bool]:
+    """Return what sorts a choice by how well it matches what was typed: less is better."""
+    name, label = typed.strip().casefold(), choice.label.casefold()
+    return label != name, not label.startswith(name)

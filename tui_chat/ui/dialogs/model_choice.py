@@ -131,7 +131,6 @@ def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Cho
             f"{offering.name}\n{model}",
             model,
             detail(offering, model),
-            offering.name,
             is_repeated=repeats_offline_models(offering),
         )
         for offering in sorted(

@@ -14,6 +14,7 @@ from textual.widgets.option_list import Option
 
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
 from tui_chat.ui.notifications import Notice
+from tui_chat.ui.widgets.typed_app import app_of
 
 _STYLES = {"information": "", "warning": "$text-warning", "error": "$text-error"}
 
@@ -28,18 +29,16 @@ class NotificationLog(Dialog[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y,enter,ctrl+c", "copy", "Copy", show=False, priority=True),
-        Binding("Y", "copy_all", "Copy all", show=False),
     ]
 
-    def __init__(self, notices: Sequence[Notice], title: str = "Notifications") -> None:
+    def __init__(self, notices: Sequence[Notice]) -> None:
         super().__init__()
-        self._title = title
         self._texts = [_described(notice) for notice in reversed(notices)]
         self._severities = [notice.severity for notice in reversed(notices)]
 
     def compose(self) -> ComposeResult:
         with DialogBox() as box:
-            set_title(box, self._title)
+            set_title(box, "Notifications")
             if self._texts:
                 texts = zip(self._texts, self._severities, strict=True)
                 yield OptionList(
@@ -47,19 +46,15 @@ class NotificationLog(Dialog[None]):
                 )
             else:
                 yield Static("No notifications yet.")
-            yield Static("↑ ↓ scroll · y copy one · Y copy all · Esc close", classes="hint")
+            yield Static("↑ ↓ scroll · y copy · Esc close", classes="hint")
 
     def action_copy(self) -> None:
+        """Copy the highlighted notification."""
         marked = self.query_one(OptionList).highlighted if self._texts else None
         if marked is not None:
-            self._copy(self._texts[marked])
-
-    def action_copy_all(self) -> None:
-        self._copy("\n".join(self._texts))
-
-    def _copy(self, text: str) -> None:
-        self.app.copy_to_clipboard(text)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-        self.notify(f"Copied {len(text):,} characters.", markup=False)
+            text = self._texts[marked]
+            app_of(self).copy_to_clipboard(text)
+            self.notify(f"Copied {len(text):,} characters.", markup=False)
 
 
 def _described(notice: Notice) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rich.text import Text
 from textual import on, work
 from textual.app import App, ComposeResult
 from textual.containers import Horizontal
@@ -17,11 +15,9 @@ from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import card_files, has_card_files
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
-from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import Range
-from tui_chat.models.media import HEADER_BYTES, detect_mime, format_size, pixels_of
 from tui_chat.models.role import Character, Role
-from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.file_viewer import view_file
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.questions import EDITS, ask, confirm
@@ -32,8 +28,6 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 _NEW_ROLE = "+"
-MAX_NOTES = 4_000
-"""Characters of a card's creator's notes that are shown."""
 
 
 async def ask_role(app: App[Any], workspace: Workspace, title: str, fault: str = "") -> str | None:
@@ -161,18 +155,12 @@ class RoleForm(FieldsForm):
         role = self._role
         if role.role_id:
             yield Static("Character card", classes="label")
-            if self._picture:
-                yield Static(_picture_facts(self._picture), id="picture")
             with Horizontal(classes="parts"):
                 yield Button("Character…", id="part-character", compact=True)
                 for label in card_files().dialogs if has_card_files() else ():
                     yield Button(label, classes="card-part", compact=True)
                 if self._picture:
                     yield Button("Picture", id="part-picture", compact=True)
-        if role.character is not None and role.character.creator_notes.strip():
-            by = one_line(role.character.creator, 60)
-            yield Static(f"Creator's notes{f', {by}' if by else ''}", classes="label")
-            yield Static(Text(sanitize(role.character.creator_notes[:MAX_NOTES])))
 
     def more_buttons(self) -> ComposeResult:
         if self._role.role_id:
@@ -218,12 +206,3 @@ class RoleForm(FieldsForm):
         """Return the role's character as it is stored now; its own form may have changed it."""
         stored = await self._workspace.store.roles.get(self._role.role_id)
         return (stored.character if stored is not None else None) or Character()
-
-
-def _picture_facts(content: bytes) -> str:
-    """Return type, size and pixels of a picture: `PNG · 34 kB · 400 × 600`."""
-    facts = [detect_mime(content).rpartition("/")[2].upper(), format_size(len(content))]
-    data = b64encode(content[:HEADER_BYTES]).decode()
-    if (pixels := pixels_of(MediaBlock("image", data=data))) is not None:
-        facts.append(f"{pixels[0]:,} × {pixels[1]:,}")
-    return " · ".join(facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from textual import events, on, work
@@ -17,12 +17,10 @@ from textual.widgets import Input, Static
 from tui_chat.errors import InputError, NotYet
 from tui_chat.ui.area import AreaContext
 from tui_chat.ui.keys import insert_keys
-from tui_chat.ui.questions import ask, ask_line
+from tui_chat.ui.questions import ask_line
 from tui_chat.ui.sessions.actions import NO_MESSAGE_YET, NO_TITLE_YET, SessionActions
 from tui_chat.ui.sessions.rows import (
-    GROUPINGS,
     NO_SESSION_HERE,
-    Grouping,
     SessionList,
     matches,
     session_rows,
@@ -41,8 +39,6 @@ EMPTY = "No sessions yet."
 NOTHING = "No sessions match."
 SEARCH = "\n{search} searches the messages."
 """Follows it if a plugin adds the search of all conversations."""
-_NEW_FOLDER = "+"
-"""Id of the choice of a new folder; in front of a name that was typed (`choices.TYPED`)."""
 
 
 class SessionTitle(Static):
@@ -108,12 +104,6 @@ class SessionsPane(SessionActions):
         self._title = SessionTitle("Sessions")
         self.filter = SessionFilter(placeholder="words, #tag", select_on_focus=False)
         self.rows = SessionList()
-        self.grouping: Grouping = "time"
-        self._is_grouping_chosen = not context.read_only
-        """False until a viewer has sessions, which are grouped by folder where they have any."""
-        self._typed = ""
-        self._found: Collection[str] = ()
-        """The words of the filter, and the ids of the sessions that it showed for them."""
 
     def compose(self) -> ComposeResult:
         yield self._title
@@ -135,17 +125,10 @@ class SessionsPane(SessionActions):
         if isinstance(event, FilesProgress):
             self.host.panes.show_status(event.sentence)
         if isinstance(event, SessionsChanged | BranchChanged):
-            sessions = self.workspace.state.sessions
-            if not self._is_grouping_chosen and sessions:
-                self._is_grouping_chosen = True
-                if any(session.folder for session in sessions):
-                    self.grouping = "folder"
             self._show()
 
     def _show(self) -> None:
-        """Show the sessions that the filter finds. Those that were found by its words stay while
-        the words stay: one that is opened may get its real title only then.
-        """
+        """Show the sessions that the filter finds."""
         if self.host.workspace is None:
             return
         state, files = self.workspace.state, self.workspace.session_files
@@ -154,13 +137,11 @@ class SessionsPane(SessionActions):
         typed = " ".join(words)
         usual = usual_facts(sessions)
         if typed:
-            found = self._found if typed == self._typed and "#" not in typed else ()
-            sessions = [s for s in sessions if s.session_id in found or matches(s, words)]
-        self._typed, self._found = typed, {session.session_id for session in sessions}
+            sessions = [session for session in sessions if matches(session, words)]
         now, keys = self.context.now(), self.context.key_labels
         nothing = NOTHING + SEARCH if "search" in keys else NOTHING
         self.rows.show(
-            session_rows(sessions, self.grouping, now),
+            session_rows(sessions, now),
             state.session.session_id if state.session else None,
             now,
             running=state.streaming_sessions,
@@ -184,7 +165,7 @@ class SessionsPane(SessionActions):
         index = ids.index(session_id) + step
         return ids[index] if 0 <= index < len(ids) else ""
 
-    # --- filter, grouping, selection -----------------------------------------------------
+    # --- filter and selection --------- -----------------------------------------------------
 
     def action_find(self, words: str = "") -> None:
         """Filter the list by words, and focus the filter."""
@@ -218,12 +199,6 @@ class SessionsPane(SessionActions):
     def on_key(self, event: events.Key) -> None:
         if self.filter.has_focus and event.is_printable:
             event.stop()
-
-    @on(SessionList.GroupingChanged)
-    def _group(self) -> None:
-        self.grouping = GROUPINGS[(GROUPINGS.index(self.grouping) + 1) % len(GROUPINGS)]
-        self._show()
-        self.notify(f"Grouped by {self.grouping}.")
 
     def action_clear_selection(self) -> None:
         """Clear the selection, else the filter, else leave Esc to the app."""
@@ -325,19 +300,10 @@ class SessionsPane(SessionActions):
     async def action_move_to_folder(self, name: str = "") -> None:
         """Put sessions into a folder, which is asked for unless it is named."""
         sessions = await self._targets()
-        folder = name or await self._ask_folder(sessions[0].folder)
+        folder: str | None = name
+        if not name:
+            title, current = "Move to folder (empty: none)", sessions[0].folder
+            folder = await ask_line(self.tui, title, current, may_be_empty=True)
         if folder is not None:
             ids = [session.session_id for session in sessions]
             await self.workspace.session_list.organize(ids, folder=folder)
-
-    async def _ask_folder(self, current: str) -> str | None:
-        folders = sorted({each.folder for each in self.workspace.state.sessions if each.folder})
-        choices = [(name, name) for name in folders]
-        choices += [("", "No folder"), (_NEW_FOLDER, "+ New folder")]
-        title, new = "Move to folder", "+ New folder"
-        folder = await ask(self.tui, title, choices, current, new_item_label=new)
-        if folder == _NEW_FOLDER:
-            return await ask_line(self.tui, "New folder")
-        if folder in (None, *folders):
-            return folder
-        return folder.removeprefix(_NEW_FOLDER)  # a name that was typed

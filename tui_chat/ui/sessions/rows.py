@@ -1,20 +1,17 @@
 """The rows of the session list: groups under headings, side conversations below their session.
 
-1. Sessions are grouped by time, folder or tag, the newest first in each group. By tag, a session is
-   under each of its tags.
-2. By time, pinned sessions are the first group; otherwise they come first in their group. Archived
-   sessions are always the last group, folded at first.
-3. Side conversations (titles, subagents) follow the session that they belong to, whatever their own
-   time, folder and tags, folded at first.
+1. Sessions are grouped by time, the newest first. Pinned sessions are the first group, archived
+   ones the last, folded at first.
+2. Side conversations (titles, subagents) follow the session that they belong to, whatever their own
+   time and tags, folded at first.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
-from math import inf
-from typing import ClassVar, Literal
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -28,20 +25,13 @@ from tui_chat.ui.ago import ago
 from tui_chat.ui.widgets.content_list import LABEL, ContentList, unfolded
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
-Grouping = Literal["time", "folder", "tag"]
-"""The ways to group sessions."""
-GROUPINGS: tuple[Grouping, ...] = ("time", "folder", "tag")
-ARCHIVED = "archived"
-"""Key of the group of archived sessions."""
+ARCHIVED = "Archived"
+"""Key and title of the group of archived sessions."""
 NO_SESSION_HERE = "There is no session under the cursor."
-_YEARS = 40
-"""Years with a group of their own; older sessions are one group."""
 _COUNTED = 100
 """The newest sessions, whose most frequent role and model are not written on their rows."""
 
 Summaries = Sequence[SessionSummary]
-Group = tuple[str, str, Iterable[SessionSummary]]
-"""Key, title, sessions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +49,20 @@ class SessionRow:
     """The number of rows directly below it: sessions of a group, side conversations."""
 
 
-def session_rows(summaries: Summaries, by: Grouping, now: float) -> list[SessionRow]:
+def session_rows(summaries: Summaries, now: float) -> list[SessionRow]:
     """Return all rows, none folded; `now` is in seconds since the epoch."""
     shown, sides = _without_sides([each for each in summaries if not each.archived])
-    match by:
-        case "time":
-            pinned = [each for each in shown if each.pinned]
-            groups: list[Group] = [("pinned", "Pinned", pinned)]
-            groups += _by_time([each for each in shown if not each.pinned], now)
-        case "folder":
-            groups = _by_name(shown, lambda each: (each.folder,), by, "No folder")
-        case "tag":
-            groups = _by_name(shown, lambda each: each.tags or ("",), by, "No tags")
-    groups.append((ARCHIVED, "Archived", [each for each in summaries if each.archived]))
+    groups = {"Pinned": [each for each in shown if each.pinned]}
+    today = _midnight(now)
+    for summary in sorted(shown, key=lambda each: each.updated, reverse=True):
+        if not summary.pinned:
+            groups.setdefault(_span(summary.updated, today), []).append(summary)
+    groups[ARCHIVED] = [each for each in summaries if each.archived]
     rows: list[SessionRow] = []
-    for key, title, sessions in groups:
+    for title, sessions in groups.items():
         members = [row for session in sessions for row in _family(session, sides, 1)]
         if members:
-            rows += (SessionRow(key, 0, title, below=len(members)), *members)
+            rows += (SessionRow(title, 0, title, below=len(members)), *members)
     return rows
 
 
@@ -107,58 +93,23 @@ def _family(summary: SessionSummary, sides: _Sides, level: int) -> Iterator[Sess
         yield from _family(side, sides, level + 1)
 
 
-def _by_time(summaries: Summaries, now: float) -> Iterator[Group]:
-    groups: dict[str, list[SessionSummary]] = {}
-    spans = _spans(now)
-    start, title = next(spans)
-    for summary in sorted(summaries, key=lambda each: each.updated, reverse=True):
-        while summary.updated < start:
-            start, title = next(spans)
-        groups.setdefault(title, []).append(summary)
-    return ((f"time:{title}", title, sessions) for title, sessions in groups.items())
+def _midnight(moment: float) -> datetime:
+    """Return the local midnight at which the day of a moment began. Raises as `fromtimestamp`."""
+    return datetime.combine(datetime.fromtimestamp(moment).astimezone().date(), datetime.min.time())
 
 
-def midnight_of(moment: float) -> datetime:
-    """Return the local midnight at which the day of a moment began."""
-    here = datetime.fromtimestamp(moment, UTC).astimezone()
-    return here.replace(hour=0, minute=0, second=0, microsecond=0)
-
-
-def _spans(now: float) -> Iterator[tuple[float, str]]:
-    """Yield the spans of time with their names, newest first; the last has all that is older."""
-    end = inf
-    for start, title in _calendar(midnight_of(now)):
-        if (beginning := start.timestamp()) < end:  # a month may begin within the last days
-            yield beginning, title
-            end = beginning
-    yield -inf, "Earlier"
-
-
-def _calendar(today: datetime) -> Iterator[tuple[datetime, str]]:
-    """Yield days, months and years with their names, each kind from the newest on."""
+def _span(moment: float, today: datetime) -> str:
+    """Return the name of the day, the week, the month or the year of a moment."""
+    try:
+        day = _midnight(moment)
+    except (OverflowError, OSError, ValueError):
+        return "Earlier"
     for days, title in ((0, "Today"), (1, "Yesterday"), (7, "Last 7 days")):
-        # The midnight some days earlier, across changes of the clock too.
-        yield midnight_of((today - timedelta(days=days) + timedelta(hours=6)).timestamp()), title
-    month = today.replace(day=1)
-    for _ in range(12):
-        yield month, f"{month:%B}" if month.year == today.year else f"{month:%B %Y}"
-        month = midnight_of((month - timedelta(days=1)).timestamp()).replace(day=1)
-    for year in range(month.year, month.year - _YEARS, -1):
-        yield datetime(year, 1, 1).astimezone(), str(year)
-
-
-def _by_name(
-    summaries: Summaries,
-    names: Callable[[SessionSummary], Iterable[str]],
-    kind: Grouping,
-    nameless: str,
-) -> list[Group]:
-    by_name: defaultdict[str, list[SessionSummary]] = defaultdict(list)
-    for summary in sorted(summaries, key=lambda each: not each.pinned):
-        for name in names(summary):
-            by_name[name].append(summary)
-    order = sorted(by_name, key=lambda name: (not name, name.casefold(), name))
-    return [(f"{kind}:{name}", name or nameless, by_name[name]) for name in order]
+        if day >= today - timedelta(days=days):
+            return title
+    if day.year == today.year:
+        return f"{day:%B}"
+    return f"{day:%B %Y}" if today - day < timedelta(days=365) else f"{day.year}"
 
 
 def usual_facts(summaries: Summaries) -> tuple[str, str]:
@@ -188,7 +139,7 @@ class SessionList(ContentList):
     """The sessions in their groups: one is open, one under the cursor, some may be selected."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "Open", tooltip="Open; on a heading: group by time, folder, tag"),
+        Binding("enter", "open", "Open", tooltip="Open; on a heading: fold"),
         pane_key("space", "select", "Select", "Select several, or fold a group", shown=True),
         pane_key("shift+up", "select_to(-1)", "Select up", "Extend the selection"),
         Binding("shift+down", "select_to(1)", "Select down", show=False),
@@ -203,9 +154,6 @@ class SessionList(ContentList):
 
     class SelectionChanged(Message):
         """The selection changed, possibly to none."""
-
-    class GroupingChanged(Message):
-        """The sessions are to be grouped in the next way."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -230,11 +178,6 @@ class SessionList(ContentList):
     @property
     def row_count(self) -> int:
         return len(self._rows)
-
-    @property
-    def sessions(self) -> list[SessionSummary]:
-        """The sessions that are not folded away, from top to bottom."""
-        return [row.session for row in self._rows if row.session is not None]
 
     @property
     def own_ids(self) -> list[str]:
@@ -287,8 +230,6 @@ class SessionList(ContentList):
         before, line = self.row, self.cursor
         stays = current == self._current and not self._awaits_current and before is not None
         kept = before.key if before is not None and stays else current
-        top = self.scroll_offset.y
-        was_in_sight = top <= line < top + self.scrollable_content_region.height
         self._all_rows, self._is_filtered = rows, is_filtered
         self._current, self._now, self.empty_text = current, now, empty
         self._streaming, self._usual = running, usual
@@ -300,24 +241,20 @@ class SessionList(ContentList):
             found = self._session_near(max(line, 1))
         self.cursor = min(found, max(len(self._rows) - 1, 0))
         self.update_extent()
-        is_same = self.row is not None and before is not None and self.row.key == before.key
-        if stays and is_same and self.scroll_y:
-            self.scroll_to(y=self.scroll_y + self.cursor - line)
-        if not stays or was_in_sight:
+        if not stays:
             self.scroll_to_cursor()
+        elif self.scroll_y:
+            self.scroll_to(y=self.scroll_y + self.cursor - line)
         self.refresh_changed()
 
     def _row_of(self, key: str | None) -> int | None:
-        """Return the row with a key, the one nearest to the cursor; a folded one's heading."""
-        numbers = [number for number, row in enumerate(self._rows) if row.key == key]
-        if numbers:
-            return min(numbers, key=lambda number: abs(number - self.cursor))
-        heads: list[SessionRow] = []
+        """Return the row with a key; of one that is folded away, that of what hides it."""
+        numbers = {row.key: number for number, row in enumerate(self._rows)}
+        shown: int | None = None
         for row in self._all_rows if key is not None else ():
-            heads = [*(head for head in heads if head.level < row.level), row]
+            shown = numbers.get(row.key, shown)
             if row.key == key:
-                shown = [head for head in heads if head in self._rows]
-                return self._rows.index(shown[-1]) if shown else None
+                return shown
         return None
 
     def _session_near(self, number: int) -> int:
@@ -358,7 +295,7 @@ class SessionList(ContentList):
         return Content.styled(title, f"bold {LABEL}"), Content.styled(count, LABEL)
 
     def _session_content(self, session: SessionSummary, row: SessionRow) -> Content:
-        """Return mark, title, tags, and what is not usual: program, source, role, model."""
+        """Return mark, title, tags, and what is not usual: program, folder, source, role, model."""
         is_side = row.level > 1 or "subagent" in session.tags
         if session.session_id in self.selected:
             mark = "✓ ", "bold $text-accent"
@@ -369,7 +306,7 @@ class SessionList(ContentList):
         branch = f"{'  ' * max(row.level - 2, 0)}└ " if is_side else ""
         is_open = session.session_id == self._current
         strong = "bold $text-primary" if is_open else "bold" if session.unread else ""
-        facts = [session.client]
+        facts = [session.client, session.folder]
         if session.fork_of and session.title != f"Fork of {session.fork_of}":
             facts.append(f"fork of {session.fork_of}")
         own = (session.role_name, session.model)
@@ -400,14 +337,11 @@ class SessionList(ContentList):
         self.set_cursor(1)
 
     async def action_open(self) -> None:
-        """Open the session; on a heading, unfold the group or group in another way."""
+        """Open the session; on a heading, fold or unfold the group."""
         row = self.row
         await self.open_session()
         if row is not None and row.session is None:
-            if self._is_folded(row):
-                self.action_fold()
-            elif not self._is_filtered:
-                self.post_message(self.GroupingChanged())
+            self.action_fold()
 
     async def open_session(self) -> None:
         """Open the session under the cursor; without one, the focus stays."""
@@ -459,16 +393,7 @@ class SessionList(ContentList):
     # Clicks
 
     def row_clicked(self, row: int, event: events.Click) -> None:
-        """Open the clicked session, or select it with Ctrl or Shift; fold a clicked group."""
-        if event.shift:
-            self.action_select_to(row - self.cursor)
-            return
+        """Open the clicked session, or fold a clicked group."""
         self.set_cursor(row)
         self._anchor = None
-        if self.under_cursor is None:
-            self.action_fold()
-        elif event.ctrl or event.meta:
-            self._anchor = row
-            self.select(self.selected ^ {self.under_cursor.session_id})
-        else:
-            self.call_later(self.action_open)
+        self.call_later(self.action_open)

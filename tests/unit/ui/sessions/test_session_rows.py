@@ -31,7 +31,7 @@ def test_the_filter_looks_at_what_a_session_is_known_by(words: list[str], is_fou
 def test_side_conversations_in_a_circle_are_sessions_of_their_own():
     parents = ["s2", "s1", "", "s3", "s4"]
     sessions = [summary(n, parent_id=parent) for n, parent in enumerate(parents, 1)]
-    rows = session_rows(sessions, "time", NOW)
+    rows = session_rows(sessions, NOW)
     levels = [(row.key, row.level) for row in rows[1:]]
     assert levels == [("s1", 1), ("s2", 1), ("s3", 1), ("s4", 2), ("s5", 3)]
 
