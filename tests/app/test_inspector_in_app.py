@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Static, TextArea
 
 from tests.support.app import (
     asked,
@@ -91,26 +91,6 @@ async def test_a_reply_shows_the_request_that_produced_it_until_escape(tmp_path:
         await press(pilot, "escape")
         assert not inspector.is_banner_up
         assert b"typed meanwhile" in inspector.composed.payload.body
-
-
-async def test_what_if_changes_nothing_of_the_session(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=WIDE) as pilot:
-        app = await opened(pilot)
-        workspace = workspace_of(app)
-        for words in ("First", "Second"):
-            await say(pilot, words)
-        inspector = app.query_one(Inspector)
-        app.inspector.action_what_if()
-        await asked(pilot)
-        app.screen.query_one("#messages", Input).value = "1"
-        app.screen.query_one("#model", Input).value = "lorem"
-        await pilot.press("enter")
-        await until(pilot, lambda: inspector.is_banner_up)
-        await settle(pilot)
-        assert inspector.composed.model == "lorem"
-        assert count_of_history(inspector.composed) == 1
-        assert workspace.requests.compose("").model == "mirror"
-        assert count_of_history(workspace.requests.compose("")) == 4
 
 
 async def test_a_captured_request_is_read_converted_and_stored(tmp_path: Path) -> None:

@@ -359,8 +359,6 @@ _INSPECTOR = (
     Verb("edit-request", "request_edits.begin", "Edit request by hand",
          slash="edit-request edit-payload edit-body override patch breakpoint",
          words="override, patch, edit payload, edit body, breakpoint"),
-    Verb("what-if", "inspector.what_if", "What if: another limit, model or length",
-         slash="what-if dry-run", words="dry run, limit"),
     Verb("context", "inspector.show_view('context')", "Context of the request", slash="context",
          words="messages of the request, what is sent"),
     Verb("diff", "inspector.show_view('diff')", "Compare the request (diff)", slash="diff base",

@@ -40,13 +40,6 @@ class PromptCache:
         last = self.core.state.last_sent.get(composed.endpoint.name)
         return None if last is None else _forecast(composed, last.composed)
 
-    def of_reply(self, entry: Entry) -> Forecast | None:
-        """Return the forecast for the request of a reply, if that was the last to its endpoint."""
-        last = self.core.state.last_sent.get(entry.endpoint)
-        if last is None or last.before is None or last.entry_id != entry.message.id:
-            return None
-        return _forecast(last.composed, last.before)
-
     def should_recall(self, endpoint: str) -> bool:
         """Return True once for an endpoint without a known request, for `recall` to look it up."""
         if endpoint in self.core.state.last_sent or endpoint in self._recalled:

@@ -32,7 +32,7 @@ from tui_chat.tokens import (
     Counter,
     counter_for,
 )
-from tui_chat.ui.inspector.lines import forecast_sentences, forecast_versus_usage
+from tui_chat.ui.inspector.lines import forecast_sentences
 
 HISTORY = PresetMessage("history", role="user", type="chat_history")
 STYLE = PresetMessage("style", role="system", content="Be brief.", name="Style")
@@ -388,11 +388,3 @@ def test_figures_compare_with_a_request_that_there_is(
     assert ("match the last request." in forecast_sentences(forecast(*shows))) is (
         kind not in ("first", "model", "kept")
     )
-
-
-def test_what_a_reply_reports_is_told_from_what_it_does_not() -> None:
-    found = forecast(*SAME)
-    up_to = f"Forecast: up to {found.served:,} tokens from the cache; "
-    assert forecast_versus_usage(found, None, 9) == f"{up_to}the reply reports no figure."
-    assert forecast_versus_usage(found, 0, 9) == f"{up_to}reported: 0 of 9."
-    assert forecast_versus_usage(found, 3, None) == f"{up_to}reported: 3."

@@ -10,10 +10,8 @@ rows_view       RowsView: rows of styled text, made when they come into sight
 context  settings_rows  diff  budget  http  reply  notes   the views beside the body
 origins         origins and placement rules in words
 payload_view    PayloadView: the body as a line view, and what keys and clicks do in it
-payload_cursor  the row under the cursor
-payload_selection  what the mouse selects, and what is copied of it
 payload_layout  which row shows what, for a width; body_nodes: walks over its nodes
-payload_places  where words, sources, the draft and notes are
+payload_places  where words, sources, the draft, notes, the cursor and a selection are
 drawn_row       a row, its drawn line, and what is under the cursor; row_painter: as a strip
 row_wrapping    where a line breaks; numbers and texts, shortened to fit
 edit_place      the place of a value that is edited by hand

@@ -13,8 +13,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import request_kinds
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.area import Area, AreaContext
-from tui_chat.ui.inspector.request_edit_actions import RequestEditActions
+from tui_chat.ui.area import AreaContext
+from tui_chat.ui.inspector.request_edit_actions import EDITING, RequestEditActions
 from tui_chat.ui.inspector.views import (
     DIFF,
     HTTP,
@@ -31,6 +31,7 @@ from tui_chat.ui.widgets.after_refresh import call_after_refresh
 if TYPE_CHECKING:
     from tui_chat.api import View
     from tui_chat.models.request import RawResponse
+    from tui_chat.ui.inspector.edit_place import EditPlace
     from tui_chat.ui.inspector.pane import Inspector
     from tui_chat.ui.inspector.rows_view import RowsView
     from tui_chat.workspace.events import WorkspaceEvent
@@ -45,13 +46,13 @@ RECALL_AFTER = 0.5
 """Seconds after which the last request to an endpoint is looked up: the start comes first."""
 
 
-class InspectorArea(Area):
+class InspectorArea(RequestEditActions):
     """The inspector. The pane is created with the first request that it can show."""
 
     DEFAULT_CSS = """
     InspectorArea > Inspector { width: 1fr; height: 1fr; }
     """
-    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("what_if", "replay"))
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("replay", *EDITING))
 
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "inspector")
@@ -62,7 +63,6 @@ class InspectorArea(Area):
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
         """The branch whose pinned messages the pane knows."""
-        self.request_edits = RequestEditActions(self)
 
     def drop_view(self, view: RowsView) -> None:
         """Remove a view that can do nothing any more, and show the body in its place."""
@@ -188,8 +188,6 @@ class InspectorArea(Area):
             await workspace.cache.recall(endpoint, workspace.state.request.draft)
 
     def _show_reply(self, pane: Inspector, workspace: Workspace) -> None:
-        from tui_chat.ui.inspector.lines import forecast_versus_usage
-
         state, viewed = workspace.state, workspace.state.request.viewed
         entry = viewed.entry if viewed is not None else None
         if entry is None:
@@ -200,12 +198,8 @@ class InspectorArea(Area):
         message, partial = entry.message, state.partial
         if partial is not None and partial.entry_id == message.id:
             message = partial.reply.message(state.endpoint.protocol)
-        forecast = None if state.is_offline else workspace.cache.of_reply(entry)
-        comparison = ""
-        if forecast is not None and entry.status != "streaming":
-            comparison = forecast_versus_usage(forecast, entry.usage.cached, entry.usage.input)
         response, reason = self._response(pane, workspace, entry)
-        pane.change(reply=ReplyDetails(entry, message, response, reason, comparison))
+        pane.change(reply=ReplyDetails(entry, message, response, reason))
 
     def _response(
         self, pane: Inspector, workspace: Workspace, entry: Entry
@@ -261,10 +255,14 @@ class InspectorArea(Area):
 
         self.call_after_refresh(show)
 
+    @property
+    def edit_place(self) -> EditPlace | None:
+        return self.pane.views.payload.edit_place if self.pane is not None else None
+
     def reveal_in_live(self, origin: Origin) -> None:
         """Go to the places in the live request, even if another one or none is shown."""
         request = self.workspace.state.request
-        if request.viewed or request.what_if or request.shown is None:
+        if request.viewed or request.shown is None:
             self.workspace.requests.return_to_live()
         self.reveal_places(origin)
 
@@ -338,18 +336,6 @@ class InspectorArea(Area):
         elif await workspace.sent.view_sent(entry_id):
             self._show_pane()
             await self._refreshed()
-
-    @work(group="dialog", exclusive=True)
-    async def action_what_if(self) -> None:
-        """Show the request with another limit, model or length; the session stays as it is."""
-        from tui_chat.ui.dialogs.requests import WhatIfForm
-
-        workspace = await self.host.opened_workspace()
-        if self.pane is None:
-            return
-        is_changed = await self.tui.push_screen_wait(WhatIfForm(workspace))
-        if is_changed and workspace.state.request.what_if is not None:
-            self._show_pane()
 
     @work(group="dialog", exclusive=True)
     async def action_open_captured(self) -> None:
@@ -435,8 +421,6 @@ class InspectorArea(Area):
 
 def _banner(request: LiveRequestState) -> str:
     """Return the words about a request that is neither the live one nor one that was sent."""
-    if request.what_if is not None:
-        return f"what if: {request.what_if.description} · Esc live"
     if request.kind == "normal":
         return ""
     title = request_kinds()[request.kind].title

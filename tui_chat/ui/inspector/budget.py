@@ -14,7 +14,7 @@ from tui_chat.analysis.token_shares import (
 )
 from tui_chat.compose import Composed
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import OriginKind
 from tui_chat.ui.inspector.row_wrapping import counted
 from tui_chat.ui.inspector.row_wrapping import shares as divided
 from tui_chat.ui.inspector.rows_view import (
@@ -39,12 +39,6 @@ _NAMES = {
 """The names of kinds of origin that have another one here."""
 _UNITS = {OriginKind.TOOL: "tool", HistoryPart.FILE: "file"}
 """The unit of a count that is not of messages."""
-_HEADINGS = {
-    OriginKind.TOOL: "Tools",
-    OriginKind.LORE: "Lore entries",
-    HistoryPart.FILE: "Files",
-    HistoryPart.RESULT: "Results of tools",
-}
 _LABEL = 16
 _LARGEST = 5
 """Turns that are listed as the largest."""
@@ -79,9 +73,6 @@ class BudgetView(RowsView):
             yield BLANK
             yield _amount("for the reply", shares.reserve, whole, "kept free", "setting", width)
             yield _amount(name, abs(free), whole, "", style, width)
-        for share in shares.shares:
-            if share.items:
-                yield from _items(share, width)
         yield from _largest(envelope, whole, width)
         yield BLANK
         yield from _unsent(composed, shares, width)
@@ -123,26 +114,6 @@ def _amount(name: str, tokens: int, whole: int, detail: str, style: str, width: 
         (f" {detail}" if detail and len(detail) < room - long else "", "muted"),
         hint=f"{name}: {counted(tokens, 'token')}" + (f", {detail}" if detail else ""),
     )
-
-
-def _items(share: Share, width: int) -> Iterator[Part]:
-    """Yield the tools, by their servers, or the other items of a share, the largest first."""
-    style, is_tools = share.kind.value, share.kind is OriginKind.TOOL
-    heading = (_HEADINGS[share.part or share.kind], "heading")
-    yield BLANK
-    yield line(spread(width, (heading,), counted(share.tokens, "token")))
-    for server, items in share.servers.items():
-        if server:
-            count = f"  {counted(len(items), 'tool')}"
-            left = (("▎", style), (server, "strong"), (count, "muted"))
-            yield line(spread(width, left, f"{sum(item.tokens for item in items):,}"))
-        for item in items:
-            detail = f"  in {item.count:,} messages" if item.count > 1 else ""
-            if is_tools:
-                detail = f"  {counted(item.count, 'call')}" if item.count else "  never called"
-            left = (("▎", style), ("  " * bool(server) + item.name, ""), (detail, "muted"))
-            origin = Origin(OriginKind.TOOL, item.name) if is_tools else None
-            yield line(spread(width, left, f"{item.tokens:,}"), origin=origin)
 
 
 def _largest(envelope: ChatEnvelope, whole: int, width: int) -> Iterator[Part]:

@@ -15,7 +15,6 @@ from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
 from tui_chat.models.envelope import ChatEnvelope, Dropped
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
-from tui_chat.models.request_edit import EDITED
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import definition_text, origin_text
 from tui_chat.models.turn import Turn
@@ -98,11 +97,10 @@ class ContextView(RowsView):
         turns = envelope.turns
         kinds = (turn.placement.kind for turn in turns)
         chat = next((n for n, kind in enumerate(kinds) if kind in _IN_CHAT), len(turns))
-        edits = _edits_by_source(composed)
-        yield from self._zone("System", envelope, range(chat), edits, width)
+        yield from self._zone("System", envelope, range(chat), width)
         if chat:
             yield BLANK
-        yield from self._zone("Chat history", envelope, range(chat, len(turns)), edits, width)
+        yield from self._zone("Chat history", envelope, range(chat, len(turns)), width)
         if missing := unsent_messages(composed):
             yield BLANK
             yield line(("Not sent", "heading"))
@@ -125,14 +123,7 @@ class ContextView(RowsView):
                 yield text_rows(source + definition_text(tool), width, "  │ ", "", origin)
         yield BLANK
 
-    def _zone(
-        self,
-        name: str,
-        envelope: ChatEnvelope,
-        zone: range,
-        edits: dict[Source, str],
-        width: int,
-    ) -> Iterator[Part]:
+    def _zone(self, name: str, envelope: ChatEnvelope, zone: range, width: int) -> Iterator[Part]:
         """Yield the turns of a zone: rows made when visible, and those of unfolded turns."""
         tokens = envelope.tokens or (0,) * len(envelope.turns)
         unsent = list(self._unsent(envelope, width)) if name == "Chat history" else []
@@ -143,12 +134,10 @@ class ContextView(RowsView):
         rows: list[ViewRow | LaterRow] = []
         for number in zone:
             turn = envelope.turns[number]
-            key = _key(turn.origin) if self._open or edits else None
-            edit = edits.get(key, "") if key is not None else ""
-            make = partial(_turn_row, turn, tokens[number], edit, width)
+            make = partial(_turn_row, turn, tokens[number], width)
             rows.append(LaterRow(make, turn.origin))
-            if key in self._open:
-                rows += _unfolded(turn, edit, width)
+            if self._open and _key(turn.origin) in self._open:
+                rows += _unfolded(turn, width)
         yield rows
 
     def _unsent(self, envelope: ChatEnvelope, width: int) -> Iterator[Part]:
@@ -184,24 +173,6 @@ def _key(origin: Origin) -> Source:
     return origin.kind, origin.id
 
 
-def _edits_by_source(composed: Composed) -> dict[Source, str]:
-    """Return the sentences on edits by hand by the sources of what they changed."""
-    body = composed.edited
-    edits: dict[Source, str] = {}
-    if body is None or not body.applied:
-        return edits
-    from tui_chat.models.edited_body import sources_of  # few requests are edited
-
-    notes = [n for n in composed.notes if n.code == EDITED and n.origin is not None]
-    sentences = {note.origin.id: note.sentence for note in notes if note.origin is not None}
-    for result in body.results:
-        sentence = "" if result.fault else sentences.get(result.edit.pointer, "")
-        sources = sources_of(result, body.original) if sentence else ()
-        for key in {_key(around) for source in sources for around in source.lineage()}:
-            edits[key] = f"{edits.get(key, '')} {sentence}".lstrip()
-    return edits
-
-
 def _where(turn: Turn) -> str:
     """Return where a turn was placed, if its zone does not say so; at most two words."""
     place = turn.placement
@@ -219,19 +190,17 @@ def _where(turn: Turn) -> str:
             return ""
 
 
-def _turn_row(turn: Turn, tokens: int, edit: str, width: int) -> ViewRow:
+def _turn_row(turn: Turn, tokens: int, width: int) -> ViewRow:
     kind = turn.origin.kind
     pieces: list[Piece] = [("▎", kind), (f"{turn.role:<{_ROLE}}", "strong")]
-    if edit:
-        pieces.append(("edited by hand ", OriginKind.EDIT))
     if where := _where(turn):
         style = kind if where == "draft" else "link"
         pieces += [(cut(where, max(width * 2 // 5, 8)), style), (" ", "")]
     if kind not in (OriginKind.HISTORY, OriginKind.DRAFT) and turn.origin.name:
         pieces.append((f"{cut(turn.origin.name, max(width // 4, 8))}  ", kind))
     pieces.append((first_words(turn.text.plain, width) or _wordless(turn), "muted"))
-    hint = edit or turn.placement.rule
-    return ViewRow(spread(width, pieces, f"{tokens:,}"), turn.origin, UNFOLD, hint)
+    row = spread(width, pieces, f"{tokens:,}")
+    return ViewRow(row, turn.origin, UNFOLD, turn.placement.rule)
 
 
 def _wordless(turn: Turn) -> str:
@@ -241,10 +210,9 @@ def _wordless(turn: Turn) -> str:
     return counted(len(turn.parts), "file") if turn.parts else "no text"
 
 
-def _unfolded(turn: Turn, edit: str, width: int) -> Iterable[ViewRow]:
-    """Return the rows below a turn: its rule, its edits, and all that it has."""
+def _unfolded(turn: Turn, width: int) -> Iterable[ViewRow]:
+    """Return the rows below a turn: its rule, and all that it has."""
     texts = [(f"{turn.origin.label}. {turn.placement.rule}", "muted")]
-    texts += [(edit, "edit")] if edit else []
     texts.append((turn.text.plain, ""))
     texts += [(f"calls {call.name}({call.arguments})", "setting") for call in turn.tool_calls]
     texts += [(f"{part.media} {part.name or part.mime}", "setting") for part in turn.parts]

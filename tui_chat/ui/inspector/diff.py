@@ -1,6 +1,6 @@
 """The diff view: a request beside another one, line by line of the laid-out bodies.
 
-While comparing is quick it follows each keystroke; else it waits for a pause and runs in a thread.
+It is compared in a thread, after a pause in typing.
 """
 
 from __future__ import annotations
@@ -8,9 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from functools import partial
-from time import perf_counter
-
-from textual.timer import Timer
 
 from tui_chat.analysis.diff import Difference, DiffRun, changed_part, diff_payloads
 from tui_chat.models.payload import Payload, PrettyLine
@@ -31,12 +28,8 @@ from tui_chat.ui.inspector.views import InspectorState
 
 CHOOSE = "inspector.compare"
 """The action that chooses what to compare with."""
-QUICK = 0.006
-"""Seconds up to which comparing follows each keystroke."""
-PAUSE = 0.25
-"""Seconds without a keystroke after which a slow comparison runs."""
-WRAPPED_LINES = 500
-"""Changed lines in a run up to which they wrap: all of them are laid out."""
+PAUSE = 0.1
+"""Seconds without a keystroke after which the requests are compared."""
 _LONGEST = 20_000
 """Characters of a line that wraps."""
 _GROUNDS = {"-": "gone", "+": "new"}
@@ -52,8 +45,6 @@ class DiffView(RowsView):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._difference: Difference | None = None
-        self._took = 0.0
-        self._timer: Timer | None = None
 
     @property
     def against(self) -> Payload | None:
@@ -70,33 +61,25 @@ class DiffView(RowsView):
         if self._bodies == before and state.baseline == base:
             return
         if self.against is not before[0]:
-            self._difference, self._took = None, 0.0
+            self._difference = None
         self._compare()
 
     def forget(self) -> None:
         super().forget()
-        self._difference, self._took = None, 0.0
+        self._difference = None
 
     def _compare(self) -> None:
         was, now = self._bodies
-        if self._timer is not None:
-            self._timer.stop()
         if was is None or now is None:
             self._difference = None
             self.rebuild()
-        elif self._took <= QUICK:
-            begun = perf_counter()
-            self._difference = diff_payloads(was, now)
-            self._took = perf_counter() - begun
-            self.rebuild()
         else:
-            self._timer = self.set_timer(PAUSE, partial(self._compare_in_thread, was, now))
+            self.run_worker(partial(self._compare_bodies, was, now), group="diff", exclusive=True)
 
-    async def _compare_in_thread(self, was: Payload, now: Payload) -> None:
-        begun = perf_counter()
+    async def _compare_bodies(self, was: Payload, now: Payload) -> None:
+        await asyncio.sleep(PAUSE)
         difference = await asyncio.to_thread(diff_payloads, was, now)
-        if (was, now) == self._bodies and self.is_attached:
-            self._took = perf_counter() - begun
+        if (was, now) == self._bodies:
             self._difference = difference
             self.rebuild()
 
@@ -116,9 +99,6 @@ class DiffView(RowsView):
                 yield line((f"  ⋯ {counted(len(run.now), 'equal line')}", "bar"))
             elif run.same:
                 yield _rows(difference.now, run.now, " ", width)
-            elif max(len(run.was), len(run.now)) > WRAPPED_LINES:
-                yield _rows(difference.was, run.was, "-", width)
-                yield _rows(difference.now, run.now, "+", width)
             else:
                 yield from _changed(difference, run, width)
 

@@ -15,12 +15,10 @@ from tui_chat.analysis.http_text import as_http
 from tui_chat.compose import Composed
 from tui_chat.ui.inspector.row_wrapping import size_in_words
 from tui_chat.ui.inspector.rows_view import BLANK, Part, RowsView, line, text_rows
-from tui_chat.ui.inspector.views import InspectorState, copy_curl, copy_text
+from tui_chat.ui.inspector.views import copy_text
 from tui_chat.ui.widgets.pane_key import pane_key
 
 MASK = "••••••••"
-SETTLED = 0.25
-"""Seconds without a keystroke after which the body is encoded for its size and digest."""
 
 
 class HttpView(RowsView):
@@ -28,33 +26,10 @@ class HttpView(RowsView):
 
     BINDINGS: ClassVar[list[BindingType]] = [pane_key("y", "copy_http", "copy", "Copy as HTTP")]
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._body: tuple[int, str] | None = None
-        """Size and digest of the body; None until typing pauses."""
-
-    def show_state(self, state: InspectorState) -> None:
-        """Show a request; size and digest follow when typing pauses."""
-        composed = state.composed
-        if composed is None or (composed is self.state.composed and self._body is not None):
-            return
-        self.state, self._body = state, None
-        self.rebuild()
-        self.set_timer(SETTLED, lambda: self._measure(composed))
-
-    def _measure(self, composed: Composed) -> None:
-        if composed is self.state.composed and self.is_attached:
-            self._body = len(composed.body), sha256(composed.body).hexdigest()
-            self.rebuild()
-
     def action_copy_http(self) -> None:
         """Copy request line, headers with the key masked, and body."""
         if self.state.composed is not None:
             copy_text(self, as_http(self.state.composed), "the request")
-
-    def action_copy_curl(self) -> None:
-        """Copy a shell command that sends the same bytes."""
-        copy_curl(self, self.state.composed)
 
     def build(self, width: int) -> Iterator[Part]:
         if (composed := self.state.composed) is None:
@@ -73,14 +48,13 @@ class HttpView(RowsView):
             name, prefix = composed.key_header
             hint = "The key is added on sending, and never shown."
             yield line((f"  {name}: {prefix}", ""), (MASK, "warning"), hint=hint)
-        size, digest = self._body or (0, "…")
         yield BLANK
         yield line(("Body", "heading"), (body, "muted"))
-        yield line((f"  {size_in_words(size) if self._body else '…'} of JSON", ""))
-        yield text_rows(f"SHA-256 {digest}", width, "  ", "muted")
+        yield line((f"  {size_in_words(len(composed.body))} of JSON", ""))
+        yield text_rows(f"SHA-256 {sha256(composed.body).hexdigest()}", width, "  ", "muted")
         yield BLANK
         yield line(("  y ", "strong"), ("Copy as HTTP", "link"), action="copy_http")
-        yield line(("  Y ", "strong"), ("Copy as curl", "link"), action="copy_curl")
+        yield line(("  Y ", "strong"), ("Copy as curl", "link"), action="inspector_pane.copy_curl")
 
 
 def _remarks(composed: Composed) -> tuple[str, str, str]:

@@ -145,12 +145,3 @@ def forecast_sentences(forecast: Forecast) -> str:
         served = f" The provider's cache can serve {forecast.served:,} of them."
     common = f"{forecast.common:,} of {forecast.total:,} tokens match the last request."
     return f"{common}{served} {forecast.sentence}"
-
-
-def forecast_versus_usage(forecast: Forecast, cached: int | None, reported: int | None) -> str:
-    """Compare a forecast with the cache usage that the provider reported."""
-    words = f"Forecast: up to {forecast.served:,} tokens from the cache; "
-    if cached is None:
-        return f"{words}the reply reports no figure."
-    of = f" of {reported:,}" if reported is not None else ""
-    return f"{words}reported: {cached:,}{of}."

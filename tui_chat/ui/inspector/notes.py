@@ -42,7 +42,7 @@ class NotesView(RowsView):
     """Shows the notes of a request."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("enter", "choose", "place", "Go to the place", shown=True),
+        pane_key("enter,space", "choose", "place", "Go to the place", shown=True),
         pane_key("d,delete", "remove", "delete", "Remove the edit by hand, or all of them"),
     ]
 

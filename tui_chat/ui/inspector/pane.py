@@ -2,7 +2,7 @@
 
 1. Only the visible view is updated; the others catch up when they are chosen.
 2. A banner in place of the protocols says so if the request is not the live one that Enter would
-   send, but one that was sent or pasted, a what-if, or a preview in another protocol.
+   send, but one that was sent or pasted, or a preview in another protocol.
 3. What concerns the session runs actions of the area (`inspector.NAME`).
 4. Four lines stand around the view: the views, the protocols, the origin under the cursor, and the
    worst note with the cache forecast.
@@ -182,14 +182,6 @@ class Inspector(Widget):
     def shows(self, view: str) -> bool:
         """Return True if a view is visible."""
         return self.view_shown == view and self.is_attached and self.is_on_screen
-
-    @property
-    def view_beside_request(self) -> str:
-        """The name on the screen of a view with the focus that does not show the request: only its
-        own keys act there. Empty for other views.
-        """
-        view = self.views.current
-        return "" if view.shows_request or not view.has_focus else views()[self.view_shown].label
 
     # What to show
 

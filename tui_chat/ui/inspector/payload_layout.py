@@ -4,7 +4,9 @@
    has the height of each line. Lines that are folded away have the height 0.
 2. What a message (an item of a value of the body) takes is measured once and kept while its node
    stays the same, so a keystroke measures what it changed.
-3. A `BodyPosition` names a character by the nodes around it, so that it is found in a later
+3. Tools, settings and the data of files are folded at first; what the user folds or unfolds is
+   known by its JSON pointer.
+4. A `BodyPosition` names a character by the nodes around it, so that it is found in a later
    layout, where rows before it came or went.
 """
 
@@ -18,18 +20,14 @@ from itertools import accumulate
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import TypeAlias
 
-from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.payload import LinePiece, Payload, last_line, line_starts
+from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.body_nodes import (
-    BIT,
     Source,
-    bits_of,
-    children,
-    containers,
-    item_of,
+    child_at,
     kinds_in,
     lines_below,
     lines_in,
@@ -46,9 +44,8 @@ from tui_chat.ui.inspector.drawn_row import (
 )
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks
 
-_FOLDED = BIT[OriginKind.TOOL] | BIT[OriginKind.SETTING]
-_WRITTEN = sum(BIT.values()) & ~(_FOLDED | BIT[OriginKind.GLUE])
-"""The kinds of origin of what people and models wrote."""
+_FOLDED = frozenset((OriginKind.TOOL, OriginKind.SETTING, OriginKind.GLUE))
+"""The kinds of origin of a value of the body that is folded at first."""
 _KEPT_LINES = 200
 _LONG = 20_000
 _remembered_breaks = lru_cache(8)(breaks)
@@ -56,69 +53,13 @@ _remembered_breaks = lru_cache(8)(breaks)
 
 _Slot: TypeAlias = tuple[int, type, str | None, bool, str, str]
 _Drawn: TypeAlias = tuple[Tree | Origin, DrawnLine]
-_Part: TypeAlias = "tuple[int, Tree, MeasuredItem | None]"
-
-
-class MeasuredItem:
-    """What an item of a value of the body takes at a width: a message, or a tool."""
-
-    __slots__ = ("_sources", "folded", "heights", "key", "kinds", "node")
-
-    def __init__(
-        self,
-        node: Obj | Arr,
-        key: str | None,
-        heights: list[int],
-        folded: tuple[Obj | Arr, ...],
-    ) -> None:
-        self.node = node
-        self.key = key
-        self.heights = heights
-        """The rows of each line while it is open."""
-        self.folded = folded
-        """The containers in it that are folded."""
-        self.kinds = kinds_in(node)
-        self._sources: frozenset[Source] | None = None
-
-    @property
-    def sources(self) -> frozenset[Source]:
-        """The sources of its text."""
-        if self._sources is None:
-            self._sources = sources_in(self.node)
-        return self._sources
-
-
-class FoldChoices:
-    """What is folded when the body is laid out: tools, settings and the data of files at first,
-    then what the user left folded.
-    """
-
-    def __init__(self) -> None:
-        self._chosen: dict[str, bool] = {}
-        """By the key of the body, or the end of the data."""
-
-    def remember(self, node: Obj | Arr, key: str | None, depth: int, is_folded: bool) -> None:
-        """Remember whether the user left a value of the body, or data, folded."""
-        if name := _fold_name(node, key, depth):
-            self._chosen[name] = is_folded
-
-    def folds(self, node: Obj | Arr, key: str | None, depth: int) -> bool:
-        """Return True if a container that is new is folded."""
-        if not (name := _fold_name(node, key, depth)):
-            return False
-        if (chosen := self._chosen.get(name)) is not None:
-            return chosen
-        kinds = kinds_in(node) if depth == 1 else _FOLDED
-        return bool(kinds & _FOLDED) and not kinds & _WRITTEN
-
-
-def _fold_name(node: Obj | Arr, key: str | None, depth: int) -> str:
-    return (key or "") if depth == 1 else data_in(node)[-64:]
+_Item: TypeAlias = tuple[Tree, str | None, list[int]]
+"""An item of a value of the body, its key, and the rows of its lines."""
 
 
 class PayloadLayout:
-    """A payload laid out for a width, reusing the layout `before`; what is folded stays so at
-    another width. `folds` says what else is folded at first.
+    """A payload laid out for a width, reusing what the layout `before` measured. `toggled` has the
+    JSON pointers of what is not as it is at first, folded or unfolded; without it all is open.
     """
 
     def __init__(
@@ -126,25 +67,20 @@ class PayloadLayout:
         payload: Payload,
         width: int,
         before: PayloadLayout | None = None,
-        folds: FoldChoices | None = None,
+        toggled: set[str] | None = None,
     ) -> None:
         self.payload = payload
         self.width = width
-        self._folds = folds
+        self._folds = toggled is not None
+        self._toggled = set[str]() if toggled is None else toggled
         self._room = max(width, LEAST)
-        self._folded: dict[int, Obj | Arr] = {}
-        """The folded containers by their identity."""
-        self._folds_items = False
-        """True if items, or containers in them, have been folded."""
-        self._items: dict[int, MeasuredItem] = {}
-        """The items of the body's values by the identity of their nodes."""
+        self._items: dict[int, _Item] = {}
+        """The items that were measured, by the identity of their nodes."""
         self._drawn: OrderedDict[_Slot, _Drawn] = OrderedDict()
         """The lines looked at last, in this layout or those before it."""
-        self._before = before
         if before is not None and before.width == width:
-            self._drawn = before._drawn
+            self._drawn, self._items = before._drawn, before._items
         self._arrange()
-        self._before = None
 
     @property
     def rows(self) -> int:
@@ -155,102 +91,36 @@ class PayloadLayout:
 
     def _arrange(self) -> None:
         """Measure what is not known, and add up the heights."""
-        was = self._before.payload.tree if self._before is not None else None
-        self._heights = self._measured(self.payload.tree, None, 0, True, was)
+        self._known, self._items = self._items, {}
+        self._touched = {"/".join(pointer.split("/")[:3]) for pointer in self._toggled}
+        self._heights = self._measured(self.payload.tree, None, 0, "", is_last=True)
         self._tops = list(accumulate(self._heights, initial=0))
+        self._known = {}
 
     def _measured(
-        self, node: Tree, key: str | None, depth: int, is_last: bool, was: Tree | None
+        self, node: Tree, key: str | None, depth: int, pointer: str, *, is_last: bool
     ) -> list[int]:
-        """Return the rows of each line of a node. `was` is what the body had in its place."""
+        """Return the rows of each line of a node."""
         if not isinstance(node, Obj | Arr) or not node.items:
             return [self._leaf_rows(node, key, depth, is_last)]
-        self._fold_new(node, key, depth, was)
-        if depth == 2:
-            item = self._item(node, key, depth, was)
-            heights = item.heights
-        else:
-            heights = self._open_heights(node, key, depth, was)
-        if id(node) in self._folded:
-            return [heights[0], *[0] * line_starts(node)[-1]]
-        return heights
-
-    def _item(self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None) -> MeasuredItem:
-        before = self._before
-        item = self._items.get(id(node))
-        if item is None and before is not None and before.width == self.width:
-            item = before._items.get(id(node))
-        if item is None or item.key != key:
-            heights = self._open_heights(node, key, depth, was)
-            inside = (inner for inner in containers(node) if id(inner) in self._folded)
-            item = MeasuredItem(
-                node, key, heights, tuple(each for each in inside if each is not node)
-            )
-        else:
-            self._folded.update((id(inner), inner) for inner in item.folded)
-        self._items[id(node)] = item
-        return item
-
-    def _open_heights(
-        self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None
-    ) -> list[int]:
         head = _head(key)
         heights = [self._line_rows(f"{head}{{", depth, len(head))]
-        same = self._take_over(node, was, heights) if depth == 1 else 0
+        is_folded = self._folds and _is_folded_first(node, depth)
+        if is_folded is not (pointer in self._toggled):
+            return heights + [0] * line_starts(node)[-1]
         end = len(node.items) - 1
-        for index in range(same, end + 1):
-            name, child = item_of(node, index)
-            before = _counterpart(was, node, index)
-            heights += self._measured(child, name, depth + 1, index == end, before)
+        for index in range(end + 1):
+            name, child = child_at(node, index)
+            inner = f"{pointer}/{index}" if name is None else pointer + json_pointer((name,))
+            item = self._known.get(id(child)) if depth == 1 else None
+            if item is None or item[:2] != (child, name) or inner in self._touched:
+                rows = self._measured(child, name, depth + 1, inner, is_last=index == end)
+                item = child, name, rows
+            if depth == 1 and isinstance(child, Obj | Arr) and inner not in self._touched:
+                self._items[id(child)] = item
+            heights += item[2]
         heights.append(1)
         return heights
-
-    def _take_over(self, node: Obj | Arr, was: Tree | None, heights: list[int]) -> int:
-        """Take over the first messages, which are the same as before; return how many."""
-        before = self._before
-        if before is None or before.width != self.width or not isinstance(was, Arr):
-            return 0
-        if not isinstance(node, Arr) or id(was) in before._folded:
-            return 0
-        lines = lines_below(before.payload.tree)
-        first = next(line for line, _, value in lines if value is was)
-        if not (was.items and node.items):
-            return 0
-        same = min(common_prefix(was.items, node.items), len(was.items) - 1, len(node.items) - 1)
-        for child in node.items[:same]:
-            if (item := before._items.get(id(child))) is not None:
-                self._items[id(child)] = item
-        if before._folds_items:
-            self._folds_items = True
-            for child in node.items[:same]:
-                self._keep_folded(child)
-        heights += before._heights[first + 1 : first + line_starts(was)[same]]
-        return same
-
-    def _keep_folded(self, child: Tree) -> None:
-        """Keep folded what is in a message that was taken over."""
-        item, before = self._items.get(id(child)), self._before
-        if item is not None and before is not None:
-            inside = (item.node, *item.folded)
-            self._folded.update((id(node), node) for node in inside if id(node) in before._folded)
-
-    def _fold_new(self, node: Obj | Arr, key: str | None, depth: int, was: Tree | None) -> None:
-        """Fold a container that was folded before, or is folded at first."""
-        if id(node) in self._folded or (self._before is None and self._folds is None):
-            return
-        known = self._before._folded if self._before is not None else {}
-        is_followed = isinstance(was, Obj | Arr) and data_in(was) == data_in(node)
-        is_folded = id(node) in known or (is_followed and id(was) in known)
-        is_new = not is_folded and not is_followed and not self._was_open(node)
-        if is_new and self._folds is not None:
-            is_folded = self._folds.folds(node, key, depth)
-        if is_folded:
-            self._folded[id(node)] = node
-            self._folds_items |= depth > 1
-
-    def _was_open(self, node: Obj | Arr) -> bool:
-        """Return True if a message was in the body before, at another place."""
-        return self._before is not None and id(node) in self._before._items
 
     def _leaf_rows(self, leaf: Tree, key: str | None, depth: int, is_last: bool) -> int:
         """Return the number of rows of a child without children."""
@@ -305,10 +175,11 @@ class PayloadLayout:
             starts = line_starts(node)
             if not rest or rest == starts[-1]:
                 place = BodyPosition(tuple(steps), "close" if rest else "open")
-                hidden = starts[-1] if not rest and id(node) in self._folded else 0
+                is_folded = not rest and not self._heights[line + 1]
+                hidden = starts[-1] if is_folded else 0
                 return BodyRow(place, line, inner, depth, node, owner, is_last, hidden)
             index = bisect_right(starts, rest) - 1
-            key, child = item_of(node, index)
+            key, child = child_at(node, index)
             steps.append(PathStep(index, key, child))
             is_last = index == len(node.items) - 1
             rest -= starts[index]
@@ -368,7 +239,7 @@ class PayloadLayout:
             if (index := _index(node, step)) is None:
                 return self._row(line)
             line += line_starts(node)[index]
-            _, child = item_of(node, index)
+            _, child = child_at(node, index)
             if not isinstance(child, Obj | Arr) or not child.items:
                 row = self._row(line)
                 if place.part != "leaf" or not place.offset or not self._heights[line]:
@@ -388,7 +259,7 @@ class PayloadLayout:
             if index is None:
                 return None
             line += line_starts(node)[index]
-            _, node = item_of(node, index)
+            _, node = child_at(node, index)
         return self._row(line)
 
     def fold(self, row: int) -> int | None:
@@ -399,24 +270,10 @@ class PayloadLayout:
             steps = steps[:-1]
         if not steps:  # the body itself stays open
             return None
-        node, depth = steps[-1].child, len(steps)
-        assert isinstance(node, Obj | Arr)
-        is_folded = self._folded.pop(id(node), None) is None
-        if is_folded:
-            self._folded[id(node)] = node
-            self._folds_items |= depth > 1
-        if self._folds is not None:
-            self._folds.remember(node, steps[-1].key, depth, is_folded)
-        if depth > 2:
-            self._items.pop(id(steps[1].child), None)
-        self._arrange_again()
-        return self.row_of(BodyPosition(steps, "open"))
-
-    def _arrange_again(self) -> None:
-        """Lay out what is open with the containers that are folded now."""
-        folds, self._folds = self._folds, None
+        place = BodyPosition(steps, "open")
+        self._toggled ^= {place.pointer}
         self._arrange()
-        self._folds = folds
+        return self.row_of(place)
 
     def unfold_to(self, pointer: str) -> None:
         """Unfold everything that hides the node of a JSON pointer."""
@@ -427,14 +284,14 @@ class PayloadLayout:
 
     # Contents
 
-    def _parts(self, *, backwards: bool = False) -> Iterator[_Part]:
+    def _parts(self, *, backwards: bool = False) -> Iterator[tuple[int, Tree]]:
         """Yield the values of the body, or their items where they have some, with their lines."""
         for start, _, value in lines_below(self.payload.tree, backwards=backwards):
             if not isinstance(value, Obj | Arr) or not value.items:
-                yield start, value, None
+                yield start, value
                 continue
             for line, _, child in lines_below(value, backwards=backwards):
-                yield start + line, child, self._items.get(id(child))
+                yield start + line, child
 
     def values(self) -> Iterator[tuple[int, str | None, Str | Lit | None]]:
         """Yield row, key and value of all in the body; None as the value of a container."""
@@ -442,34 +299,29 @@ class PayloadLayout:
             if line:
                 yield self._row(line), key, node if isinstance(node, Str | Lit) else None
 
-    def leaves_of(self, source: Origin) -> Iterator[tuple[int, Str | Lit]]:
-        """Yield the strings and literals that may have text of a source, each with its first row.
-        Messages without any are skipped.
-        """
-        wanted = source.kind, source.id
-        for start, part, item in self._parts():
-            if item is None or wanted in item.sources:
+    def leaves_of(self, source: Origin) -> Iterator[int]:
+        """Yield the first rows of the strings and literals that have text of a source."""
+        wanted: Source = source.kind, source.id
+        for start, part in self._parts():
+            if wanted in sources_in(part):
                 for line, _, node in lines_in(part):
-                    if isinstance(node, Str | Lit):
-                        yield self._row(start + line), node
+                    if isinstance(node, Str | Lit) and wanted in sources_in(node):
+                        yield self._row(start + line)
 
-    def hides(self, spot: BodyRow, kind: OriginKind, name: str) -> bool:
+    def hides(self, spot: BodyRow, source: Source) -> bool:
         """Return True if a row folds a value of the body that has text of a source."""
-        node = spot.node
-        if not spot.folded or len(spot.place.steps) != 1 or not isinstance(node, Obj | Arr):
-            return False
-        items = (self._items.get(id(child)) for child in children(node))
-        return any(item is not None and (kind, name) in item.sources for item in items)
+        is_value = bool(spot.folded) and len(spot.place.steps) == 1
+        return is_value and source in sources_in(spot.node)
 
     def last_row(self, kind: OriginKind) -> int | None:
         """Return the last row with a character of a kind, apart from the system prompt, which some
         bodies have after the messages.
         """
-        for start, part, item in self._parts(backwards=True):
-            if item is not None and not item.kinds & BIT[kind]:
+        for start, part in self._parts(backwards=True):
+            if kind not in kinds_in(part):
                 continue
             for line, _, node in reversed(list(lines_in(part))):
-                if not isinstance(node, Str | Lit) or not bits_of(node) & BIT[kind]:
+                if not isinstance(node, Str | Lit) or kind not in kinds_in(node):
                     continue
                 spot = self.spot(row := self._row(start + line))
                 if spot.place.steps[0].key in SYSTEM_KEYS:
@@ -480,12 +332,16 @@ class PayloadLayout:
         return None
 
 
-def _counterpart(was: Tree | None, node: Obj | Arr, index: int) -> Tree | None:
-    """Return what was in the place of a child: at the same index, under the same key."""
-    if not isinstance(was, Obj | Arr) or type(was) is not type(node) or index >= len(was.items):
-        return None
-    key, child = item_of(was, index)
-    return child if key == item_of(node, index)[0] else None
+def _is_folded_first(node: Obj | Arr, depth: int) -> bool:
+    """Return True for tools and settings, and for the data of files."""
+    if depth > 1:
+        return bool(data_in(node))
+    kinds: set[OriginKind] = set()
+    for _, _, child in lines_below(node) if depth else ():
+        kinds |= kinds_in(child)
+        if not kinds <= _FOLDED:
+            return False
+    return bool(kinds - {OriginKind.GLUE})
 
 
 def _head(key: str | None) -> str:

@@ -1,4 +1,8 @@
-"""Places in a laid-out body: words, the text of one source, the draft, the notes."""
+"""Places in a laid-out body: words, the text of one source, the draft, the notes, the cursor, and
+what the mouse selects.
+
+The rows of a selection are rows of the layout, its columns characters of a row's text.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,19 @@ from functools import lru_cache
 from itertools import islice
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 
+from textual.geometry import Offset
+from textual.selection import Selection
+
 from tui_chat.models.envelope import Note
 from tui_chat.models.json_tree import Lit, Str, body_of
 from tui_chat.models.payload import LinePiece
 from tui_chat.models.request_edit import EDITED
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow
+from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow, CursorTarget, run_at, target_at
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
+from tui_chat.ui.inspector.row_wrapping import ESCAPE
+from tui_chat.ui.widgets.mouse_selection import Span, Unit, column_at, unit_in
 
 MOST_HITS = 1_000
 """Most hits counted."""
@@ -67,12 +76,7 @@ def comes_from(origin: Origin, source: Origin) -> bool:
 
 def origin_rows(layout: PayloadLayout, source: Origin) -> list[int]:
     """Return the rows on which text from a source begins, in order."""
-    rows: set[int] = set()
-    for row, leaf in layout.leaves_of(source):
-        spans = leaf.text.spans if isinstance(leaf, Str) else (leaf,)
-        if any(comes_from(part.origin, source) for part in spans):
-            rows.add(_row_in(layout, row, source))
-    return sorted(rows)
+    return sorted({_row_in(layout, row, source) for row in layout.leaves_of(source)})
 
 
 def _row_in(layout: PayloadLayout, row: int, source: Origin) -> int:
@@ -131,7 +135,7 @@ class NotePlaces:
         if self._edits and not spot.row and (edit := self._edit_at(spot)) is not None:
             return edit
         if spot.folded:
-            inside = (note for source, note in self._about.items() if layout.hides(spot, *source))
+            inside = (note for source, note in self._about.items() if layout.hides(spot, source))
             return self._of(spot.owner) or next(inside, None)
         if spot.place.part == "open":
             return None
@@ -173,3 +177,79 @@ def _written_origin(piece: LinePiece) -> Origin | None:
 
 def _same(one: Origin, other: Origin) -> bool:
     return one.kind is other.kind and one.id == other.id
+
+
+class BodyCursor:
+    """A place in a body, found again in each new layout."""
+
+    def __init__(self) -> None:
+        self.row = 0
+        self._place: BodyPosition | None = None
+
+    @property
+    def is_on_draft(self) -> bool:
+        """True if the user has not moved it, or has returned to the draft."""
+        return self._place is None
+
+    def return_to_draft(self) -> None:
+        """Stay on the draft from the next layout on."""
+        self._place = None
+
+    def follow(self, layout: PayloadLayout) -> None:
+        """Go to where its place is in another layout."""
+        self.row = draft_row(layout) if self._place is None else layout.row_of(self._place)
+
+    def put(self, layout: PayloadLayout, row: int) -> None:
+        """Put it on a row, or the nearest one."""
+        self.row = max(0, min(row, layout.rows - 1))
+        self._place = position_at(layout, self.row)
+
+    def target(self, layout: PayloadLayout) -> CursorTarget | None:
+        """Return what is under it."""
+        return target_at(*layout.seen(min(self.row, layout.rows - 1)), None)
+
+    def source(self, layout: PayloadLayout) -> Origin | None:
+        """Return the origin under it."""
+        target = self.target(layout)
+        return target.origin if target is not None else None
+
+
+def target_under(layout: PayloadLayout, row: int, x: int) -> CursorTarget | None:
+    """Return what is at a column of a row, counted from behind the gutter."""
+    spot, line = layout.seen(row)
+    return target_at(spot, line, run_at(spot, line, x - layout.lead(spot)))
+
+
+_WORDS = re.compile(rf"{ESCAPE.pattern}|[\w'’\-]+|[^\w\s\\]+|\s+")
+"""An escape is no part of the word behind it."""
+
+
+def unit_at(layout: PayloadLayout, unit: Unit, row: int, x: int) -> Span:
+    """Return what a press on a row selects, `x` cells behind the gutter: a character, its word, or
+    the line, wrapped or not.
+    """
+    spot, line = layout.seen(row)
+    if unit == "line":
+        last = len(line.breaks)
+        start, end = line.slice(last)
+        return Offset(0, row - spot.row), Offset(end - start, row - spot.row + last)
+    start, end = line.slice(spot.row)
+    text = line.text[start:end]
+    column = column_at(text, x - layout.lead(spot))
+    first, after = unit_in(unit, text, column, _WORDS)
+    return Offset(first, row), Offset(after, row)
+
+
+def selected_text(layout: PayloadLayout, selection: Selection) -> str:
+    """Return the selected text as it is drawn; lines that were wrapped are one again."""
+    first = selection.start or Offset(0, 0)
+    last = selection.end or Offset(len(layout.payload.body), layout.rows - 1)
+    pieces: list[str] = []
+    for row in range(first.y, min(last.y, layout.rows - 1) + 1):
+        spot, line = layout.seen(row)
+        start, end = line.slice(spot.row)
+        end = min(end, start + last.x) if row == last.y else end
+        start += first.x if row == first.y else 0
+        indent = "" if row == first.y else "\n" + " " * layout.lead(spot)
+        pieces += "" if spot.row else indent, line.text[start:end]
+    return "".join(pieces)

@@ -27,15 +27,17 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_row import BodyRow, CursorTarget, data_in
 from tui_chat.ui.inspector.edit_place import EditPlace, place_of
 from tui_chat.ui.inspector.origins import is_colorless, origin_rules
-from tui_chat.ui.inspector.payload_cursor import BodyCursor, target_under
-from tui_chat.ui.inspector.payload_layout import FoldChoices, PayloadLayout
+from tui_chat.ui.inspector.payload_layout import PayloadLayout
 from tui_chat.ui.inspector.payload_places import (
+    BodyCursor,
     NotePlaces,
     draft_row,
     origin_rows,
     position_at,
+    selected_text,
+    target_under,
+    unit_at,
 )
-from tui_chat.ui.inspector.payload_selection import selected_text, unit_at
 from tui_chat.ui.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
 from tui_chat.ui.inspector.views import InspectorState, copy_text, reveal_origin
 from tui_chat.ui.verbs import bindings
@@ -120,10 +122,8 @@ class PayloadView(LineView):
         self._mouse: tuple[int, int] | None = None
         self._selection = MouseSelection(self, self._unit_under, self.scroll_by)
         self._form = ""
-        self._layouts: dict[str, PayloadLayout] = {}
-        """The last layout of each form, reused when the form is shown again."""
-        self._folds = FoldChoices()
-        """What is folded at first, in each form and each session."""
+        self._toggled: dict[str, set[str]] = {}
+        """The JSON pointers of what is folded or unfolded by the user, by form."""
         self._notes = NotePlaces()
         self._by_letter: bool | None = None
         """True if letters stand for colors; None if not known yet."""
@@ -184,7 +184,7 @@ class PayloadView(LineView):
         then.
         """
         self._selection.clear()
-        self._layouts.clear()
+        self._toggled.clear()
         self.strips.clear()
         self.cursor.return_to_draft()
         self.following = True
@@ -202,16 +202,14 @@ class PayloadView(LineView):
         if self.payload is None or width <= 0:
             self.layout_now = None
             self._selection.clear()
-            self._layouts.clear()
             self.set_extent(0)
             self._post_target()
             self.refresh()
             return
         was, was_at, selected = self.layout_now, self.scroll_offset.y, self._selection.text
         top = position_at(was, was_at) if was is not None else None
-        followed = self._layouts.get(self._form)
-        self.layout_now = layout = PayloadLayout(self.payload, width, followed, self._folds)
-        self._layouts[self._form] = layout
+        toggled = self._toggled.setdefault(self._form, set())
+        self.layout_now = layout = PayloadLayout(self.payload, width, was, toggled)
         self.cursor.follow(layout)
         self._settle(self._follow_top() if self.following or top is None else layout.row_of(top))
         self._post_target()

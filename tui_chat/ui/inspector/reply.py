@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
@@ -24,8 +23,6 @@ from tui_chat.ui.inspector.rows_view import (
 from tui_chat.ui.inspector.views import InspectorState, ReplyDetails
 
 NOT_KEPT = "not kept: only the newest replies are kept as they were received."
-_TIME = 10
-"""Cells of the time of arrival."""
 _UNFOLD = "unfold raw"
 _STATES = {"complete": "good", "streaming": "link", "stopped": "warning"}
 
@@ -62,7 +59,6 @@ class ReplyView(RowsView):
         state = entry.status, _STATES.get(entry.status, "error")
         yield line(state, (f"  {who or 'by an unknown model'}", "muted"))
         yield from _part(" · ".join(_facts(reply)), width)
-        yield from _part(reply.comparison, width, style="muted")
         yield from _part(entry.error, width, style="error")
         yield from _part(entry.advice, width, style="muted")
         blocks = message.reasoning
@@ -131,26 +127,15 @@ def response_summary(received: RawResponse) -> str:
 
 
 def response_rows(received: RawResponse, width: int) -> Iterator[Part]:
-    """Yield the rows of a response, each line with its time of arrival."""
+    """Yield the rows of a response."""
     if received.gone:
         yield line((f"  The first {size_in_words(received.gone)} were not kept.", "warning"))
-    ends = [size for _, size in received.times]
-    room = max(width - _TIME, LEAST)
-    at, before = received.gone, -1
+    room = max(width - 2, LEAST)
     for raw in received.body.split(b"\n"):
-        number = bisect_right(ends, at)
         text = sanitize(raw.removesuffix(b"\r").decode("utf-8", "replace"), "exact")
-        lead = ""
-        if number < len(ends) and number != before and text:
-            lead = f"{received.times[number][0] / 1000:>8.2f}s "
         cuts = [0, *breaks(text, room, room), len(text)]
-        yield [
-            LaterRow(partial(_raw_row, "" if start else lead, text[start:end]))
-            for start, end in pairwise(cuts)
-        ]
-        before = number if text else before
-        at += len(raw) + 1
+        yield [LaterRow(partial(_raw_row, text[start:end])) for start, end in pairwise(cuts)]
 
 
-def _raw_row(lead: str, text: str) -> ViewRow:
-    return ViewRow(styled((lead.ljust(_TIME), "bar"), (text, "muted")))
+def _raw_row(text: str) -> ViewRow:
+    return ViewRow(styled(("  ", ""), (text, "muted")))

@@ -1,100 +1,94 @@
-"""The actions that edit the request by hand, as a namespace of the app: `request_edits.NAME`."""
+"""The actions that edit the request by hand, which the app calls `request_edits.NAME`."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from textual.dom import DOMNode
+from textual import work
 
 from tui_chat.errors import InputError
 from tui_chat.models.request_edit import json_pointer
+from tui_chat.ui.area import Area
 
 if TYPE_CHECKING:
     from tui_chat.models.edited_body import EditResult
-    from tui_chat.ui.inspector.area import InspectorArea
     from tui_chat.ui.inspector.edit_place import EditPlace
-    from tui_chat.workspace.workspace import Workspace
+    from tui_chat.workspace.request_edits import RequestEdits
+
+EDITING = ("begin", "edit", "add", "remove", "undo", "remove_one", "remove_all")
+"""The actions that change something."""
 
 
-class RequestEditActions(DOMNode):
+class RequestEditActions(Area):
     """Edits what the cursor of the payload is on, and what the view of notes lists."""
 
-    def __init__(self, area: InspectorArea) -> None:
-        super().__init__()
-        self._area = area
+    @property
+    def edit_place(self) -> EditPlace | None:
+        """The value under the cursor of the payload; None without a request."""
+        raise NotImplementedError
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable what changes something in a read-only app."""
-        if self._area.context.read_only and action != "show":
-            return None
-        return super().check_action(action, parameters)
+    def show_payload(self, pointer: str = "") -> None:
+        """Show the body, at the place of a JSON pointer if there is one, and focus it."""
+        raise NotImplementedError
 
-    def action_begin(self) -> None:
+    async def _edits(self) -> RequestEdits:
+        return (await self.host.opened_workspace()).request_edits
+
+    @work(group="dialog", exclusive=True, description="edit request")
+    async def action_begin(self) -> None:
         """Go to the body, and say which keys edit it."""
+        (await self._edits()).require_editable()
+        self.show_payload()
+        self.notify("Move to a value: e edits it, a adds one after it, d leaves it out.")
 
-        async def begin(workspace: Workspace) -> None:
-            workspace.request_edits.require_editable()
-            self._area.show_payload()
-            self._area.notify("Move to a value: e edits it, a adds one after it, d leaves it out.")
-
-        self._run(begin, "edit request")
-
-    def action_edit(self) -> None:
+    @work(group="dialog", exclusive=True, description="edit request")
+    async def action_edit(self) -> None:
         """Edit the value under the cursor."""
-        self._run(self._edit, "edit request")
-
-    async def _edit(self, workspace: Workspace) -> None:
         from tui_chat.ui.dialogs.request_edits import RequestEditForm
 
-        place = self._place(workspace)
-        is_kept = workspace.request_edits.is_kept(place.path)
-        form = RequestEditForm(place, place.written, is_kept=is_kept)
-        answer = await self._area.tui.push_screen_wait(form)
-        if answer is not None and await workspace.request_edits.set_value(
-            place.path, answer.value, kept=answer.kept
-        ):
+        edits = await self._edits()
+        place = self._place(edits)
+        form = RequestEditForm(place, place.written, is_kept=edits.is_kept(place.path))
+        answer = await self.tui.push_screen_wait(form)
+        if answer is not None and await edits.set_value(place.path, answer.value, kept=answer.kept):
             self._say(f"{place.pointer} is edited", answer.kept)
 
-    def action_add(self) -> None:
+    @work(group="dialog", exclusive=True, description="add to the request")
+    async def action_add(self) -> None:
         """Add a key or an element at the cursor."""
-        self._run(self._add, "add to the request")
-
-    async def _add(self, workspace: Workspace) -> None:
         from tui_chat.ui.dialogs.request_edits import RequestEditForm
 
-        place = self._place(workspace, adds=True)
+        edits = await self._edits()
+        place = self._place(edits, adds=True)
         form = RequestEditForm(place, place.new_value(), adds=True)
-        answer = await self._area.tui.push_screen_wait(form)
+        answer = await self.tui.push_screen_wait(form)
         if answer is not None:
             *holder, last = place.new_path
             path = (*holder, answer.key or last)
-            if await workspace.request_edits.add_value(path, answer.value, kept=answer.kept):
+            if await edits.add_value(path, answer.value, kept=answer.kept):
                 self._say(f"{json_pointer(path)} is added", answer.kept)
 
     def _say(self, what: str, is_kept: bool) -> None:
         scope = "every request of this session" if is_kept else "the next request"
-        self._area.notify(f"{what} in {scope}. u undoes it.", markup=False)
+        self.notify(f"{what} in {scope}. u undoes it.", markup=False)
 
-    def action_remove(self) -> None:
+    @work(group="dialog", exclusive=True, description="remove from the request")
+    async def action_remove(self) -> None:
         """Leave what the cursor is on out of the request: on its first line a whole turn."""
+        edits = await self._edits()
+        place = self._place(edits)
+        if await edits.remove_value(place.path):
+            self.notify(f"{place.pointer} is not sent. u undoes it.", markup=False)
 
-        async def remove(workspace: Workspace) -> None:
-            place = self._place(workspace)
-            if await workspace.request_edits.remove_value(place.path):
-                self._area.notify(f"{place.pointer} is not sent. u undoes it.", markup=False)
-
-        self._run(remove, "remove from the request")
-
-    def action_undo(self) -> None:
+    @work(group="dialog", exclusive=True, description="undo edit")
+    async def action_undo(self) -> None:
         """Take the last edit back."""
-        self._run(lambda workspace: workspace.request_edits.undo(), "undo edit")
+        await (await self._edits()).undo()
 
-    def _place(self, workspace: Workspace, *, adds: bool = False) -> EditPlace:
+    def _place(self, edits: RequestEdits, *, adds: bool = False) -> EditPlace:
         """Return the place of the cursor. Raises InputError if it cannot be edited."""
-        workspace.request_edits.require_editable()
-        pane = self._area.pane
-        place = pane.views.payload.edit_place if pane is not None else None
+        edits.require_editable()
+        place = self.edit_place
         if place is None:
             raise InputError("There is no request to edit.")
         if not (place.path or adds):
@@ -104,41 +98,27 @@ class RequestEditActions(DOMNode):
 
     # --- all edits -------------------------------------------------------------------------
 
-    def action_show(self, pointer: str) -> None:
+    @work(group="dialog", exclusive=True, description="show an edit")
+    async def action_show(self, pointer: str) -> None:
         """Go to the place of an edit."""
+        self.show_payload(self._result(pointer).pointer)
 
-        async def show(workspace: Workspace) -> None:
-            self._area.show_payload(self._result(workspace, pointer).pointer)
-
-        self._run(show, "show an edit")
-
-    def action_remove_one(self, pointer: str) -> None:
+    @work(group="dialog", exclusive=True, description="remove an edit")
+    async def action_remove_one(self, pointer: str) -> None:
         """Take an edit back."""
+        await (await self._edits()).discard((self._result(pointer).edit,))
 
-        async def remove(workspace: Workspace) -> None:
-            await workspace.request_edits.discard((self._result(workspace, pointer).edit,))
-
-        self._run(remove, "remove an edit")
-
-    def action_remove_all(self) -> None:
+    @work(group="dialog", exclusive=True, description="remove edits")
+    async def action_remove_all(self) -> None:
         """Take all edits of the session back."""
-        self._run(lambda workspace: workspace.request_edits.discard_all(), "remove edits")
+        await (await self._edits()).discard_all()
 
-    def _results(self, workspace: Workspace) -> tuple[EditResult, ...]:
-        composed = workspace.state.request.shown
-        edited = composed.edited if composed is not None else None
-        return () if edited is None else tuple(edited.results)
-
-    def _result(self, workspace: Workspace, pointer: str) -> EditResult:
+    def _result(self, pointer: str) -> EditResult:
         """Return what became of the edit of a pointer. Raises InputError if it is gone."""
-        results = self._results(workspace)
+        composed = self.workspace.state.request.shown
+        edited = composed.edited if composed is not None else None
+        results = edited.results if edited is not None else ()
         result = next((each for each in results if each.edit.pointer == pointer), None)
         if result is None:
             raise InputError("This edit is gone.")
         return result
-
-    def _run(self, work: Callable[[Workspace], Awaitable[None]], description: str) -> None:
-        async def run() -> None:
-            await work(await self._area.host.opened_workspace())
-
-        self._area.tui.run_worker(run, group="dialog", exclusive=True, description=description)

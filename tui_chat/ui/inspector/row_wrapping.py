@@ -72,16 +72,6 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(text, width - 1).rstrip() + "…" if width > 0 else ""
 
 
-def cut_front(text: str, width: int) -> str:
-    """Shorten a text at its front to a width in cells."""
-    text = sanitize(text, "exact")
-    if cell_len(text) <= width:
-        return text
-    while text and cell_len(text) > width - 1:
-        text = text[max(1, (cell_len(text) - width) // 2) :]
-    return "…" + text if width > 0 else ""
-
-
 def shares(amounts: Sequence[int], width: int) -> list[int]:
     """Divide a width by amounts; amounts above 0 get at least a cell, and the sum is the width."""
     total = sum(amounts)

@@ -8,7 +8,7 @@ from tui_chat.analysis.settings_report import SettingReport, report_settings
 from tui_chat.compose import Composed
 from tui_chat.models.envelope import Level
 from tui_chat.ui.inspector.body_nodes import Source
-from tui_chat.ui.inspector.row_wrapping import counted, cut, cut_front
+from tui_chat.ui.inspector.row_wrapping import counted, cut
 from tui_chat.ui.inspector.rows_view import BLANK, Part, ViewRow, line, spread, text_rows
 
 _NAME = 20
@@ -58,7 +58,7 @@ def _row(report: SettingReport, column: int, width: int, action: str) -> ViewRow
     right = report.outcome
     for value in report.sent[:1]:
         more = f" +{len(report.sent) - 1}" if len(report.sent) > 1 else ""
-        right = cut_front(value.pointer, max(width // 3, 8)) + more
+        right = cut(value.pointer, max(width // 3, 8)) + more
     hint = _why(report) or report.outcome
     return ViewRow(spread(width, pieces, right, style), report.origin, action, hint)
 

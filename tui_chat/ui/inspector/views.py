@@ -87,8 +87,6 @@ class ReplyDetails:
     """The response as received; None if it is not kept."""
     unheard: str = ""
     """The reason why `received` is None, as a sentence."""
-    comparison: str = ""
-    """The forecast compared with the reported usage, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
