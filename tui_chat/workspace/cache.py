@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
 from tui_chat.models.memo import recent_memo
-from tui_chat.models.session import Entry
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import RequestOutdated
