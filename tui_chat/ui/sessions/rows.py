@@ -252,7 +252,8 @@ class SessionList(ContentList):
         numbers = {row.key: number for number, row in enumerate(self._rows)}
         shown: int | None = None
         for row in self._all_rows if key is not None else ():
-            shown = numbers.get(row.key, shown)
+            if row.key in numbers:
+                shown = numbers[row.key]
             if row.key == key:
                 return shown
         return None
