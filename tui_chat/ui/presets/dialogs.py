@@ -13,11 +13,15 @@ from textual.widgets import Static
 from tui_chat.models.envelope import Level
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, set_title
-from tui_chat.ui.inspector.lines import LEVEL_STYLES, SYMBOLS
-from tui_chat.ui.inspector.rows_view import STYLES
 from tui_chat.ui.widgets.content_list import LABEL
 
 _MOST_SENTENCES = 500
+_SIGNS = {
+    Level.ERROR: ("✗ ", "$text-error"),
+    Level.WARNING: ("▲ ", "$text-warning"),
+    Level.INFO: ("● ", "$text-accent"),
+}
+"""The signs of levels with their styles, the worst first."""
 
 
 class TextDialog(Dialog[None]):
@@ -47,15 +51,11 @@ def report(sentences: Sequence[tuple[Level, str]], nothing: str) -> Content:
     """Return sentences with the signs of their levels, the worst first; `nothing` if there are
     none.
     """
-    order = [*SYMBOLS]
+    order = [*_SIGNS]
     counts = sorted(Counter(sentences).items(), key=lambda each: order.index(each[0][0]))
-    pieces = [
-        (f"{SYMBOLS[level]} ", STYLES[LEVEL_STYLES[level]], count, one_line(words, 400))
-        for (level, words), count in counts[:_MOST_SENTENCES]
-    ]
     lines = [
-        Content.assemble((sign, style), f"{count:,} × " if count > 1 else "", words)
-        for sign, style, count, words in pieces
+        Content.assemble(_SIGNS[level], f"{count:,} × " * (count > 1), one_line(words, 400))
+        for (level, words), count in counts[:_MOST_SENTENCES]
     ]
     if more := len(counts) - len(lines):
         lines.append(Content.styled(f"and {more:,} more", LABEL))
