@@ -227,15 +227,9 @@ def test_model_facts_apply_without_an_endpoint(run: Run, tmp_path: Path):
     path = written(tmp_path, {**CHAT_REQUEST, "temperature": 0.5, "model": "claude-haiku-4-5"})
     ways = ("convert", path, "--from", "openai_chat", "--to", "anthropic")
     here = ("--config-dir", tmp_path)
-    for at in ((), ("--endpoint", "anthropic"), ("--endpoint", "loopback-anthropic")):
-        assert json.loads(run(*here, *ways, *at).out)["temperature"] == 0.5
-        newer = run(*here, *ways, *at, "--model", "claude-opus-4-8")
-        assert "temperature" not in json.loads(newer.out)
-    wrong = run(*here, *ways, "--endpoint", "google")
-    assert (wrong.code, wrong.err) == (
-        2,
-        "Error: The endpoint “google” uses gemini, not anthropic.\n",
-    )
+    assert json.loads(run(*here, *ways).out)["temperature"] == 0.5
+    newer = run(*here, *ways, "--model", "claude-opus-4-8")
+    assert "temperature" not in json.loads(newer.out)
 
 
 def test_convert_reads_standard_input_for_a_dash(run: Run, monkeypatch: pytest.MonkeyPatch):
@@ -335,24 +329,6 @@ def test_an_export_is_named(run: Run, tmp_path: Path, command: list[str]):
     shown = run("sessions", "show", str(file))
     assert shown.code
     assert "is a file, not a session" in shown.err
-
-
-@each_row(("protocol", "texts"), table("first_words").items())
-def test_the_protocol_of_a_reply_is_detected(
-    protocol: str, texts: list[str], tmp_path: Path, run: Run
-):
-    for number, text in enumerate(texts):
-        path = tmp_path / str(number)
-        path.write_text(text)
-        assert run("read", path).out == run("read", path, "--protocol", protocol).out != ""
-
-
-def test_a_reply_that_tells_no_protocol_is_refused(tmp_path: Path, run: Run):
-    path = tmp_path / "reply"
-    path.write_text('{"text": "Hi"}')
-    done = run("read", path)
-    assert (done.code, done.out) == (2, "")
-    assert "--protocol" in done.err
 
 
 def test_equal_notes_are_one_line_with_their_number(run: Run, tmp_path: Path):

@@ -197,7 +197,5 @@ def test_ask_warns_as_build_does(home: Home):
 
 def test_the_list_of_roles_shows_how_a_description_begins(home: Home):
     home.take(card("2", description="\n\nKeeps the light.\nSecond line."))
-    for words in (("list",), ("show", "Mira")):
-        out, _ = home.call("roles", *words)
-        assert "Keeps the light." in out, out
-        assert "Second line." not in out, out
+    out, _ = home.call("roles", "list")
+    assert "Keeps the light." in out, out

@@ -1,9 +1,8 @@
-"""Tools on the command line: permissions listed and revoked, and calls allowed by name."""
+"""Tools on the command line: calls allowed by name."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -44,34 +43,6 @@ def test_ask_offers_the_tools_of_plugins(home, tmp_path: Path, monkeypatch: pyte
     assert done.code == 0, done.err
     assert len(server.calls) == 1
     assert server.is_closed
-
-
-def test_permissions_are_listed_and_revoked(home, tmp_path: Path):
-    assert home("tools", "grants").out == "No tool runs without asking.\n"
-    server = ToolServer("time", "now", "zones")
-
-    async def grant() -> None:
-        async with await Store.open(
-            tmp_path / "chat.db", now=lambda: 0.0, new_id=lambda: "id"
-        ) as store:
-            tools = server.defined
-            await ToolGrants(store).grant_always(tools, "2026-11-26T09:00:00+00:00")
-
-    asyncio.run(grant())
-    listed = home("tools", "grants").out
-    assert "time__now" in listed
-    assert "“zones” of the server time (Server 1.0)" in listed
-    [now, _] = json.loads(home("tools", "grants", "--json").out)
-    assert (now["name"], now["server"]) == ("time__now", "time")
-    done = home("tools", "revoke", "time__nau")
-    assert (done.code, "There is no permission for “time__nau”." in done.err) == (2, True)
-    assert home("tools", "revoke", "time__now").out == "Revoked 1 permission.\n"
-    assert "time__now" not in home("tools", "grants").out
-    assert home("tools", "revoke", "--all").out == "Revoked 1 permission.\n"
-    asyncio.run(grant())
-    assert home("tools", "revoke", "time").out == "Revoked 2 permissions.\n"
-    assert home("tools", "revoke").code == 2
-    assert home("tools", "grants").out == "No tool runs without asking.\n"
 
 
 def test_ask_says_that_a_changed_tool_is_not_offered(home, tmp_path, monkeypatch):

@@ -11,8 +11,22 @@ from typing import Any
 import pytest
 
 from tests.support.imported_sessions import add_sessions
+from tui_chat.cli.app import open_workspace
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import named_session
 
 Call = Callable[..., Any]
+
+
+async def fork(home: Path, title: str) -> None:
+    """Copy the branch of a session into a new one."""
+    workspace = await open_workspace(CommonOptions(home, home).config())
+    try:
+        session = await named_session(workspace.store, title)
+        await workspace.sessions.activate(session.session_id)
+        await workspace.branches.fork(workspace.state.entries[-1].message.id)
+    finally:
+        await workspace.close()
 
 
 @pytest.fixture
@@ -25,7 +39,7 @@ def test_usage_adds_up_what_is_stored(call: Call, tmp_path: Path):
 
     file = Path(__file__).parent / "data" / "usage_session.json"
     asyncio.run(add_sessions(tmp_path, file))
-    assert call("sessions", "fork", "Talk").code == 0
+    asyncio.run(fork(tmp_path, "Talk"))
     (row,) = json.loads(call("usage", "--by", "model", "--json").out)
     assert row == {
         "model": "openai/gpt-5",
@@ -61,7 +75,12 @@ def test_equal_replies_without_times_count_each_and_copies_of_a_fork_do_not(call
     asyncio.run(add_sessions(tmp_path, file))
     (row,) = json.loads(call("usage", "--by", "model", "--json").out)
     assert (row["replies"], row["input"]) == (4, 40)
-    assert call("sessions", "fork", "one").code == 0
-    assert call("sessions", "fork", "one").code == 0
+    (first,) = [
+        e["session_id"]
+        for e in json.loads(call("sessions", "list", "--json").out)
+        if e["title"] == "one"
+    ]
+    for _ in range(2):
+        asyncio.run(fork(tmp_path, first))
     (row,) = json.loads(call("usage", "--by", "model", "--json").out)
     assert (row["replies"], row["input"]) == (4, 40)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tui_chat.analysis.http_text import as_curl, as_http
-from tui_chat.cli import completion
 from tui_chat.cli.app import synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import INPUT, PROTOCOLS, PluginChoice, option, takes
@@ -78,12 +77,9 @@ _FILE_OR_NAME = "FILE|NAME"
 class BuildOptions(Question):
     """A question, whose role and preset may be files, and what `ask` does not have."""
 
-    role: str | None = option(
-        shell_complete=completion.complete_role_or_file, metavar=_FILE_OR_NAME, help=ROLE_HELP
-    )
+    role: str | None = option(metavar=_FILE_OR_NAME, help=ROLE_HELP)
     preset: str | None = option(
         *("-t", "--preset"),
-        shell_complete=completion.complete_preset_or_file,
         metavar=_FILE_OR_NAME,
         help=PRESET_HELP,
     )

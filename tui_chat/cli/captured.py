@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +24,6 @@ from tui_chat.cli.app import run_app
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import (
     PROTOCOLS,
-    endpoint_option,
     file_argument,
     json_option,
     model_option,
@@ -40,7 +38,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.registry import protocol_of
-from tui_chat.providers.response_recorder import read_recorded, recorded_events
+from tui_chat.providers.response_recorder import read_recorded
 from tui_chat.turn_file import holds_turn, read_turn
 
 PLACEHOLDER = "MODEL"
@@ -145,16 +143,12 @@ def _take_terminal() -> None:
     help="The protocol to convert to.",
 )
 @model_option("Replace the model. (Gemini requests have theirs in the URL.)", default="")
-@endpoint_option("Encode for this endpoint's models; default: for any server.", default="")
 @click.option("--report", is_flag=True, help='Print a JSON object with "body" and "notes".')
-@click.pass_obj
 def convert_command(
-    common: CommonOptions,
     file: Path,
     source: str | None,
     target: str,
     model: str,
-    endpoint: str,
     report: bool,
 ) -> None:
     """Convert a request body to another protocol.
@@ -168,7 +162,7 @@ def convert_command(
       tui-chat convert request.json --to gemini --report
       pbpaste | tui-chat convert - --to anthropic --model claude-sonnet-4-5
     """
-    to = _endpoint(common, endpoint, Protocol(target))
+    to = Endpoint("convert", Protocol(target), "")  # one without facts, whose body all accept
     name, request = input_name(file), read_content(file, LARGEST_REQUEST)
     protocol = Protocol(source) if source else None
     if protocol is None:
@@ -251,27 +245,15 @@ def _with_model(
     return replace(envelope, parameters=parameters), notes
 
 
-def _endpoint(common: CommonOptions, name: str, target: Protocol) -> Endpoint:
-    """Return the endpoint of this name, or one without facts, whose body all servers accept."""
-    if not name:
-        return Endpoint("convert", target, "")
-    endpoint = common.config().endpoint_named(name)
-    if endpoint.protocol is not target:
-        raise InputError(f"The endpoint “{endpoint.name}” uses {endpoint.protocol}, not {target}.")
-    return endpoint
-
-
 # Replies
 
 
 @click.command()
 @file_argument
 @click.option(
-    *("--protocol", "--from"),
-    type=click.Choice(PROTOCOLS),
-    help="The protocol of the reply; default: detected.",
+    "--protocol", type=click.Choice(PROTOCOLS), required=True, help="The protocol of the reply."
 )
-def read(file: Path, protocol: str | None) -> None:
+def read(file: Path, protocol: str) -> None:
     """Parse a recorded reply and print it as JSON.
 
     FILE, or - for the standard input, is an event stream or JSON. Prints a JSON object with
@@ -281,54 +263,9 @@ def read(file: Path, protocol: str | None) -> None:
 
     \b
     Example:
-      tui-chat read reply.sse
+      tui-chat read reply.sse --protocol anthropic
     """
     content = read_content(file, LARGEST_REQUEST)
-    source = Protocol(protocol) if protocol else _detect_reply(content)
-    if source is None:
-        raise InputError(
-            f"{input_name(file)}: The protocol of the reply cannot be told from its keys.",
-            advice="Name it with --protocol.",
-        )
     from tui_chat.cli.documents import recorded_reply_document
 
-    write_json(recorded_reply_document(*read_recorded(content, source)))
-
-
-def _type(data: Mapping[str, Any]) -> str:
-    return str(data.get("type", ""))
-
-
-_SIGNS: tuple[tuple[Protocol, Callable[[Mapping[str, Any]], bool]], ...] = (
-    (Protocol.OPENAI_CHAT, lambda data: "choices" in data),
-    (Protocol.GEMINI, lambda data: "candidates" in data or "promptFeedback" in data),
-    (
-        Protocol.OPENAI_RESPONSES,
-        lambda data: data.get("object") == "response" or _type(data).startswith("response."),
-    ),
-    (
-        Protocol.ANTHROPIC,
-        lambda data: (
-            _type(data).startswith(("message", "content_block"))
-            or (_type(data) == "error" and "error" in data)
-        ),
-    ),
-    (Protocol.OLLAMA, lambda data: "done" in data and ("message" in data or "response" in data)),
-)
-"""Tests of what only a protocol's replies have, at the top of a body or of an event."""
-
-
-def _detect_reply(body: bytes) -> Protocol | None:
-    """Return the protocol of a recorded reply; None if nothing in it tells."""
-    body = body.removeprefix(b"\xef\xbb\xbf").strip()
-    texts: Iterable[str | bytes] = chain((body,), (data for _, data in recorded_events(body)))
-    for text in islice(texts, 101):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        for data in cast("list[Any]", value)[:1] if isinstance(value, list) else [value]:
-            for protocol, is_sign in _SIGNS if isinstance(data, dict) else ():
-                if is_sign(cast("dict[str, Any]", data)):
-                    return protocol
-    return None
+    write_json(recorded_reply_document(*read_recorded(content, Protocol(protocol))))

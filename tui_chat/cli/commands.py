@@ -23,7 +23,7 @@ _COMMANDS = {
     "Chat": {
         "ask": "Send a message and print the reply.",
         "search": "Search messages and sessions.",
-        "sessions": "List, show and organize sessions.",
+        "sessions": "List, show and delete sessions.",
         "usage": "Print tokens and costs of all replies.",
     },
     "Requests": {
@@ -38,13 +38,12 @@ _COMMANDS = {
     },
     "Setup": {
         "completion": "Print the script for completion in a shell.",
-        "config": "Show, edit and check the configuration file.",
+        "config": "Show, change and check the configuration file.",
         "docs": "Print a page of the documentation, or list the pages.",
-        "endpoints": "List and test the configured endpoints; print facts about models.",
+        "endpoints": "List and test the configured endpoints.",
         "keys": "Keep the keys of endpoints in the system's keyring, or in private files.",
         "models": "List the models of the endpoints, with their limits and prices.",
         "plugins": "List the built-in plugins, and the installed ones of other people.",
-        "tools": "List and revoke lasting permissions to run tools.",
     },
 }
 """By heading in `--help`, the commands, each with its summary: the first sentence of its help."""

@@ -1,10 +1,8 @@
-"""`tui-chat config`: show, edit and check the configuration file."""
+"""`tui-chat config`: show, change and check the configuration file."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -24,7 +22,7 @@ from tui_chat.providers.keys import describe_key_reference
 
 @click.group("config")
 def config_group() -> None:
-    """Show, edit and check the configuration file."""
+    """Show, change and check the configuration file."""
 
 
 @config_group.command("path")
@@ -161,39 +159,6 @@ def _toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):
         return {}
-
-
-@config_group.command("edit")
-@click.pass_obj
-def edit_config(common: CommonOptions) -> None:
-    """Open the configuration file in $VISUAL or $EDITOR, and check it afterwards.
-
-    A file that does not exist is created, with everything in it commented out.
-
-    \b
-    Example:
-      EDITOR=nano tui-chat config edit
-    """
-    from tui_chat.config.file import create_config_file
-    from tui_chat.ui.terminal.external_programs import editor_command
-
-    path = common.config_file
-    command = editor_command(os.environ)
-    if not (os.environ.get("VISUAL") or os.environ.get("EDITOR") or sys.stdin.isatty()):
-        raise InputError(
-            "There is no terminal for an editor.", advice=f"Edit {path}, or set EDITOR."
-        )
-    create_config_file(path)
-    try:
-        code = subprocess.run([*command, str(path)], check=False).returncode  # noqa: S603
-    except OSError as error:
-        raise InputError(
-            f"{command[0]} cannot be started: {error.strerror}.",
-            advice="Set EDITOR to the command of your editor.",
-        ) from error
-    if code:
-        raise InputError(f"{command[0]} ended with {code}.")
-    click.get_current_context().invoke(check_config, file=None)
 
 
 @config_group.command("check")

@@ -18,33 +18,26 @@ def page_names() -> list[str]:
     return sorted(path.stem for path in bundled("docs").glob("*.md"))
 
 
-def _complete_page(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
-    return [name for name in page_names() if name.startswith(typed)]
-
-
 SCHEMAS = {
     "ask": "documents:ReplyDocument",
     "build": "documents:EnvelopeDocument",
     "convert": "documents:ConvertedDocument",
     "endpoints": "models:EndpointDocument",
+    "library": "library:ItemDocument",
     "library-check": "library:FindingDocument",
     "keys": "keys:KeyDocument",
     "models": "models:ModelDocument",
     "plugins": "plugins:PluginDocument",
-    "presets": "library:PresetDocument",
-    "profiles": "library:ProfileDocument",
     "read": "documents:RecordedReplyDocument",
-    "roles": "library:RoleDocument",
     "sessions": "documents:SessionDocument",
     "sessions-cache": "documents:CacheDocument",
     "sessions-show": "documents:WholeSessionDocument",
-    "tools": "tools:GrantDocument",
 }
 """The document of each command, or of each element of its list, in `tui_chat.cli`."""
 
 
 @click.command()
-@click.argument("page", default="", type=TEXT, shell_complete=_complete_page)
+@click.argument("page", default="", type=TEXT)
 @click.option(
     "--schema",
     type=click.Choice([*SCHEMAS]),

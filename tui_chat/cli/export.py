@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -17,7 +16,6 @@ from tui_chat.cli.names import named_session
 from tui_chat.cli.options import FILE, PluginChoice, last_or_session
 from tui_chat.cli.output import counted, write_export, write_line
 from tui_chat.errors import InputError
-from tui_chat.files import make_private_folder
 from tui_chat.models.sanitize import one_line
 from tui_chat.workspace.exports import (
     MULTI_SESSION_FORMATS,
@@ -48,10 +46,8 @@ def export_names() -> tuple[str, ...]:
     help="json is complete and can be imported again; jsonl has the messages; markdown and html "
     "are for reading; others are for the programs of that name.",
 )
-@click.option(
-    "--output", "-o", type=FILE, help="A file; with --all a folder, or for JSON one file."
-)
-@click.option("--all", "everything", is_flag=True, help="Export all sessions.")
+@click.option("--output", "-o", type=FILE, help="A file.")
+@click.option("--all", "everything", is_flag=True, help="Export all sessions, as JSON.")
 @click.option(
     "--without-requests",
     is_flag=True,
@@ -83,8 +79,10 @@ async def export_command(
         kind = "shared"
     if everything and name is not None:
         raise InputError("Name one session, or use --all.")
-    into_folder = everything and kind not in MULTI_SESSION_FORMATS
-    require_target(output, kind, into_folder=into_folder, force=force)
+    if everything and kind not in MULTI_SESSION_FORMATS:
+        advice = "Export them one by one, or as JSON."
+        raise InputError(f"One file cannot hold several sessions as {kind}.", advice=advice)
+    require_target(output, force=force)
     library = library_in(common.config_folder)
     async with open_store(common, only_reads=True) as store:
         named = [] if everything else [await named_session(store, name)]
@@ -93,11 +91,6 @@ async def export_command(
             count = hooks.load_named("exports", kind, "unwritten")
             await _name_unwritten(store, sessions, count)
         ids = [session.session_id for session in sessions]
-        if into_folder and output is not None:
-            targets = session_files(output, sessions, kind, force=force)
-            for each, target in zip(ids, targets, strict=True):
-                await write_file(exported_texts(store, [each], kind, local_zone(), library), target)
-            return
         texts = exported_texts(store, ids, kind, local_zone(), library)
         if output is not None:
             await write_file(texts, output)
@@ -106,14 +99,10 @@ async def export_command(
             write_export(text)
 
 
-def require_target(output: Path | None, kind: str, *, into_folder: bool, force: bool) -> None:
+def require_target(output: Path | None, *, force: bool) -> None:
     """Raise InputError if the sessions cannot be written there."""
-    if into_folder and output is None:
-        raise InputError(
-            f"All sessions as {kind} need several files.", advice="Name a folder with --output."
-        )
     is_there = output is not None and (output.is_file() or output.is_dir())
-    if is_there and not (force or into_folder):
+    if is_there and not force:
         raise InputError(f"{output} exists already.", advice="Overwrite it with --force.")
 
 
@@ -131,27 +120,8 @@ async def _name_unwritten(
             write_line(f"{one_line(session.title, 60)}: {sentence}", err=True)
 
 
-def session_files(
-    folder: Path, sessions: Sequence[SessionSummary], kind: str, *, force: bool
-) -> list[Path]:
-    """Make a folder with a file for each session. Raises InputError, also for an existing file."""
-    try:
-        make_private_folder(folder)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be created: {error.strerror}.") from error
-    ending = export_formats()[kind].ending
-    targets = [folder / f"{_slug(s.title)}-{s.session_id[:12]}{ending}" for s in sessions]
-    if not force and (target := next((each for each in targets if each.exists()), None)):
-        raise InputError(f"{target} exists already.", advice="Overwrite it with --force.")
-    return targets
-
-
 def local_zone() -> tzinfo:
     """Return the time zone of the times in an export."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None  # astimezone sets it
     return zone
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[^\w]+", "-", title).strip("-")[:40] or "chat"

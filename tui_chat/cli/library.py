@@ -1,8 +1,8 @@
 """`tui-chat library`: list, show, export and check presets, roles, profiles and what plugins add.
 
-Each of these is a `LibraryKind`: it says where its items are, and what a list and a description
-have. A plugin adds one as a part `library kind`. The names of the kinds are hidden commands:
-`presets show NAME` is `library show presets NAME`.
+Each of these is a `LibraryKind`: it says where its items are, and what a list says of one. A plugin
+adds one as a part `library kind`. The names of the kinds are hidden commands: `presets show NAME`
+is `library show presets NAME`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from tui_chat.cli.options import FILE, INPUT, PluginChoice, json_option
 from tui_chat.cli.output import (
     Styled,
     counted,
-    document_json,
     write_json,
     write_line,
     write_list,
@@ -41,7 +40,7 @@ from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.foreign_files import card_files, first_preset_files, import_preset_file
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
-from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
+from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.setting_types import settings_json
@@ -60,6 +59,10 @@ class Item:
     """Returns its file, or JSON in the form of one. Raises InputError."""
     is_bundled: bool = False
     """True for one that comes with the program."""
+    description: str = ""
+    """The beginning of the description in a role's character card."""
+    picture: bytes = b""
+    """The picture of a role's character card."""
 
     def tried(self) -> tuple[Any, str]:
         """Return its value, or None, and why it cannot be read."""
@@ -67,6 +70,17 @@ class Item:
             return self.read(), ""
         except InputError as error:
             return None, str(error).removeprefix(self.place).lstrip(": ")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemDocument:
+    """A preset, role, profile or lorebook in a list; `about` is a line on it."""
+
+    name: str
+    path: str
+    bundled: bool
+    about: str
+    error: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +100,6 @@ class LibraryKind(ABC):
     """Presets, roles, profiles or lorebooks."""
 
     noun: str
-    head: tuple[str, ...]
-    """The head of the table that `list` prints."""
-    narrowed: tuple[tuple[int, int], ...]
-    """The columns that give way on a narrow terminal, with their least widths."""
     formats: ClassVar[tuple[str, ...]] = ()
     """The values of `export --format`; the first is the default."""
 
@@ -98,16 +108,15 @@ class LibraryKind(ABC):
         """Return all items, in the order of the list. Raises InputError and StoreError."""
 
     @abstractmethod
-    def row(self, item: Item) -> tuple[str, ...]:
-        """Return the cells of an item in the table."""
+    def about(self, value: Any) -> str:
+        """Return a line on a value for the list."""
 
-    @abstractmethod
-    def document(self, item: Item) -> Any:
+    def document(self, item: Item) -> ItemDocument:
         """Return an item of the list as a document."""
-
-    @abstractmethod
-    def describe(self, value: Any) -> None:
-        """Print everything below the heading with the name."""
+        value, error = item.tried()
+        words = () if error else (self.about(value), item.description)
+        about = one_line(" · ".join(filter(None, words)), 200)
+        return ItemDocument(item.name, item.place, item.is_bundled, about, error or None)
 
     def find(self, common: CommonOptions, name: str) -> Item:
         """Return the item with a name. Raises InputError, which suggests the nearest."""
@@ -128,11 +137,6 @@ class LibraryKind(ABC):
         raise InputError("Only presets are imported here.", advice="`tui-chat import` takes cards.")
 
 
-def excerpt(text: str) -> str:
-    """Return the beginning of a text for a list."""
-    return one_line(text, 60) or "—"
-
-
 def export(content: bytes, output: Path | None, notes: Iterable[str] = ()) -> None:
     """Write a file, or print it without an `output`; notes go to stderr. Raises InputError."""
     for note in notes:
@@ -143,31 +147,12 @@ def export(content: bytes, output: Path | None, notes: Iterable[str] = ()) -> No
         write_bytes(content, output, "shared", overwrite=False)
 
 
-def _write_facts(facts: Mapping[str, Any], form: str = "{} = {}") -> None:
-    for key, value in facts.items():
-        if value != "":
-            write_line("  ", one_line(form.format(key, value), 200))
-
-
 # Presets
-
-
-@dataclass(frozen=True, slots=True)
-class PresetDocument:
-    """A preset in a list; `messages` is their number, without anchors."""
-
-    name: str
-    path: str
-    bundled: bool
-    messages: int | None
-    error: str | None
 
 
 class _Presets(LibraryKind):
     noun = "preset"
     formats = (*(plugin.name for plugin, _ in hooks.parts_at("preset reader")), "tui-chat")
-    head = ("NAME", "MESSAGES", "FROM")
-    narrowed = ((1, 10), (2, 20))
 
     def items(self, common: CommonOptions) -> list[Item]:
         library = open_library(common.config())
@@ -186,27 +171,8 @@ class _Presets(LibraryKind):
             return _preset(path.stem, path)  # reading it says what is wrong
         return super().find(common, name)
 
-    def row(self, item: Item) -> tuple[str, ...]:
-        found = self.document(item)
-        count = str(found.messages) if found.error is None else f"error: {found.error}"
-        return item.name, count, "bundled" if item.is_bundled else item.place
-
-    def document(self, item: Item) -> PresetDocument:
-        preset, error = item.tried()
-        count = sum(not message.is_anchor for message in preset.messages) if preset else None
-        return PresetDocument(item.name, item.place, item.is_bundled, count, error or None)
-
-    def describe(self, value: Preset) -> None:
-        _write_facts(settings_json(value.settings))
-        _write_facts(value.variables, "{{{{{}}}}} = {}")
-        names = {each.anchor_id: each.name for each in value.messages if each.is_anchor}
-        names[CHAT_HISTORY] = "the history"
-        for number, message in enumerate(value.messages, 1):
-            off = "" if message.enabled else " (disabled)"
-            place = one_line(_place(message, names), 200)
-            write_line(f"{number:>3}  {message.role:<9}  ", place, off)
-            for line in sanitize(message.content).splitlines():
-                write_line(f"       {line}")
+    def about(self, value: Preset) -> str:
+        return counted(sum(not message.is_anchor for message in value.messages), "message")
 
     def export(self, item: Item, output: Path | None, form: str) -> None:
         """Write a preset; an imported one keeps what its file had."""
@@ -244,67 +210,37 @@ def _preset(name: str, path: Path, *, is_bundled: bool = False) -> Item:
     return Item(name, str(path), partial(load_preset, path), text, is_bundled)
 
 
-def _place(message: PresetMessage, names: Mapping[str, str]) -> str:
-    """Return what a preset message is and where it goes, in a few words; `names` are those of the
-    anchors, by id.
-    """
-    name = message.name or message.id
-    if message.is_anchor:
-        return f"{name}: the place of {message.type.replace('_', ' ')}"
-    if message.insertion_point is not None:
-        return f"{name}: {depth_words(message.insertion_point)}"
-    if message.anchor_target or message.anchor_point:
-        target = message.anchor_target or CHAT_HISTORY
-        return f"{name}: {message.anchor_point or 'after'} {names.get(target) or target}"
-    return name
-
-
-@dataclass(frozen=True, slots=True)
-class RoleDocument:
-    """A role in a list, and in the form of a role file."""
-
-    role_id: str
-    name: str
-    system_prompt: str
-    model: str
-    parameters: dict[str, Any]
-    preset: str
-    status: str
-
-
-@dataclass(frozen=True, slots=True)
-class _RoleItem(Item):
-    picture: bytes = b""
-    description: str = ""
-    """The beginning of the description in its character card."""
-
-
-def _role_item(role: Role, picture: bytes = b"", description: str = "") -> _RoleItem:
+def _role_item(role: Role, description: str = "", picture: bytes = b"") -> Item:
     def text() -> str:
-        document = document_json(_role_document(role))
-        return sanitize(json.dumps(document, indent=2, ensure_ascii=False), "json")
+        return sanitize(json.dumps(_role_json(role), indent=2, ensure_ascii=False), "json")
 
-    return _RoleItem(
-        role.name, role.role_id, lambda: role, text, picture=picture, description=description
+    return Item(
+        role.name, role.role_id, lambda: role, text, description=description, picture=picture
     )
 
 
-def _role_document(role: Role) -> RoleDocument:
-    texts = (role.role_id, role.name, role.system_prompt, role.model)
-    return RoleDocument(*texts, settings_json(role.settings), role.preset, role.status)
+def _role_json(role: Role) -> dict[str, Any]:
+    """Return a role in the form of a role file."""
+    return {
+        "role_id": role.role_id,
+        "name": role.name,
+        "system_prompt": role.system_prompt,
+        "model": role.model,
+        "parameters": settings_json(role.settings),
+        "preset": role.preset,
+        "status": role.status,
+    }
 
 
 class _Roles(LibraryKind):
     noun = "role"
-    head = ("NAME", "MODEL", "PRESET", "STATUS", "PROMPT")
-    narrowed = ((4, 20),)
 
     @synchronous
     async def items(self, common: CommonOptions) -> list[Item]:
         async with command_workspace(common.config(), create=False) as (workspace, _):
             described = await workspace.store.roles.descriptions()
             roles = workspace.state.roles
-        return [_role_item(role, description=described.get(role.role_id, "")) for role in roles]
+        return [_role_item(role, described.get(role.role_id, "")) for role in roles]
 
     @synchronous
     async def find(self, common: CommonOptions, name: str) -> Item:
@@ -312,51 +248,20 @@ class _Roles(LibraryKind):
         async with command_workspace(common.config(), create=False) as (workspace, _):
             role = find_role(workspace.state.roles, name)
             whole = await workspace.store.roles.get(role.role_id) or role
-            return _role_item(whole, await workspace.store.roles.picture(role.role_id))
+            return _role_item(whole, picture=await workspace.store.roles.picture(role.role_id))
 
-    def row(self, item: Item) -> tuple[str, ...]:
-        role, description = item.read(), item.description if isinstance(item, _RoleItem) else ""
-        prompt = excerpt(role.system_prompt or description.partition("\n")[0])
-        return role.name, role.model or "—", role.preset or "—", role.status, prompt
-
-    def document(self, item: Item) -> RoleDocument:
-        return _role_document(item.read())
-
-    def describe(self, value: Role) -> None:
-        card = value.character
-        facts = {"model": value.model, "preset": value.preset, "status": value.status}
-        _write_facts(facts | settings_json(value.settings))
-        if card is not None:
-            description = card.description.strip().partition("\n")[0]
-            facts = {"creator": card.creator, "version": card.version, "tags": ", ".join(card.tags)}
-            _write_facts({"description": description} | facts)
-        if value.system_prompt:
-            write_line("\n", value.system_prompt)
-        if card is not None and card.creator_notes:
-            write_line("\n", Styled("Creator's notes", bold=True))
-            write_line(card.creator_notes)
+    def about(self, value: Role) -> str:
+        preset = value.preset and f"preset {value.preset}"
+        return " · ".join(filter(None, (value.status, value.model, preset, value.system_prompt)))
 
     def export(self, item: Item, output: Path | None, form: str) -> None:
         """Write a role as a character card, with all that its file had."""
-        picture = item.picture if isinstance(item, _RoleItem) else b""
         ending = output.suffix.lower() if output else ".json"
-        export(card_files().write(item.read(), picture, ending), output)
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileDocument:
-    """A profile in a list; `user` is the name in it."""
-
-    name: str
-    path: str
-    user: str
-    content: str
+        export(card_files().write(item.read(), item.picture, ending), output)
 
 
 class _Profiles(LibraryKind):
     noun = "profile"
-    head = ("NAME", "USER", "CONTENT")
-    narrowed = ((2, 20),)
 
     def items(self, common: CommonOptions) -> list[Item]:
         library = open_library(common.config())
@@ -370,17 +275,8 @@ class _Profiles(LibraryKind):
             for name, path in library.files("profiles").items()
         ]
 
-    def row(self, item: Item) -> tuple[str, ...]:
-        document = self.document(item)
-        return document.name, document.user, excerpt(document.content)
-
-    def document(self, item: Item) -> ProfileDocument:
-        profile, error = item.tried()
-        user, text = (profile.name, profile.content) if profile else ("", f"error: {error}")
-        return ProfileDocument(item.name, item.place, user, text)
-
-    def describe(self, value: Profile) -> None:
-        write_line(value.content)
+    def about(self, value: Profile) -> str:
+        return f"{value.name}: {value.content}"
 
 
 KINDS: Mapping[str, LibraryKind] = {
@@ -403,19 +299,10 @@ def _kind(name: str) -> LibraryKind:
     return next(hooks.load_part(plugin, part.path) for plugin, part in parts if part.name == name)
 
 
-def _complete_item(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    try:
-        common = CommonOptions(**context.find_root().params)
-        names = [item.name for item in _kind(context.params["kind"]).items(common)]
-    except Exception:  # an error has no place in a command line
-        return []
-    return [name for name in names if name.casefold().startswith(typed.casefold())]
-
-
 # Commands
 
 _KIND = click.argument("kind", type=PluginChoice(kind_names))
-_NAME = click.argument("name", metavar="NAME|FILE", shell_complete=_complete_item)
+_NAME = click.argument("name", metavar="NAME|FILE")
 
 
 @click.group("library", cls=LazyGroup, place=("library", "presets"))
@@ -445,38 +332,40 @@ def list_items(common: CommonOptions, kind: str, as_json: bool) -> None:
         of_kind.items(common),
         as_json,
         of_kind.document,
-        of_kind.head,
-        of_kind.row,
-        *of_kind.narrowed,
+        ("NAME", "FROM", "ABOUT"),
+        lambda item: _cells(of_kind.document(item)),
+        (2, 30),
+        (1, 20),
         nothing=f"There are no {kind}. They are JSON files in {folder}.",
     )
+
+
+def _cells(document: ItemDocument) -> tuple[str, ...]:
+    about = document.about if document.error is None else f"error: {document.error}"
+    return document.name, "bundled" if document.bundled else document.path, about or "—"
 
 
 @library.command("show")
 @_KIND
 @_NAME
-@json_option("Print the file.")
+@click.option("--json", "_", is_flag=True, hidden=True, expose_value=False)
 @click.pass_obj
-def show(common: CommonOptions, kind: str, name: str, as_json: bool) -> None:
-    """Print all of a preset, role, profile or lorebook. - is a preset on the standard input.
+def show(common: CommonOptions, kind: str, name: str) -> None:
+    """Print the file of a preset, role, profile or lorebook.
+
+    - is a preset on the standard input.
 
     \b
     Examples:
       tui-chat library show presets plain
-      tui-chat library show roles Assistant --json > roles/assistant.json
+      tui-chat library show roles Assistant > roles/assistant.json
     """
-    item = _kind(kind).find(common, name)
-    if as_json:
-        write_request(item.text().rstrip("\n"))
-        return
-    value = item.read()
-    write_line(Styled(one_line(value.name), bold=True), f"  {one_line(item.place)}")
-    _kind(kind).describe(value)
+    write_request(_kind(kind).find(common, name).text().rstrip("\n"))
 
 
 @library.command("path")
 @_KIND
-@click.argument("name", required=False, shell_complete=_complete_item)
+@click.argument("name", required=False)
 @click.pass_obj
 def print_path(common: CommonOptions, kind: str, name: str | None) -> None:
     """Print the path of a file; without NAME the folder of your own.
@@ -543,9 +432,7 @@ def export_item(
 
 @library.command("check")
 @_KIND
-@click.argument(
-    "names", nargs=-1, required=True, metavar="NAME|FILE...", shell_complete=_complete_item
-)
+@click.argument("names", nargs=-1, required=True, metavar="NAME|FILE...")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @json_option()
 @click.pass_obj

@@ -8,30 +8,26 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any
 
 import click
 
-from tui_chat.cli import completion
 from tui_chat.cli.app import asynchronous, open_http_client
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
-from tui_chat.cli.options import endpoint_argument, endpoint_option, json_option
-from tui_chat.cli.output import write_json, write_line, write_list
+from tui_chat.cli.options import endpoint_option, json_option
+from tui_chat.cli.output import write_line, write_list
 from tui_chat.config import (
     LOOPBACK_URL,
     OFFLINE_ENDPOINT,
     repeats_offline_models,
-    standard_endpoint,
 )
-from tui_chat.errors import InputError, TuiChatError
+from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import KnownPrices, load_prices
 from tui_chat.models.boundary import write
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.sanitize import one_line
-from tui_chat.protocols.registry import detect_protocol
-from tui_chat.providers.discovery import discover_endpoints, list_models, merge_discovered
+from tui_chat.providers.discovery import list_models
 from tui_chat.providers.keys import describe_key_reference
 
 # Models
@@ -50,7 +46,7 @@ class ModelDocument:
 
 
 @click.command()
-@click.argument("text", required=False, default="", shell_complete=completion.complete_model)
+@click.argument("text", required=False, default="")
 @endpoint_option("Only of this endpoint.", "name", default="")
 @click.option("--online", is_flag=True, help="Ask the servers, instead of what is configured.")
 @json_option()
@@ -139,7 +135,7 @@ def _model_cells(model: ModelDocument) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class EndpointDocument:
-    """An endpoint; `key` says where its key is, `running` that a server answers there."""
+    """An endpoint; `key` says where its key is."""
 
     name: str
     protocol: str
@@ -147,53 +143,40 @@ class EndpointDocument:
     key: str
     models: tuple[str, ...]
     facts: dict[str, Any]
-    running: bool
 
 
 @click.group(cls=LazyGroup, place=("endpoints",))
 def endpoints() -> None:
-    """List and test the configured endpoints; print facts about models."""
+    """List and test the configured endpoints."""
 
 
 @endpoints.command("list")
 @json_option()
-@click.option("--discover", "look", is_flag=True, help="Also look for servers on this machine.")
-@asynchronous
-async def list_endpoints(common: CommonOptions, as_json: bool, look: bool) -> None:
+@click.pass_obj
+def list_endpoints(common: CommonOptions, as_json: bool) -> None:
     """List the built-in endpoints and those of config.toml.
 
     \b
     Example:
-      tui-chat endpoints list --discover
+      tui-chat endpoints list
     """
-    found = common.config().endpoints
-    running: set[str] = set()
-    if look:
-        async with open_http_client() as client:
-            discovered = await discover_endpoints(found, client)
-        running = {endpoint.base_url for endpoint in discovered}
-        found = merge_discovered(found, discovered)
     write_list(
-        found,
+        common.config().endpoints,
         as_json,
-        lambda endpoint: _endpoint_document(endpoint, running),
+        _endpoint_document,
         ("NAME", "PROTOCOL", "KEY", "MODELS", "BASE URL"),
-        lambda endpoint: _endpoint_cells(endpoint, running),
+        _endpoint_cells,
         nothing="No endpoints.",
     )
-    if look and not running and not as_json:
-        write_line("\nNo server on this machine answers at the addresses above.")
 
 
-def _endpoint_cells(endpoint: Endpoint, running: set[str]) -> tuple[str, ...]:
+def _endpoint_cells(endpoint: Endpoint) -> tuple[str, ...]:
     models = ", ".join(endpoint.models[:2]) + (" …" if len(endpoint.models) > 2 else "")
-    url = endpoint.base_url + ("  (running)" if endpoint.base_url in running else "")
-    if endpoint.base_url.startswith(LOOPBACK_URL):
-        url = "built in"
+    url = "built in" if endpoint.base_url.startswith(LOOPBACK_URL) else endpoint.base_url
     return endpoint.name, endpoint.protocol, _key(endpoint), models or "-", url
 
 
-def _endpoint_document(endpoint: Endpoint, running: set[str]) -> EndpointDocument:
+def _endpoint_document(endpoint: Endpoint) -> EndpointDocument:
     known = (*endpoint.server_facts, *endpoint.facts_anywhere, *endpoint.facts)
     of_models = ((model, endpoint.facts_of(model)) for model in endpoint.models)
     return EndpointDocument(
@@ -203,7 +186,6 @@ def _endpoint_document(endpoint: Endpoint, running: set[str]) -> EndpointDocumen
         _key(endpoint),
         endpoint.models,
         {name: write(facts) for name, facts in (*known, *of_models)},
-        endpoint.base_url in running,
     )
 
 
@@ -216,61 +198,3 @@ def _key(endpoint: Endpoint) -> str:
     kind, _, name = endpoint.key.partition(":")
     missing = kind == "env" and not os.environ.get(name, "").strip()
     return describe_key_reference(endpoint.key) + (" (not set)" if missing else "")
-
-
-@endpoints.command("facts")
-@endpoint_argument
-@click.argument("models", metavar="[MODEL]...", nargs=-1, shell_complete=completion.complete_model)
-@json_option()
-@click.pass_obj
-def facts(common: CommonOptions, name: str, models: tuple[str, ...], as_json: bool) -> None:
-    """Print what is known of models at an endpoint, in the form of config.toml, and from where:
-    limits, efforts, sampling. Without MODEL, of the endpoint's own models.
-
-    \b
-    Example:
-      tui-chat endpoints facts openai gpt-5
-    """
-    config, quoted = common.config(), one_line(name, 80)
-    if name not in [endpoint.name for endpoint in config.endpoints]:
-        offering = [endpoint.name for endpoint in config.endpoints if name in endpoint.models]
-        if offering:
-            advice = f"Name both: `tui-chat endpoints facts {offering[0]} {quoted}`."
-            raise InputError(f"“{quoted}” is a model, not an endpoint.", advice=advice)
-        if (protocol := detect_protocol(name)) is not None:
-            both = f"`tui-chat endpoints facts {standard_endpoint(protocol)} {quoted}`"
-            advice = f"If it is a model, name both: {both}."
-            raise InputError(f"There is no endpoint “{quoted}”.", advice=advice)
-    endpoint = config.endpoint_named(name)
-    models = models or endpoint.models
-    if as_json:
-        write_json({model: write(endpoint.facts_of(model)) for model in models})
-    elif not models:
-        write_line(f"“{name}” has no models of its own; name one.")
-    else:
-        write_line("\n\n".join("\n".join(_fact_lines(endpoint, model)) for model in models))
-
-
-def _fact_lines(endpoint: Endpoint, model: str) -> list[str]:
-    """Return the facts of a model as TOML, each with its source as a comment."""
-    import tomlkit
-
-    written, sources = write(endpoint.facts_of(model)), tuple(endpoint.facts_by_source(model))
-    header = tomlkit.key(["endpoints", endpoint.name, "facts", model]).as_string()
-    lines = [f"[{one_line(header)}]"]
-    for key, value in written.items():
-        source = next(name for name, facts in sources if getattr(facts, key) is not None)
-        lines.append(f"{f'{key} = {_toml(value)}':<50}  # {source}")
-    return lines if written else [*lines, "# Nothing is known of it."]
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML on one line."""
-    import tomlkit
-
-    if isinstance(value, dict):
-        items = cast("dict[str, Any]", value).items()
-        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in items)} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, cast('list[Any]', value)))}]"
-    return cast("Any", tomlkit.item(value)).as_string()

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
-from tui_chat.cli import completion
 from tui_chat.cli.common_options import enable_plugins
 from tui_chat.models.endpoint import Protocol
 
@@ -42,13 +40,13 @@ class _Utf8Text(click.types.StringParamType):
 TEXT = _Utf8Text()
 
 
-def _completed(name: str, complete: completion.Complete) -> Callable[..., Declaration[Any]]:
-    """Return a function that declares an option whose values the shell completes: its help, other
-    names and attributes are arguments.
+def _named(name: str) -> Callable[..., Declaration[Any]]:
+    """Return a function that declares an option: its help, other names and attributes are
+    arguments.
     """
 
     def declare(text: str, *names: str, **attributes: Any) -> Declaration[Any]:
-        return click.option(name, *names, shell_complete=complete, help=text, **attributes)
+        return click.option(name, *names, help=text, **attributes)
 
     return declare
 
@@ -62,13 +60,11 @@ def refuse_empty(context: click.Context, parameter: click.Parameter, value: Any)
 
 _DEFAULT = click.core.ParameterSource.DEFAULT
 
-session_option = partial(
-    _completed("--session", completion.complete_session), callback=refuse_empty
-)
-role_option = _completed("--role", completion.complete_role)
-profile_option = _completed("--profile", completion.complete_profile)
-model_option = _completed("--model", completion.complete_model)
-endpoint_option = _completed("--endpoint", completion.complete_endpoint)
+session_option = partial(_named("--session"), callback=refuse_empty)
+role_option = _named("--role")
+profile_option = _named("--profile")
+model_option = _named("--model")
+endpoint_option = _named("--endpoint")
 
 
 def json_option(text: str = "Print JSON.") -> Declaration[Any]:
@@ -92,12 +88,6 @@ class PluginChoice(click.Choice[str]):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         self._look_up(ctx)
         return super().get_metavar(param, ctx)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        self._look_up(ctx)
-        return super().shell_complete(ctx, param, incomplete)
 
     def _look_up(self, context: click.Context | None) -> None:
         if context is not None:
@@ -134,10 +124,6 @@ def takes(kind: type) -> Declaration[Any]:
     return declare
 
 
-endpoint_argument = click.argument(
-    "name", metavar="ENDPOINT", shell_complete=completion.complete_endpoint
-)
+endpoint_argument = click.argument("name", metavar="ENDPOINT")
 file_argument = click.argument("file", type=INPUT)
-last_or_session = click.argument(
-    "name", required=False, metavar="[SESSION]", shell_complete=completion.complete_session
-)
+last_or_session = click.argument("name", required=False, metavar="[SESSION]")

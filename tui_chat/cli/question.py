@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tui_chat.cli import completion
 from tui_chat.cli.options import INPUT, TEXT, argument, option, refuse_empty
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError
@@ -40,7 +39,6 @@ class Question:
     session: str = option(
         *("-s", "--session"),
         default="",
-        shell_complete=completion.complete_session,
         callback=refuse_empty,
         help="Continue a session: its id, start of it, or title.",
     )
@@ -53,33 +51,24 @@ class Question:
         type=TEXT,
         help="A system message before it, instead of a role.",
     )
-    role: str | None = option(
-        shell_complete=completion.complete_role, metavar="NAME", help=ROLE_HELP
-    )
+    role: str | None = option(metavar="NAME", help=ROLE_HELP)
     preset: str | None = option(
         *("-t", "--preset"),
-        shell_complete=completion.complete_preset,
         metavar="NAME",
         help=PRESET_HELP,
     )
-    profile: str | None = option(
-        shell_complete=completion.complete_profile, metavar="NAME", help='A profile; "" for none.'
-    )
+    profile: str | None = option(metavar="NAME", help='A profile; "" for none.')
     bare: bool = option(
         is_flag=True, help="Send only the conversation: no role, preset, profile or tools."
     )
     model: str = option(
         *("-m", "--model"),
         default="",
-        shell_complete=completion.complete_model,
         help="The model, or ENDPOINT/MODEL; without an endpoint at one that lists it.",
     )
-    endpoint: str = option(
-        default="", shell_complete=completion.complete_endpoint, help="A configured endpoint."
-    )
+    endpoint: str = option(default="", help="A configured endpoint.")
     settings: tuple[str, ...] = option(
         *("-o", "--set"),
-        shell_complete=completion.complete_setting,
         multiple=True,
         metavar="NAME=VALUE",
         help="A setting, such as temperature=0.7 or effort=high; repeatable.",

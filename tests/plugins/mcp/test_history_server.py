@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -12,6 +13,9 @@ from typing import Any
 import pytest
 
 from tests.support.command_line import Run
+from tui_chat.cli.app import open_workspace
+from tui_chat.cli.common_options import CommonOptions
+from tui_chat.cli.names import named_session
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.providers.client import HttpClient
@@ -21,13 +25,24 @@ Serve = Callable[..., Server]
 TOOLS = ["search", "list_sessions", "read_session", "list_requests", "read_request"]
 
 
+async def tag_session(home: Path) -> None:
+    """Give the session about the north wall a tag."""
+    workspace = await open_workspace(CommonOptions(home, home).config())
+    try:
+        session = await named_session(workspace.store, "A walk on the north wall")
+        await workspace.session_list.refresh()
+        await workspace.session_list.retag((session.session_id,), add=("out",), drop=())
+    finally:
+        await workspace.close()
+
+
 @pytest.fixture
 def home(run: Run, tmp_path: Path) -> tuple[str, ...]:
     folders = ("--data-dir", str(tmp_path), "--config-dir", str(tmp_path))
     ask = (*folders, "--endpoint", "loopback", "--model", "echo", "ask")
     for text in ("A walk on the north wall", "A secret walk"):
         assert run(*ask, text).code == 0
-    assert run(*folders, "sessions", "tag", "A walk on the north wall", "--add", "out").code == 0
+    asyncio.run(tag_session(tmp_path))
     return folders
 
 

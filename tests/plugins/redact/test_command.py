@@ -158,22 +158,3 @@ def test_a_recorded_session_is_redacted_with_its_request(
     assert body["messages"][0]["content"] == "What is the REDACTED_WORD_1?"
     assert recorded.headers is not None
     assert recorded.headers[0] == ("anthropic-version", "2023-06-01")
-
-
-def test_several_sessions_are_written_into_a_folder(
-    redact: Redact, run: Run, folders: tuple[str, ...], tmp_path: Path
-) -> None:
-    run(*folders, "--endpoint", "loopback", "--model", "echo", "ask", "Mail joe@example.com")
-    listed = json.loads(run(*folders, "sessions", "list", "--json").out)
-    ids = [session["session_id"] for session in listed]
-    folder = tmp_path / "shared"
-    assert "several files" in redact(*ids, "--yes").err
-    done = redact(*ids, "--yes", "--output", folder)
-    assert done.code == 0, done.err
-    texts = [file.read_text() for file in folder.iterdir()]
-    assert len(texts) == 2
-    assert all("REDACTED_EMAIL_1" in text for text in texts)
-    assert not any("@example.com" in text for text in texts)
-    assert "exists already" in redact(*ids, "--yes", "--output", folder).err
-    found = json.loads(redact(*ids, "--json").out)
-    assert {finding["session"] for finding in found} == set(ids)

@@ -82,7 +82,7 @@ def _checks(common: CommonOptions, *, online: bool) -> Iterator[Check]:
     try:
         config = common.config()
     except ConfigError as error:
-        yield Check("config", "failed", str(error), error.advice or "`tui-chat config edit`")
+        yield Check("config", "failed", str(error), error.advice or "`tui-chat config check`")
         config = Config(config_dir=common.config_folder, data_dir=common.data_folder)
     else:
         path = common.config_file

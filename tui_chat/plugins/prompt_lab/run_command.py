@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 
 import click
 
-from tui_chat.cli import completion
 from tui_chat.cli.app import open_http_client, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
@@ -55,7 +54,6 @@ Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
     "--model",
     "models",
     multiple=True,
-    shell_complete=completion.complete_model,
     metavar="ENDPOINT/MODEL",
     help="A model; repeatable.",
 )
@@ -63,7 +61,6 @@ Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
     "--preset",
     "presets",
     multiple=True,
-    shell_complete=completion.complete_preset_or_file,
     metavar="FILE|NAME",
     help="A preset, or a state of one (NAME@NUMBER, NAME@saved); repeatable.",
 )

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import click
 
-from tui_chat.cli import completion
 from tui_chat.cli.app import asynchronous, open_library, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.names import find
@@ -19,7 +18,7 @@ from tui_chat.plugins.prompt_lab.preset_states import PresetStates, with_changes
 
 
 @click.command("states")
-@click.argument("name", metavar="NAME", shell_complete=completion.complete_preset)
+@click.argument("name", metavar="NAME")
 @click.option("--show", type=click.IntRange(1), metavar="N", help="Print the state with a number.")
 @json_option()
 @asynchronous

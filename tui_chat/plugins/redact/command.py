@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
-from tui_chat.cli import completion
 from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.export import export_names, local_zone, require_target, session_files
+from tui_chat.cli.export import export_names, local_zone, require_target
 from tui_chat.cli.names import named_session
-from tui_chat.cli.options import FILE, PluginChoice, json_option
+from tui_chat.cli.options import FILE, PluginChoice, json_option, last_or_session
 from tui_chat.cli.output import (
     Styled,
     counted,
@@ -27,7 +26,6 @@ from tui_chat.cli.output import (
 )
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import SessionSummary
 from tui_chat.plugins.redact.patterns import KINDS
 from tui_chat.plugins.redact.review import Excerpt, Review, SensitiveText
 from tui_chat.plugins.redact.session_review import review_session
@@ -40,9 +38,7 @@ _AROUND = 30
 
 
 @click.command("redact")
-@click.argument(
-    "names", metavar="[SESSION]...", nargs=-1, shell_complete=completion.complete_session
-)
+@last_or_session
 @click.option(
     "--format",
     "kind",
@@ -55,7 +51,7 @@ _AROUND = 30
     "--output",
     "-o",
     type=FILE,
-    help="A file, or a folder for several sessions; without it, the standard output.",
+    help="A file; without it, the standard output.",
 )
 @click.option(
     "--keep",
@@ -74,7 +70,7 @@ _AROUND = 30
 @asynchronous
 async def redact_command(
     common: CommonOptions,
-    names: tuple[str, ...],
+    name: str | None,
     kind: str,
     output: Path | None,
     keep: tuple[str, ...],
@@ -88,7 +84,7 @@ async def redact_command(
     Shows first what was found, and where: API keys, passwords, private keys, e-mail and IP
     addresses, phone, account and card numbers, user names of home folders, your profile's name, and
     the words in redact.txt in the folder of the configuration. Then asks, and writes the session
-    with a placeholder for each text; each of several sessions has placeholders of its own. No
+    with a placeholder for each text. No
     search finds everything: read the file before you share it.
 
     \b
@@ -101,45 +97,28 @@ async def redact_command(
         raise InputError("--json lists the findings and exports nothing.")
     if without_requests and kind == "json":
         kind = "shared"
-    into_folder = len(names) > 1 and not as_json
-    require_target(output, kind, into_folder=into_folder, force=force or as_json)
+    require_target(output, force=force or as_json)
     library = library_in(common.config_folder)
-    reviews: dict[SessionSummary, Review] = {}
     async with open_store(common, only_reads=True) as store:
-        for name in names or (None,):
-            session = await named_session(store, name)
-            reviews[session] = await review_session(
-                store, library, common.config_folder, session.session_id, requests=kind == "json"
-            )
-    kept = _kept([finding for review in reviews.values() for finding in review.findings], keep)
-    if as_json:
-        write_json(
-            [
-                {**_finding_json(finding, kept), "session": session.session_id}
-                for session, review in reviews.items()
-                for finding in review.findings
-            ]
+        session = await named_session(store, name)
+        review = await review_session(
+            store, library, common.config_folder, session.session_id, requests=kind == "json"
         )
+    kept = _kept(review.findings, keep)
+    if as_json:
+        findings = [_finding_json(finding, kept) for finding in review.findings]
+        write_json([{**finding, "session": session.session_id} for finding in findings])
         return
-    for session, review in reviews.items():
-        if into_folder:
-            write_line(Styled(one_line(session.title, 80), bold=True), err=True)
-        _show(review, kept)
+    _show(review, kept)
     if not sure:
         _ask(output)
-    if into_folder:
-        assert output is not None
-        targets = session_files(output, list(reviews), kind, force=force)
-    else:
-        targets = [output]
-    for review, target in zip(reviews.values(), targets, strict=True):
-        texts = transcript_texts(review.redacted(kept), kind, local_zone())
-        if target is not None:
-            await write_file(_asynchronous(texts), target)
-            continue
-        for text in texts:
-            write_export(text)
-        finish()
+    texts = transcript_texts(review.redacted(kept), kind, local_zone())
+    if output is not None:
+        await write_file(_asynchronous(texts), output)
+        return
+    for text in texts:
+        write_export(text)
+    finish()
 
 
 def _kept(findings: Sequence[SensitiveText], keep: Sequence[str]) -> frozenset[str]:

@@ -8,31 +8,16 @@ from pathlib import Path
 from tui_chat.cli.app import open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.library import Item, LibraryKind, export
-from tui_chat.cli.output import write_line
 from tui_chat.cli.workspace import command_workspace
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.foreign_files import card_files, first_lore_form, has_card_files
 from tui_chat.library.lorebooks import parse_lorebook
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.plugins.sillytavern.lore.outcomes import describe_conditions, describe_place
-
-
-@dataclass(frozen=True, slots=True)
-class LorebookDocument:
-    """A lorebook in a list; `entries` is their number."""
-
-    name: str
-    place: str
-    entries: int | None
-    error: str | None
+from tui_chat.models.lorebook import Lorebook
+from tui_chat.models.sanitize import sanitize
 
 
 class _Lorebooks(LibraryKind):
     noun = "lorebook"
-    head = ("NAME", "ENTRIES", "FROM")
-    narrowed = ((1, 10), (2, 20))
 
     @synchronous
     async def items(self, common: CommonOptions) -> list[Item]:
@@ -60,26 +45,8 @@ class _Lorebooks(LibraryKind):
             return _file_item(path.stem, path)
         return super().find(common, name)
 
-    def row(self, item: Item) -> tuple[str, ...]:
-        book, error = item.tried()
-        entries = f"{len(book.entries):,}" if book is not None else f"error: {error}"
-        return item.name, entries, item.place
-
-    def document(self, item: Item) -> LorebookDocument:
-        book, error = item.tried()
-        count = len(book.entries) if book is not None else None
-        return LorebookDocument(item.name, item.place, count, error or None)
-
-    def describe(self, value: Lorebook) -> None:
-        for number, entry in enumerate(value.entries, 1):
-            off = "" if entry.enabled else " (disabled)"
-            keys = "always" if entry.constant else ", ".join(entry.keys) or "no keys"
-            name = one_line(entry.name or entry.id, 60)
-            write_line(f"{number:>4}  {name}: {one_line(keys, 120)}  → {_entry_place(entry)}{off}")
-            for condition in describe_conditions(entry):
-                write_line(f"      · {one_line(condition)}")
-            for line in sanitize(entry.content).splitlines():
-                write_line(f"      {line}")
+    def about(self, value: Lorebook) -> str:
+        return f"{len(value.entries):,} entries"
 
     def export(self, item: Item, output: Path | None, form: str) -> None:
         """Write a lorebook as world info; one that came from there is written unchanged."""
@@ -100,12 +67,6 @@ def _card_item(name: str, place: str, text: str) -> Item:
     return Item(
         name, place, partial(parse_lorebook, text, place, name), lambda: sanitize(text, "json")
     )
-
-
-def _entry_place(entry: LorebookEntry) -> str:
-    """Return where an entry goes, its order if that is not the usual one, and its role."""
-    order = f", order {entry.order}" if entry.order != LorebookEntry("").order else ""
-    return f"{one_line(describe_place(entry), 80)}{order}, {entry.role}"
 
 
 LOREBOOKS = _Lorebooks()
