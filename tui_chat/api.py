@@ -48,7 +48,6 @@ Point = Literal[
     "offline provider",
     "origin",
     "preset reader",
-    "recording reader",
     "request form",
     "rescue",
     "tool source",
@@ -185,7 +184,6 @@ class Part:
     - origin: a coroutine function of the app and an `Origin`, which goes to where a text of the
       plugin is kept and returns True, or returns False for another's
     - library kind: a `LibraryKind` of `cli/library`, for the command `library`
-    - recording reader: a `RecordingReader`
     - request form: a function of a `Composed`, whose result `build --show NAME` prints as JSON
     - rescue: a function like `plugins.maintenance.upkeep:rescue`; what it returns is printed
     - tool source: a `workspace.tool_sources:OpenSources`
@@ -229,7 +227,6 @@ _VALUES = {
     "LinesFormat": "interop.formats",
     "Message": "models.message",
     "ObjectFormat": "interop.formats",
-    "RecordingReader": "cli.captured",
     "TextFormat": "interop.formats",
     "ToolDefinition": "models.envelope",
     "TranscriptBuilder": "interop.transcript_builder",

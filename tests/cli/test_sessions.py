@@ -12,7 +12,6 @@ import pytest
 
 from tests.support.command_line import Done, Run
 from tests.support.tables import each_row
-from tests.support.workspace import CHANGING, LONG_TEXT, cached_preset, put
 from tui_chat.cli.app import new_id
 from tui_chat.cli.names import SHORT_ID, shortened
 from tui_chat.models.message import Message
@@ -137,21 +136,3 @@ def test_an_unknown_session_suggests_the_nearest(words: tuple[str, ...], session
     assert done.code == 2
     assert "(A walk)" in done.err
     assert done.err.count("\n") == 1
-
-
-def test_the_causes_of_lost_caches(tmp_path: Path, run: Run):
-    home = ("--data-dir", tmp_path, "--config-dir", tmp_path)
-    put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
-    assert run(*home, "ask", "one", "--model", "echo", "--preset", "mine").code == 0
-    done = run(*home, "sessions", "cache")
-    assert (done.code, done.out) == (0, "")
-    assert "No request" in done.err
-    for text in ("two", "three"):
-        assert run(*home, "ask", text, "--continue").code == 0
-    (cause,) = json.loads(run(*home, "sessions", "cache", "--json").out)
-    assert cause["times"] == 2
-    assert cause["origin"]["kind"] == "macro"
-    assert cause["origin"]["within"]["name"] == "Part 0"
-    heading, row = run(*home, "sessions", "cache").out.splitlines()
-    assert heading.split() == ["TIMES", "TOKENS", "COST", "CAUSE"]
-    assert f"{cause['tokens']:,}" in row

@@ -25,12 +25,7 @@ from tests.support.corpus import RECORDED
 from tests.support.golden import case_files, read
 from tests.support.requests import (
     ANTHROPIC,
-    CHAT,
-    GEMINI,
-    OLLAMA,
-    RESPONSES,
 )
-from tui_chat import hooks
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.captured import convert
 from tui_chat.compose import encode
@@ -132,35 +127,6 @@ def other_uses(protocol: Protocol, body: bytes) -> None:
     captured.composed(Endpoint("e", protocol, ""), "m")
     for target in Protocol:
         convert(body, protocol, Endpoint("e", target, ""), model="gpt-5")
-    text = json.dumps({"log": {"entries": [har_entry(protocol, body)] * 2}})
-    for reader in hooks.load_all("recording reader"):
-        if reader.detect(text):
-            reader.choose(text, 1, as_json=True)
-
-
-PATHS = {
-    CHAT: "/v1/chat/completions",
-    RESPONSES: "/v1/responses",
-    ANTHROPIC: "/v1/messages",
-    GEMINI: "/v1beta/models/gemini-3-pro:generateContent",
-    OLLAMA: "/api/chat",
-}
-
-
-def har_entry(protocol: Protocol, body: bytes) -> dict[str, Any]:
-    """Return a call as a HAR file has it."""
-    return {
-        "startedDateTime": "2026-01-01T00:00:00Z",
-        "time": 5,
-        "request": {
-            "method": "POST",
-            "url": f"https://e.invalid{PATHS[protocol]}",
-            "headers": [{"name": "content-type", "value": "application/json"}],
-            "postData": {"mimeType": "application/json", "text": body.decode()},
-        },
-        "response": {"status": 200, "headers": [], "content": {"text": "{}"}},
-        "timings": {"send": 1, "wait": 1, "receive": 1},
-    }
 
 
 def requests() -> list[tuple[Protocol, Any]]:

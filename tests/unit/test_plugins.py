@@ -190,7 +190,7 @@ def test_the_interface_has_these_names():
     ]
     for name in (
         *("API", "Action", "Command", "Format", "FoundConversation", "ImportSource", "InputError"),
-        *("LinesFormat", "Message", "ObjectFormat", "Part", "Plugin", "RecordingReader"),
+        *("LinesFormat", "Message", "ObjectFormat", "Part", "Plugin"),
         *("RequestKind", "TextFormat", "ToolDefinition", "TranscriptBuilder", "View"),
     ):
         assert getattr(api, name)

@@ -1,7 +1,6 @@
 """Captured requests and replies: `tui-chat inspect`, `convert` and `read`.
 
-1. `inspect` opens the app on a captured request or an exported turn. Of a file with several calls,
-   such as a HAR file, it lists them, and opens or explains one.
+1. `inspect` opens the app on a captured request or an exported turn.
 2. `convert` encodes a request body of one protocol in another.
 3. `read` prints a reply as JSON: server-sent events, one JSON text, or several lines of JSON.
 """
@@ -10,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,21 +17,18 @@ from typing import Any, cast
 
 import click
 
-from tui_chat import hooks
 from tui_chat.analysis.captured_request import read_captured
 from tui_chat.cli.app import run_app
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import (
     PROTOCOLS,
     file_argument,
-    json_option,
     model_option,
 )
 from tui_chat.cli.output import write_body, write_json, write_notes
 from tui_chat.compose import encode
 from tui_chat.errors import InputError
 from tui_chat.files import LARGEST_REQUEST, STANDARD_INPUT, input_name
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_content
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
@@ -43,17 +39,6 @@ from tui_chat.turn_file import holds_turn, read_turn
 
 PLACEHOLDER = "MODEL"
 """The model of a converted request if the protocol requires one and none is known."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordingReader:
-    """A kind of file with several recorded calls, of which `inspect` opens one."""
-
-    detect: Callable[[str], bool]
-    """Detects a file by its content."""
-    choose: Callable[..., str | None]
-    """Called with the content, the number of a call or None, and `as_json`: returns the request of
-    that call, or prints what is asked for and returns None."""
 
 
 @contextmanager
@@ -70,52 +55,27 @@ def named_in_errors(name: str) -> Generator[None]:
 
 @click.command()
 @file_argument
-@click.option("--call", type=click.IntRange(min=1), help="Of a HAR file: the number of a call.")
-@json_option("Of a HAR file: print JSON.")
 @click.pass_obj
-def inspect(common: CommonOptions, file: Path, call: int | None, as_json: bool) -> None:
+def inspect(common: CommonOptions, file: Path) -> None:
     """Open a captured request in the inspector.
 
     FILE, or - for the standard input, is a request body of any protocol, text that contains one (a
     curl command, a log line), or an exported turn, which is composed again. The inspector explains
     and converts it, and can make a session and a preset of it.
 
-    Of a HAR file, list the provider calls; open the one of --call, or explain it with --json, in
-    the form of `tap --json`.
-
     \b
     Example:
       tui-chat inspect request.json
     """
-    content = read_content(file, LARGEST_REQUEST)
+    text = read_content(file, LARGEST_REQUEST).decode("utf-8", "replace")
     with named_in_errors(input_name(file)):
-        text = _request_text(content, call, as_json=as_json)
-    if text is not None:
-        if file == STANDARD_INPUT:
-            _take_terminal()
-        run_app(common, captured=text)
-
-
-def _request_text(content: bytes, call: int | None, *, as_json: bool) -> str | None:
-    """Return a request's or turn's text; None after printing a file's calls. Raises InputError."""
-    text = content.decode("utf-8", "replace")
-    if choose := _chooser_of_calls(text):
-        if (request := choose(text, call, as_json=as_json)) is None:
-            return None
-        text = request
-    elif call is not None or as_json:
-        raise InputError("--call and --json are for HAR files.")
-    if holds_turn(text):
-        read_turn(text, "the turn")
-        return text
-    read_captured(text)
-    return text
-
-
-def _chooser_of_calls(text: str) -> Callable[..., str | None] | None:
-    """Return what chooses among the calls of a file that holds several; None for other texts."""
-    readers: Iterator[RecordingReader] = hooks.load_all("recording reader", RecordingReader)
-    return next((reader.choose for reader in readers if reader.detect(text)), None)
+        if holds_turn(text):
+            read_turn(text, "the turn")
+        else:
+            read_captured(text)
+    if file == STANDARD_INPUT:
+        _take_terminal()
+    run_app(common, captured=text)
 
 
 def _take_terminal() -> None:

@@ -30,7 +30,6 @@ SCHEMAS = {
     "plugins": "plugins:PluginDocument",
     "read": "documents:RecordedReplyDocument",
     "sessions": "documents:SessionDocument",
-    "sessions-cache": "documents:CacheDocument",
     "sessions-show": "documents:WholeSessionDocument",
 }
 """The document of each command, or of each element of its list, in `tui_chat.cli`."""

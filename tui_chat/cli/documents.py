@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args, get_t
 from pydantic import Field, TypeAdapter
 
 from tui_chat.analysis.settings_report import set_parameters
-from tui_chat.analysis.token_shares import ShareItem, token_shares
 from tui_chat.errors import ProviderError, Refused
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
@@ -24,14 +23,12 @@ from tui_chat.models.boundary import plain
 from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.reply_end import end_sentence, reply_reason
 from tui_chat.models.setting_types import setting_json, settings_json
-from tui_chat.models.text import OriginKind
 from tui_chat.models.token_probabilities import unpack_tokens
 
 if TYPE_CHECKING:
     from tui_chat.cli.ask_output import SavedFile
     from tui_chat.compose import Composed
     from tui_chat.models.reply import Reply
-    from tui_chat.models.request import RequestRecord
     from tui_chat.models.session import Entry, SessionSummary
     from tui_chat.workspace.workspace import Workspace
 
@@ -304,41 +301,8 @@ class DroppedDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShareDocument:
-    """The tokens of one kind of origin, or of one part of the history; of tools, `tools` counts."""
-
-    origin: str = of("kind.value")
-    part: str | None
-    tokens: int
-    turns: Annotated[int | None, IF_SET] = of(
-        lambda share: None if _is_tool(share) else share.turns
-    )
-    tools: Annotated[int | None, IF_SET] = of(
-        lambda share: share.turns if _is_tool(share) else None
-    )
-    items: Annotated[list[dict[str, Any]], IF_SET] = of(
-        lambda share: [_item(each, is_tool=_is_tool(share)) for each in share.items]
-    )
-
-
-def _is_tool(share: Any) -> bool:
-    return share.kind is OriginKind.TOOL
-
-
-def _item(item: ShareItem, *, is_tool: bool) -> dict[str, Any]:
-    of_tool = {"calls": item.count, "server": item.server or None}
-    return {
-        "name": item.name,
-        "tokens": item.tokens,
-        **(of_tool if is_tool else {"turns": item.count}),
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
 class TokensDocument:
-    """The use of the context limit, in tokens; `growth` is what each user message brought with what
-    follows it, by the index of its turn.
-    """
+    """The use of the context limit, in tokens."""
 
     total: int
     fixed: int
@@ -352,9 +316,6 @@ class TokensDocument:
     counter: str
     exact: bool
     counted: str = of("how")
-    shares: tuple[ShareDocument, ...]
-    framing: int
-    growth: tuple[dict[str, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -389,17 +350,12 @@ def envelope_document(composed: Composed) -> EnvelopeDocument:
     """Return a composed request as a document."""
     envelope, budget = composed.envelope, composed.envelope.budget
     turns = zip(envelope.turns, envelope.tokens, strict=True)
-    tokens, shares = {}, token_shares(envelope)
-    if budget is not None:
-        growth = tuple({"turn": each.first, "tokens": each.tokens} for each in shares.exchanges)
-        values = {"shares": shares.shares, "framing": shares.framing, "growth": growth}
-        tokens = document(TokensDocument, budget, **values)
     return document(
         EnvelopeDocument,
         envelope,
         turns=[document(TurnDocument, turn, tokens=count) for turn, count in turns],
         notes=composed.notes,
-        tokens=tokens,
+        tokens={} if budget is None else document(TokensDocument, budget),
         parameters={
             name: document(ParameterDocument, origin, value=setting_json(value), origin=origin)
             for name, value, origin in set_parameters(envelope.parameters)
@@ -436,18 +392,6 @@ class SessionDocument:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedRequestDocument:
-    """A request of another program, without its body, which `export` has."""
-
-    protocol: str
-    method: str
-    url: str | None = of(lambda record: record.url or None)
-    headers: Any = of(lambda record: record.recipe.get("headers"))
-    sha256: str
-    is_masked: bool = of(lambda record: record.recipe.get("masked") is True)
-
-
-@dataclass(frozen=True, kw_only=True)
 class MessageDocument:
     """A message of a session's branch."""
 
@@ -460,7 +404,6 @@ class MessageDocument:
     model: Annotated[str, IF_SET]
     endpoint: Annotated[str | None, IF_SET] = of(lambda each: each.endpoint if each.model else None)
     error: Annotated[str, IF_SET]
-    request: Annotated[RecordedRequestDocument | None, IF_SET]
     tool_call_id: Annotated[str | None, IF_SET] = of("message.tool_call_id")
     tool_calls: Annotated[tuple[CallDocument, ...], IF_SET] = of("message.tool_calls")
     tokens: Annotated[list[Any] | None, IF_SET] = of(
@@ -479,14 +422,7 @@ class WholeSessionDocument(SessionDocument):
     messages: tuple[MessageDocument, ...]
 
 
-def whole_session_document(
-    workspace: Workspace, summary: SessionSummary, recorded: Mapping[str, RequestRecord]
-) -> WholeSessionDocument:
-    """Return the active session; `recorded` are requests of other programs, by message."""
-    messages = [
-        document(MessageDocument, entry, request=recorded.get(entry.message.id))
-        for entry in workspace.state.entries
-    ]
-    return document(
-        WholeSessionDocument, workspace.state, **summary._asdict(), messages=tuple(messages)
-    )
+def whole_session_document(workspace: Workspace, summary: SessionSummary) -> WholeSessionDocument:
+    """Return the active session."""
+    messages = tuple(document(MessageDocument, entry) for entry in workspace.state.entries)
+    return document(WholeSessionDocument, workspace.state, **summary._asdict(), messages=messages)

@@ -143,10 +143,8 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
             from tui_chat.cli.documents import whole_session_document
 
             await workspace.sessions.activate(summary.session_id)
-            sent = await workspace.store.requests.list(summary.session_id)
             failures.warn()
-            recorded = {e.message_id: e.request for e in sent if e.request.is_recorded}
-            write_json(whole_session_document(workspace, summary, recorded))
+            write_json(whole_session_document(workspace, summary))
             return
         ids, zone = [summary.session_id], local_zone()
         texts = exported_texts(workspace.store, ids, "markdown", zone, workspace.library)

@@ -95,16 +95,14 @@ class Library:
         """Return True if a preset is a bundled one; saving makes a copy of it."""
         return self.files("presets").get(name, self._own).parent == self._samples
 
-    def save_preset(self, preset: Preset, name: str, like: str = "") -> Path:
+    def save_preset(self, preset: Preset, name: str) -> Path:
         """Write a preset to `name.json` in the user's folder and return the path.
 
-        A new file has the style of the preset `like`, if that exists. Raises InputError for an
-        empty name, or if the file cannot be written.
+        Raises InputError for an empty name, or if the file cannot be written.
         """
         path = self._own / "presets" / f"{file_name(name)}.json"
         _make_folder(path.parent)
-        model = path if path.is_file() else self.files("presets").get(like)
-        save_preset(preset, path, model)
+        save_preset(preset, path)
         return path
 
     def rename_preset(self, name: str, to: str) -> str:

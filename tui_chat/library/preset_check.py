@@ -11,22 +11,20 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tui_chat.context import Inputs, build
 from tui_chat.context.rules import rules_of
 from tui_chat.context.turn_sources import preset_ids
 from tui_chat.library.file_reader import Finding
-from tui_chat.library.lorebooks import ParsedLorebook, read_lorebook
+from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
-from tui_chat.models.preset import Preset, PresetMessage, depth_words
+from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Character, Profile, Role
-from tui_chat.models.text import OriginKind
 from tui_chat.tokens import Counter
 
 SAMPLE_MESSAGES = 40
@@ -55,10 +53,7 @@ def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
     """Return the findings about a preset or lorebook, by line."""
     parsed = read_preset(text, default_name)
     if _is_lorebook(parsed):
-        book = read_lorebook(text, default_name)
-        if book.book is not None:
-            _check_entries(book, book.book)
-        return book.file.findings()
+        return read_lorebook(text, default_name).file.findings()
     if parsed.preset is not None:
         _check_messages(parsed, parsed.preset)
         _check_built(parsed, parsed.preset)
@@ -69,21 +64,6 @@ def _is_lorebook(parsed: ParsedPreset) -> bool:
     whole = object_or_none(parsed.file.value) or {}
     has_messages = any(PRESET_KEYS.field_of.get(key) == "preset_messages" for key in whole)
     return "entries" in whole and not has_messages
-
-
-def _check_entries(parsed: ParsedLorebook, book: Lorebook) -> None:
-    places = {entry.id: path for path, entry in zip(parsed.paths, book.entries, strict=True)}
-    for path, entry in zip(parsed.paths, book.entries, strict=True):
-        if entry.enabled and not entry.content.strip():
-            sentence = f"“{entry.name or entry.id}” is empty and is not sent."
-            parsed.file.report(Level.INFO, "empty-content", sentence, path)
-    anywhere = Preset(book.name, system_placement="in_place")  # its preset decides the placement
-    sample = replace(_sample(anywhere), lorebooks=(book,))
-    for note in build(sample, lambda _: _LETTERS).notes:
-        if note.origin is not None and note.origin.kind is OriginKind.LORE:
-            path = places.get(note.origin.id.removeprefix(f"{book.name}/"))
-            if path is not None and note.code != "unknown-anchor":  # its preset has the anchors
-                parsed.file.report(note.level, note.code, note.sentence, path)
 
 
 def _check_messages(parsed: ParsedPreset, preset: Preset) -> None:
@@ -107,18 +87,6 @@ def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Le
             f"{called} is an anchor, whose place is that in the list; its position is ignored."
         )
         yield Level.WARNING, "position-ignored", sentence
-    if message.is_anchor and message.requires:
-        sentence = f"{called} is an anchor, for which “requires” is ignored."
-        yield Level.WARNING, "idle-requirement", sentence
-    if message.enabled and abs(message.insertion_point or 0) > SAMPLE_MESSAGES:
-        depth = message.insertion_point or 0
-        end = "oldest" if depth < 0 else "newest"
-        words = depth_words(depth) if depth < 0 else f"a place {depth_words(depth)}"
-        sentence = f"{called} asks for {words}; in a shorter history it goes to the {end} end."
-        yield Level.INFO, "depth-clamped", sentence
-    if message.type == "placeholder" and message.cache_control is not None:
-        sentence = f"{called} is a placeholder, which has no content to cache."
-        yield Level.WARNING, "idle-mark", sentence
     if message.role == "tool":
         sentence = f"{called} has the role tool, but answers no tool call."
         yield Level.WARNING, "tool-role", sentence

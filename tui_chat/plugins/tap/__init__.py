@@ -15,7 +15,7 @@ pause              which requests are held, and until when (held_table: shared w
                    held_request: their edited bodies; held_notice, held_actions: said and
                    decided in the app)
 calls_view         the calls of a session, in the inspector
-har                the calls of a HAR file, explained, and as conversations
+har                the calls of a HAR file as conversations
 """
 
 from tui_chat.api import (
@@ -48,10 +48,7 @@ PLUGIN = Plugin(
             group="Requests",
         ),
     ),
-    parts=(
-        Part("listener", "tui_chat.plugins.tap.held_notice:announce_held", "SessionsChanged"),
-        Part("recording reader", "tui_chat.plugins.tap.har:RECORDINGS", "HAR files"),
-    ),
+    parts=(Part("listener", "tui_chat.plugins.tap.held_notice:announce_held", "SessionsChanged"),),
     formats=(Format("HAR files with calls of a provider", "tui_chat.plugins.tap.har:FORMATS"),),
     views=(
         View(

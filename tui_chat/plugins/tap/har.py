@@ -11,22 +11,16 @@ http://www.softwareishard.com/blog/har-12-spec/
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, cast
 from urllib.parse import urlsplit
 
-from tui_chat.cli.captured import RecordingReader
-from tui_chat.cli.output import write_json, write_line
-from tui_chat.errors import InputError
 from tui_chat.interop.formats import FoundConversation, ListFormat
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string
-from tui_chat.plugins.tap.call_output import call_json, call_line, heading
 from tui_chat.plugins.tap.calls import RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import compare
 from tui_chat.plugins.tap.conversations import Conversations, PlacedCall
@@ -120,79 +114,6 @@ def _seconds(milliseconds: object) -> float:
         return 0.0
     is_time = 0 <= milliseconds < _LONGEST_CALL  # also false for infinity and NaN
     return milliseconds / 1000 if is_time else 0.0
-
-
-# --- `inspect` ------------------------------------------------------------------------------
-
-
-def holds_har(text: str) -> bool:
-    """Return True if a text looks like a HAR file."""
-    start = text[:100_000].lstrip("\ufeff \t\r\n")
-    return start.startswith("{") and '"log"' in start[:1000] and '"entries"' in text
-
-
-def choose_call(text: str, number: int | None, *, as_json: bool) -> str | None:
-    """Return the request of a call of a HAR file, or print what is asked for and return None.
-
-    Raises InputError.
-    """
-    count = 0
-    for call in har_calls(text):
-        count, began = call.exchange.number, call.exchange.began
-        if number is None and as_json:
-            write_json(call_json(call, began), None)
-        elif number is None:
-            if count == 1:
-                write_line(f"call  {heading()}")
-            write_line(f"{count:>4}  {call_line(call, began)}")
-        elif count == number:
-            if as_json:
-                write_json(call_json(call, began))
-                return None
-            return _request_text(call)
-    if not count:
-        raise InputError("The HAR file has no call of a provider.", advice=_ADVICE)
-    if number is not None:
-        raise InputError(f"There is no call {number}: the HAR file has {count}.")
-    if not as_json:
-        write_line("--call N opens one of them in the inspector.", err=True)
-    return None
-
-
-def _request_text(call: RecordedCall) -> str:
-    """Return the request of a call as HTTP. Raises InputError."""
-    if call.call.captured is None:
-        raise InputError(f"Call {call.exchange.number}: {call.call.fault}")
-    request = call.call.recorded
-    lines = [f"{request.method} {request.url}"]
-    lines += [f"{name}: {value}" for name, value in request.headers or ()]
-    return "\n".join(lines) + "\n\n" + request.body.decode("utf-8", "replace")
-
-
-def har_calls(text: str) -> Iterator[RecordedCall]:
-    """Yield the provider calls of a HAR file. Raises InputError if it is none."""
-    try:
-        entries = json.loads(text.lstrip("\ufeff"))["log"]["entries"]
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The HAR file is not JSON: {error}") from error
-    except (KeyError, TypeError):
-        entries = None
-    if not isinstance(entries, list):
-        raise InputError("This is not a HAR file: it has no list of entries.")
-    reader = CallReader()
-    for entry in cast("list[Any]", entries)[:_MOST_ENTRIES]:
-        try:
-            call = reader.read(entry)
-        except ValueError:  # a body that is not base64, or a URL that is none
-            continue
-        if call is not None:
-            yield call
-
-
-RECORDINGS = RecordingReader(holds_har, choose_call)
-
-
-# --- `import` -------------------------------------------------------------------------------
 
 
 class _CallConversation:

@@ -37,7 +37,6 @@ PLUGIN = Plugin(
     ),
     parts=(
         Part("builder", f"{_PARTS}:build", "hostile", about={"rules": f"{_PARTS}:rules"}),
-        Part("recording reader", f"{_PARTS}:RECORDINGS", "hostile files"),
         Part("macro", f"{_PARTS}:MACROS"),
         Part("macro", f"{_PARTS}:NOTHING"),
         Part("listener", f"{_PARTS}:listen", "BranchChanged"),

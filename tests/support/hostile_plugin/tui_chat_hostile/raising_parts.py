@@ -7,7 +7,6 @@ from textual import on
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
-from tui_chat.cli.captured import RecordingReader
 from tui_chat.context.macros.expansion import Declaration
 from tui_chat.interop.formats import LinesFormat
 from tui_chat.ui.inspector.rows_view import LaterRow, RowsView, text_rows
@@ -37,9 +36,6 @@ def os_command():
 
 def fail(*_, **__):
     raise ValueError("no use")
-
-
-RECORDINGS = RecordingReader(fail, fail)
 
 
 def rules(preset):
