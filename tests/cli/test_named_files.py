@@ -30,7 +30,6 @@ COMMANDS = (
     ("convert", "{}", "--to", "gemini"),
     ("read", "{}", "--protocol", "gemini"),
     ("preset", "check", "{}"),
-    ("preset", "import", "{}"),
     ("preset", "test", "{}"),
     ("build", "--preset", "{}"),
     ("build", "--history", "{}"),

@@ -23,7 +23,7 @@ from tui_chat.cli.app import open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.lazy_group import LazyGroup
 from tui_chat.cli.names import find, find_role
-from tui_chat.cli.options import FILE, INPUT, PluginChoice, json_option
+from tui_chat.cli.options import FILE, PluginChoice, json_option
 from tui_chat.cli.output import (
     Styled,
     counted,
@@ -37,7 +37,7 @@ from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, read_text, write_bytes
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import read_file_text
-from tui_chat.library.foreign_files import card_files, first_preset_files, import_preset_file
+from tui_chat.library.foreign_files import card_files, first_preset_files
 from tui_chat.library.preset_check import check_preset
 from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.models.preset import Preset
@@ -132,10 +132,6 @@ class LibraryKind(ABC):
         if error := item.tried()[1]:
             yield FindingDocument(item.place, 1, 1, "error", "unreadable", error, "")
 
-    def add_file(self, common: CommonOptions, file: Path, name: str) -> Path:
-        """Convert a file of another program; return the new file. Raises InputError."""
-        raise InputError("Only presets are imported here.", advice="`tui-chat import` takes cards.")
-
 
 def export(content: bytes, output: Path | None, notes: Iterable[str] = ()) -> None:
     """Write a file, or print it without an `output`; notes go to stderr. Raises InputError."""
@@ -195,14 +191,6 @@ class _Presets(LibraryKind):
         for each in check_preset(text, path.stem):
             place = (str(path), each.line, each.column)
             yield FindingDocument(*place, each.level.value, each.code, each.sentence, each.path)
-
-    def add_file(self, common: CommonOptions, file: Path, name: str) -> Path:
-        """Convert a preset of another program; what changed goes to stderr."""
-        own = open_library(common.config())
-        imported = import_preset_file(file, name)
-        for note in imported.notes:
-            write_line(f"{note.level}: {one_line(note.sentence)}", err=True)
-        return own.preset_file(own.add_preset(imported.preset))
 
 
 def _preset(name: str, path: Path, *, is_bundled: bool = False) -> Item:
@@ -378,27 +366,6 @@ def print_path(common: CommonOptions, kind: str, name: str | None) -> None:
         write_line(str(common.config().config_dir / kind))
         return
     write_line(_kind(kind).find(common, name).place)
-
-
-@library.command("import")
-@_KIND
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=INPUT)
-@click.option("--name", default="", help="The name of the preset; default: the file's name.")
-@click.pass_obj
-def import_items(common: CommonOptions, kind: str, files: tuple[Path, ...], name: str) -> None:
-    """Import presets of other programs.
-
-    Chat completion presets are converted and written to the presets folder. Prints the path of each
-    new preset. What could not be imported unchanged is reported on the standard error stream.
-
-    \b
-    Example:
-      tui-chat library import presets "Marinara.json" --name marinara
-    """
-    if name and len(files) > 1:
-        raise InputError("--name needs a single file.", advice="Omit --name.")
-    for file in files:
-        write_line(str(_kind(kind).add_file(common, file, name)))
 
 
 @library.command("export")

@@ -55,7 +55,7 @@ def message_json(message: Message, *, has_media: bool = True) -> dict[str, Any]:
     return fields | {key: value for key, value in said.items() if value is not None}
 
 
-def is_written_as_text(part: MediaBlock) -> bool:
+def _is_written_as_text(part: MediaBlock) -> bool:
     """Return True for a document, and for a damaged file, of which its name is written."""
     return bool(part.text) or is_damaged(part)
 
@@ -65,7 +65,7 @@ def _part_json(part: Block) -> dict[str, Any] | None:
         return {"type": "text", "text": part.text} if part.text else None
     if not isinstance(part, MediaBlock):
         return None
-    if is_written_as_text(part):
+    if _is_written_as_text(part):
         return {"type": "text", "text": part.text or f"[{part_words(part)}]"}
     url = f"data:{part.mime};base64,{part.data}" if part.data else part.url
     if part.media == "image" and url:

@@ -228,17 +228,6 @@ def read_session(data: JsonObject, version: int = VERSION) -> SessionTranscript:
     )
 
 
-def read_references(data: object, place: str) -> tuple[References, tuple[Citation, ...]]:
-    """Return what a reply rests on, and its citations. Raises UnreadableConversation."""
-    _require(isinstance(data, dict), place, "must be an object")
-    fields = clean_json(cast("JsonObject", data))
-    references = _read(References, fields, place)
-    citations = _read(tuple[Citation, ...], fields.get("citations", []), f"{place}.citations")
-    _check_references(references, place)
-    _check_citations(citations, references, f"{place}.citations")
-    return references, citations
-
-
 def _require(is_met: bool, place: str, fault: str) -> None:
     """Raise UnreadableConversation unless a condition is met."""
     if not is_met:

@@ -94,11 +94,11 @@ def first_preset_files() -> PresetFiles:
     return _first(preset_files(), "presets of other programs")
 
 
-def import_preset_file(path: Path, name: str = "") -> ImportedPreset:
-    """Import another program's preset, by default under the file's name. Raises InputError."""
+def import_preset_file(path: Path) -> ImportedPreset:
+    """Import another program's preset under the file's name. Raises InputError."""
     text = read_file_text(path)
     files = preset_reader(JsonFile(text).value) or first_preset_files()
-    return files.parse(text, str(path), name or path.stem)
+    return files.parse(text, str(path), path.stem)
 
 
 def preset_reader(value: object) -> PresetFiles | None:

@@ -139,7 +139,7 @@ def _foreign(table: Mapping[str, Any]) -> str:
     from tui_chat.library.foreign_files import preset_reader  # few files are another program's
 
     if (reader := preset_reader(table)) is not None:
-        return f"is a {reader.program} preset: import it with `tui-chat presets import`"
+        return f"is a {reader.program} preset: import it with `tui-chat import`"
     return ""
 
 

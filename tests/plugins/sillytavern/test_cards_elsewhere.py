@@ -14,7 +14,6 @@ from tests.support.tables import each_row
 
 COMMANDS = (
     ("presets", "check"),
-    ("presets", "import"),
     ("presets", "show"),
     ("presets", "show", "--json"),
     ("build", "x", "--preset"),

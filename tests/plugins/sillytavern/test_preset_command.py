@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 from tests.support.command_line import Run
-from tui_chat.library.presets import load_preset
 from tui_chat.paths import bundled
 
 
@@ -32,36 +31,3 @@ def test_the_sample_card_goes_where_the_sample_preset_has_it(run: Run, tmp_path:
     assert "The hatch opens before you knock." in done.out
     other = run(*home, "build", "--role", "Assistant", *words)
     assert "The hatch" not in other.out
-
-
-PROMPTS = [
-    {"identifier": "main", "role": "system", "content": "Go."},
-    {"identifier": "chatHistory", "marker": True},
-]
-
-
-ORDER = [{"identifier": "main", "enabled": True}, {"identifier": "chatHistory", "enabled": True}]
-
-
-THEIRS = {"prompts": PROMPTS, "prompt_order": [{"character_id": 100001, "order": ORDER}]}
-
-
-def test_an_imported_preset_is_a_new_file(run: Run, tmp_path: Path):
-    path = tmp_path / "Calm.json"
-    path.write_text(json.dumps({**THEIRS, "min_p": 0.1}))
-    for name in ("Calm", "Calm 2"):
-        done = run("--config-dir", tmp_path / "config", "preset", "import", path)
-        kept = tmp_path / "config" / "presets" / f"{name}.json"
-        assert (done.code, done.out) == (0, f"{kept}\n")
-        assert "info: Kept, but not supported: min_p 0.1." in done.err
-        assert load_preset(kept).messages[0].content == "Go."
-    named = run("--config-dir", tmp_path / "config", "preset", "import", path, "--name", "Other")
-    assert named.out.endswith("Other.json\n")
-
-
-def test_a_file_that_is_not_a_sillytavern_preset_is_an_error(run: Run, tmp_path: Path):
-    path = tmp_path / "ours.json"
-    path.write_text('[{"type": "chat_history"}]')
-    done = run("--config-dir", tmp_path, "preset", "import", path)
-    assert done.code == 2
-    assert f"{path} is not a SillyTavern chat completion preset." in done.err

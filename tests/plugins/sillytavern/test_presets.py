@@ -123,7 +123,7 @@ def test_other_files_are_refused(text: str) -> None:
 
 
 def test_a_sillytavern_file_among_our_presets_has_advice() -> None:
-    with pytest.raises(InputError, match="tui-chat presets import"):
+    with pytest.raises(InputError, match="tui-chat import"):
         parse_preset('{"prompts": [], "prompt_order": []}', "x.json", "x")
 
 

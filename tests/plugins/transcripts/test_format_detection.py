@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.exports import lines
-from tests.support.messages import make_message
 from tests.support.reading import only, read, said
 from tests.support.tables import each_row
-from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
-from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.message import Muted
 from tui_chat.plugins.transcripts.reader import known_formats, read_conversations
 
@@ -103,27 +98,8 @@ def test_exported_lines_are_read_as_history_and_as_a_conversation():
     assert [message.content for message in history] == ["a\u2028", "", "x", "y", ""]
     assert history[0].parts == transcript.entries[0].message.parts
     assert history[1] == transcript.entries[1].message
-    assert history[2:] == tuple(entry.message for entry in transcript.entries[2:])
     assert history[3].muted == Muted(whole=True)
-    assert history[4].muted == Muted(blocks=(0,))
     assert said(only(text.encode())) == said(transcript)
-
-
-def test_the_number_of_a_muted_part_counts_those_that_are_written_as_parts():
-    document = MediaBlock("file", "text/plain", text="words")
-    picture = MediaBlock("image", "image/png", "AA==")
-    message = make_message("user", "m", "id", muted=Muted(blocks=(1, 2)), parts=(document, picture))
-    transcript = only([USER])
-    transcript = replace(transcript, entries=(replace(transcript.entries[0], message=message),))
-    transcript = replace(transcript, session=replace(transcript.session, head_id="id"))
-    [history] = read_history("".join(message_lines(transcript)), "f")
-    assert (history.parts, history.muted) == ((picture,), Muted(blocks=(1,)))
-
-
-@each_row("muted", ["yes", 1, {"whole": "maybe"}, {"parts": ["a"]}, [True]])
-def test_a_wrong_mute_is_reported_with_its_place(muted: object):
-    with pytest.raises(InputError, match=r"^f: line 1\.muted"):
-        read_history(json.dumps({"role": "user", "content": "x", "muted": muted}), "f")
 
 
 @given(st.binary(max_size=200))

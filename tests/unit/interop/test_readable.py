@@ -23,13 +23,11 @@ from tests.support.replies import (
     written,
 )
 from tests.support.tables import each_row
-from tests.support.transcripts import references as any_references
 from tests.support.transcripts import transcripts
 from tui_chat.errors import InputError
 from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.models.blocks import Extras, MediaBlock
-from tui_chat.models.citations import References
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.reply import Reply
@@ -104,28 +102,6 @@ def test_an_edited_text_is_exported_without_marks() -> None:
     text = "".join(markdown(reply("Another.", **CITED)))
     assert "\nAnother.\n" in text
     assert "Sources (2)" in text
-
-
-@given(any_references)
-def test_json_lines_are_read_back(references: References) -> None:
-    lines = "".join(message_lines(reply(TEXT, references=references)))
-    [message] = read_history(lines, "f")
-    assert message.about.references == references
-
-
-@each_row(
-    ("value", "fault"),
-    [
-        (5, r"f: \$\[0\]\.references must be an object"),
-        ({"sources": [{"url": "file:///x"}]}, r"sources\[0\]\.url must be a web address"),
-        ({"citations": [{"source": 3}]}, r"citations\[0\]\.source must be the index"),
-        ({"sources": [{"title": 5}]}, r"references\.sources\[0\]\.title"),
-    ],
-)
-def test_invalid_references_name_their_place(value: object, fault: str) -> None:
-    message = {"role": "assistant", "content": "x", "references": value}
-    with pytest.raises(InputError, match=fault):
-        read_history(json.dumps([message]), "f")
 
 
 def drawn() -> Message:
