@@ -236,7 +236,8 @@ def test_json_and_schema(ask: Ask, tmp_path: Path):
     assert printed["usage"]["output"] > 0
     [(body,)] = rows(tmp_path, "SELECT body FROM requests")
     assert json.loads(body)["response_format"]["type"] == "json_schema"  # type: ignore[arg-type]
-    assert ask("x", "--schema", "-", stdin=b"[").code == 2
+    (tmp_path / "schema.json").write_text("[")
+    assert ask("x", "--schema", tmp_path / "schema.json").code == 2
 
 
 def test_a_pipe_gets_the_exact_text(ask: Ask):

@@ -68,8 +68,6 @@ def test_show_says_what_set_each_setting(home: Run, tmp_path: Path, monkeypatch)
         "editing_mode": "default",
         "daily_backups": "default",
     }
-    assert [each["name"] for each in shown["endpoints"]] == ["work"]
-    assert "endpoints.work" in home("config", "show").out
 
 
 def test_a_value_that_equals_the_default_has_its_source(home: Run, tmp_path: Path, monkeypatch):

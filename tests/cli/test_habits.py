@@ -54,8 +54,8 @@ def test_what_is_called_otherwise_here_is_named(run: Run, tmp_path: Path, monkey
         (("--attachment", "x"), "--attach"),
         (("--jsonl",), "--json"),
         (("--system-prompt", "x"), "--system"),
-        (("--schema", '{"type": "object"}'), "--schema -"),
-        (("--schema", "name, age int"), "--schema -"),
+        (("--schema", '{"type": "object"}'), "there is no file"),
+        (("--schema", "name, age int"), "there is no file"),
         (("-s", "You are a poet"), "--system"),
         (("-o", "temperatur=1"), "temperature"),
     ]:

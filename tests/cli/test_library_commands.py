@@ -64,15 +64,6 @@ def test_models_are_listed_with_limits_and_prices(home: Run):
     assert home("models", "--endpoint", "antropic").code == 2
 
 
-def test_the_offline_models_are_listed_once(home: Run):
-    done = home("models", "mirror")
-    assert done.out.count("mirror") == 1
-    assert "The models of loopback are also at loopback-responses, " in done.err
-    assert len(json.loads(home("models", "mirror", "--json").out)) == 5, "programs get all"
-    assert "mirror" in home("models", "--endpoint", "loopback-gemini").out
-    assert "also at" not in home("models", "claude").err
-
-
 def test_models_are_asked_of_the_servers(home: Run, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     done = home("models", "--endpoint", "loopback", "--online", "--json")

@@ -13,7 +13,6 @@ from tests.support.terminal_app import TerminalApp
 
 READERS = [
     ("ask", "-", "--model", "echo"),
-    ("ask", "Hi", "--model", "echo", "--system", "-"),
     ("build", "-"),
     ("build", "--history", "-"),
     ("build", "--preset", "-"),

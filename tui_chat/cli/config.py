@@ -12,11 +12,10 @@ import click
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import INPUT, TEXT, json_option
 from tui_chat.cli.output import write_json, write_line
-from tui_chat.config import Config, default_endpoints
+from tui_chat.config import Config
 from tui_chat.errors import ConfigError, InputError
 from tui_chat.files import input_name, read_toml
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import settings_json
 from tui_chat.providers.keys import describe_key_reference
 
 
@@ -41,42 +40,24 @@ def print_path(common: CommonOptions) -> None:
 @json_option()
 @click.pass_obj
 def show_config(common: CommonOptions, as_json: bool) -> None:
-    """Print the effective settings and where each one comes from.
+    """Print the settings in effect, and where each one comes from.
+
+    `endpoints list` and `keys list` have the endpoints.
 
     \b
     Example:
       TUI_CHAT_MODEL=gpt-5 tui-chat config show
     """
-    config, path = common.config(), str(common.config_file)
+    config = common.config()
     sources = _sources(common, config)
-    endpoints = [
-        {
-            "name": endpoint.name,
-            "protocol": endpoint.protocol.value,
-            "base_url": endpoint.base_url,
-            "key": describe_key_reference(endpoint.key) if endpoint.key else "",
-            "models": list(endpoint.models),
-            "parameters": settings_json(endpoint.settings),
-        }
-        for endpoint in config.endpoints
-        if endpoint not in default_endpoints()
-    ]
+    values = {name: getattr(config, name) for name in sources}
+    folders = {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
     if as_json:
-        values = {name: getattr(config, name) for name in sources}
-        folders = {"config_dir": str(config.config_dir), "data_dir": str(config.data_dir)}
-        more = {"sources": sources, "keys": dict(config.keys), "endpoints": endpoints}
-        write_json(values | more | {"tools": [tool.name for tool in config.tools]} | folders)
+        write_json(values | {"sources": sources} | folders)
         return
-    rows = [(name, _shown(getattr(config, name)), source) for name, source in sources.items()]
-    rows += [(f"keys.{name}", keys or "none", path) for name, keys in config.keys]
-    rows += [(f"tools.{tool.name}", " ".join(tool.command) or "—", path) for tool in config.tools]
-    rows += [
-        (f"endpoints.{endpoint['name']}", f"{endpoint['protocol']} at {endpoint['base_url']}", path)
-        for endpoint in endpoints
-    ]
-    rows += [("config_dir", str(config.config_dir), ""), ("data_dir", str(config.data_dir), "")]
-    for name, value, source in rows:
-        write_line(f"{name:<14} = {value}", f"   ({source})" if source else "")
+    for name, value in (values | folders).items():
+        source = f"   ({sources[name]})" if name in sources else ""
+        write_line(f"{name:<14} = {_shown(value)}", source)
 
 
 def _shown(value: object) -> str:

@@ -19,8 +19,6 @@ from tui_chat.cli.options import endpoint_option, json_option
 from tui_chat.cli.output import write_line, write_list
 from tui_chat.config import (
     LOOPBACK_URL,
-    OFFLINE_ENDPOINT,
-    repeats_offline_models,
 )
 from tui_chat.errors import TuiChatError
 from tui_chat.lazy_dataclass import dataclass
@@ -70,22 +68,18 @@ async def models(common: CommonOptions, text: str, name: str, online: bool, as_j
     listed = {endpoint.name: endpoint.models for endpoint in endpoints}
     if online:
         listed, failures = await _ask_servers(endpoints)
-    repeating = () if name or as_json else tuple(filter(repeats_offline_models, endpoints))
     tables = load_prices()
     found = [
         _document(endpoint, model, tables)
         for endpoint in endpoints
         for model in listed.get(endpoint.name, ())
-        if endpoint not in repeating and text.casefold() in model.casefold()
+        if text.casefold() in model.casefold()
     ]
     head = ("MODEL", "ENDPOINT", "CONTEXT", "OUTPUT", "$/M IN", "$/M OUT")
     narrowed = ((0, 20), (1, 10))
     write_list(found, as_json, None, head, _model_cells, *narrowed, nothing="No models.")
     if name and not endpoints[0].models and not online and not as_json:
         write_line(f"None are configured for {name}; --online asks its server.", err=True)
-    if repeating and any(model.endpoint == OFFLINE_ENDPOINT for model in found):
-        others = ", ".join(endpoint.name for endpoint in repeating)
-        write_line(f"The models of {OFFLINE_ENDPOINT} are also at {others}.", err=True)
     for sentence in failures:
         write_line(f"warning: {sentence}", err=True)
     if failures:

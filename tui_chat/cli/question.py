@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tui_chat.cli.options import INPUT, TEXT, argument, option, refuse_empty
+from tui_chat.cli.options import FILE, INPUT, TEXT, argument, option, refuse_empty
 from tui_chat.cli.output import write_line
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, STANDARD_INPUT, input_name, read_standard_input, read_text
@@ -73,7 +73,7 @@ class Question:
         metavar="NAME=VALUE",
         help="A setting, such as temperature=0.7 or effort=high; repeatable.",
     )
-    schema: Path | None = option(type=INPUT, metavar="FILE", help="The JSON Schema of the reply.")
+    schema: Path | None = option(type=FILE, metavar="FILE", help="The JSON Schema of the reply.")
     stream: bool = option("--no-stream", flag_value=False, default=True, help="Don't stream.")
 
     @property
@@ -84,9 +84,7 @@ class Question:
     @property
     def standard_inputs(self) -> list[str]:
         """The options whose value is the standard input."""
-        names = ["--attach" for path in self.attachments if path == STANDARD_INPUT]
-        names += ["--schema"] if self.schema == STANDARD_INPUT else []
-        return [*names, "--system"] if self.system == "-" else names
+        return ["--attach" for path in self.attachments if path == STANDARD_INPUT]
 
 
 def refuse(*faults: tuple[object, str, str]) -> None:
@@ -145,15 +143,12 @@ def read_part(path: Path) -> MediaBlock:
 
 
 def completed(question: _Q) -> _Q:
-    """Return the question with what some options choose besides: the schema as a setting, the text
-    of `--system` where that is piped, and no role where a system message or nothing stands in for
-    it. Raises InputError.
+    """Return the question with what some options choose besides: the schema as a setting, and no
+    role where a system message or nothing stands in for it. Raises InputError.
     """
     if question.schema is not None:
         schema = f"response_format={json.dumps(_read_schema(question.schema))}"
         question = replace(question, settings=(*question.settings, schema))
-    if question.system == "-":
-        question = replace(question, system=read_text(STANDARD_INPUT))
     if question.role is None and not question.has_session and (question.system or question.bare):
         question = replace(question, role="")
     return question
@@ -161,11 +156,8 @@ def completed(question: _Q) -> _Q:
 
 def _read_schema(path: Path) -> dict[str, Any]:
     """Return the schema of a file in the form of the setting. Raises InputError."""
-    if path != STANDARD_INPUT and not path.exists():
-        raise InputError(
-            f"--schema: there is no file “{one_line(str(path), 60)}”.",
-            advice="It takes the file of a JSON Schema; `--schema -` reads one that is piped.",
-        )
+    if not path.exists():
+        raise InputError(f"--schema: there is no file “{one_line(str(path), 60)}”.")
     try:
         value = json.loads(read_text(path, max_bytes=MAX_BYTES))
     except (ValueError, RecursionError) as error:

@@ -74,12 +74,10 @@ def test_a_command_runs_behind_the_tap(run: Run, environ: dict[str, str], tmp_pa
     (session,) = json.loads(listed.out)
     assert session["session_id"] == two["conversation"]["session_id"]
     assert session["endpoint"] == "loopback-anthropic"
-    shown = run(
-        "--data-dir", tmp_path / "data", "sessions", "show", session["session_id"], "--json"
-    )
-    sent = json.loads(shown.out)["messages"][-1]["request"]
-    assert {name: sent[name] for name in ("method", "url", "headers", "sha256")} == {
-        name: two["request"][name] for name in ("method", "url", "headers", "sha256")
+    exported = run("--data-dir", tmp_path / "data", "export", session["session_id"])
+    [*_, sent] = json.loads(exported.out)["sessions"][0]["requests"]
+    assert {name: sent[name] for name in ("method", "url", "sha256")} == {
+        name: two["request"][name] for name in ("method", "url", "sha256")
     }
 
 
