@@ -19,8 +19,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import cache, wraps
 from importlib import import_module
 from pkgutil import iter_modules
-from time import perf_counter
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 from tui_chat.api import API, Action, Command, Format, Part, Plugin, Point, View
 from tui_chat.errors import InputError, TuiChatError
@@ -81,7 +80,6 @@ class _State:
 
     names: tuple[str, ...] = ()
     enabled: tuple[Plugin, ...] = ()
-    seconds: ClassVar[dict[str, float]] = {}
     faults: tuple[PluginFault, ...] = ()
     reported: frozenset[PluginFault] = frozenset()
     keep: Callable[[str], None] | None = None
@@ -190,10 +188,8 @@ def enable(names: Iterable[str]) -> None:
     forget_faults()
     enabled: list[Plugin] = []
     for name in names:
-        begun = perf_counter()
         try:
             enabled.append(_installed(name))
-            _State.seconds[name] = perf_counter() - begun
         except (Exception, SystemExit) as error:  # other people's code may raise anything
             _add_fault(_fault(name, error))
         except KeyboardInterrupt:
@@ -207,11 +203,6 @@ def interrupted(name: str) -> InputError:
         f"The import of the plugin “{name}” was interrupted.",
         advice="If it hangs, remove its name from `[plugins] enabled` in config.toml.",
     )
-
-
-def import_seconds(name: str) -> float | None:
-    """Return the seconds that the import of an enabled plugin's manifest took."""
-    return _State.seconds.get(name)
 
 
 def _installed(name: str) -> Plugin:

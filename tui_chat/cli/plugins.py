@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from importlib.metadata import entry_points
-from time import perf_counter
 
 import click
 
 from tui_chat import __version__, hooks
-from tui_chat.api import Plugin
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.config import change_file
 from tui_chat.cli.names import find
@@ -19,8 +16,6 @@ from tui_chat.cli.output import document_json, write_line, write_list
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-
-_NOT_POINTS = ("name", "summary", "api")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +27,6 @@ class PluginDocument:
     summary: str
     """The capability that it adds, or what is wrong with it."""
     version: str = ""
-    points: tuple[str, ...] = ()
-    """The extension points that it uses."""
-    milliseconds: float | None = None
-    """The time that the import of its manifest took; None if it was not imported now."""
 
 
 @click.group(invoke_without_command=True)
@@ -58,7 +49,7 @@ def plugins(context: click.Context, as_json: bool) -> None:
 @json_option()
 @click.pass_obj
 def list_command(common: CommonOptions, as_json: bool) -> None:
-    """List plugins with version, extension points, status and the time of their import.
+    """List plugins with their version and status.
 
     \b
     Example:
@@ -68,17 +59,9 @@ def list_command(common: CommonOptions, as_json: bool) -> None:
         list(_documents(common)),
         as_json,
         lambda row: {key: value for key, value in document_json(row).items() if value},
-        ("NAME", "VERSION", "STATUS", "MS", "POINTS", "SUMMARY"),
-        lambda row: (
-            row.name,
-            row.version or "—",
-            row.status,
-            "—" if row.milliseconds is None else f"{row.milliseconds:.0f}",
-            ", ".join(row.points) or "—",
-            row.summary,
-        ),
-        (4, 20),
-        (5, 20),
+        ("NAME", "VERSION", "STATUS", "SUMMARY"),
+        lambda row: (row.name, row.version or "—", row.status, row.summary),
+        (3, 20),
         nothing="No plugins.",
     )
 
@@ -90,27 +73,17 @@ def _documents(common: CommonOptions) -> Iterator[PluginDocument]:
     versions = {name: entry.dist.version for name, entry in entries.items() if entry.dist}
     built_in = hooks.built_in_plugins()
     for plugin in built_in:
-        points = tuple(_points(plugin))
-        yield PluginDocument(plugin.name, "built in", plugin.summary, __version__, points)
+        yield PluginDocument(plugin.name, "built in", plugin.summary, __version__)
     listed: set[str] = set()
     for plugin in hooks.plugins()[len(built_in) :]:
         listed.add(plugin.name)
         summary = faults.pop(plugin.name, plugin.summary)
-        version, points = versions.get(plugin.name, ""), tuple(_points(plugin))
-        milliseconds = (hooks.import_seconds(plugin.name) or 0.0) * 1000
-        yield PluginDocument(plugin.name, "enabled", summary, version, points, milliseconds)
+        yield PluginDocument(plugin.name, "enabled", summary, versions.get(plugin.name, ""))
     for name, error in faults.items():
         yield PluginDocument(name, "fault", error, versions.get(name, ""))
     for name in entries.keys() - listed - faults.keys() - {each.name for each in built_in}:
         advice = f"`tui-chat plugins enable {name}` loads {entries[name].value}."
         yield PluginDocument(name, "not enabled", advice, versions.get(name, ""))
-
-
-def _points(plugin: Plugin) -> Iterator[str]:
-    for field in fields(plugin):
-        if field.name not in (*_NOT_POINTS, "parts") and getattr(plugin, field.name):
-            yield field.name
-    yield from dict.fromkeys(part.point for part in plugin.parts)
 
 
 @plugins.command()
@@ -158,7 +131,7 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
     for name in names or found:
         if name not in found:
             continue
-        begun, count = perf_counter(), 0
+        count = 0
         for _, path in hooks.import_paths(found[name]):
             count += 1
             try:
@@ -167,8 +140,7 @@ def check(common: CommonOptions, names: tuple[str, ...]) -> None:
                 faults.append(f"{name}: {path}: {type(error).__name__}: {error}")
             except KeyboardInterrupt:
                 raise hooks.interrupted(name) from None
-        spent = (perf_counter() - begun) * 1000
-        write_line(f"{one_line(name)}  {count} parts  {spent:.0f} ms")
+        write_line(f"{one_line(name)}  {count} parts")
     for fault in faults:
         write_line(one_line(fault, 1000), err=True)
     if faults:
