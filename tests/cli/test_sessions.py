@@ -13,7 +13,6 @@ import pytest
 from tests.support.command_line import Done, Run
 from tests.support.tables import each_row
 from tui_chat.cli.app import new_id
-from tui_chat.cli.names import SHORT_ID, shortened
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session
 from tui_chat.models.transcript import SessionTranscript
@@ -67,16 +66,6 @@ def test_there_may_be_no_session(words: tuple[str, ...], said: str, run: Run, tm
     done = run("--data-dir", tmp_path, "--config-dir", tmp_path, *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
-
-
-@each_row(
-    "ids", [["a" * 32, "a" * 31 + "b", "b" * 32], ["a" * 12 + "b" * 20, "a" * 12 + "c" * 20], []]
-)
-def test_a_short_id_is_the_beginning_of_one_id_only(ids: list[str]):
-    short = shortened(ids)
-    for one, begin in short.items():
-        assert [each for each in ids if each.startswith(begin)] == [one]
-        assert len(begin) >= SHORT_ID
 
 
 def test_printed_ids_work_when_pasted_back(sessions: Sessions, run: Run, tmp_path: Path):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.cli import output
-from tui_chat.cli.names import shortened
+from tui_chat.cli.names import SHORT_ID
 from tui_chat.cli.output import OutputClosed, write_line, write_reply
 from tui_chat.errors import InputError, Refused, ReplyCut, Unreachable
 from tui_chat.files import write_new_file
@@ -159,8 +159,7 @@ def session_words(workspace: Workspace) -> str:
     state = workspace.state
     if state.is_temporary:
         return "not stored"
-    ids = {state.session_id, *(session.session_id for session in state.sessions)}
-    return f"session {shortened(ids)[state.session_id]}"
+    return f"session {state.session_id[:SHORT_ID]}"
 
 
 # Sources, files and code

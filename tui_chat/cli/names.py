@@ -6,12 +6,11 @@ A name that does not exist is an error that suggests similar ones.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
-from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
     from tui_chat.store import Store
 
 
-SHORT_ID = 12
-"""Least characters of a printed id: its milliseconds, so that no later session begins with them."""
+SHORT_ID = 16
+"""Characters of a printed id: its milliseconds, and four random digits."""
 
 
 def find(what: str, name: str, names: Sequence[str]) -> str:
@@ -71,21 +70,6 @@ async def named_session(store: Store, name: str | None) -> SessionSummary:
                     advice=f"Restore it with `{undo}`.",
                 ) from None
         raise
-
-
-async def short_ids(store: Store) -> dict[str, str]:
-    """Return the shortest unique beginning of each session's id, the trash included."""
-    sessions = (*await store.sessions.list(), *await store.sessions.list_trash())
-    return shortened(session.session_id for session in sessions)
-
-
-def shortened(ids: Iterable[str]) -> dict[str, str]:
-    """Return for each id its shortest beginning that no other has, of `SHORT_ID` or more."""
-    ordered = ["", *sorted(ids), ""]
-    return {
-        id_: id_[: max(SHORT_ID, common_prefix(before, id_) + 1, common_prefix(id_, after) + 1)]
-        for before, id_, after in zip(ordered, ordered[1:], ordered[2:], strict=False)
-    }
 
 
 def find_session(sessions: Sequence[SessionSummary], name: str) -> SessionSummary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -13,7 +13,7 @@ import click
 
 from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.names import short_ids
+from tui_chat.cli.names import SHORT_ID
 from tui_chat.cli.options import (
     endpoint_option,
     json_option,
@@ -69,11 +69,11 @@ async def search(
         **conditions,
     )
     async with open_store(common, only_reads=True) as store:
-        hits, ids = await store.search.find(query), await short_ids(store)
+        hits = await store.search.find(query)
     if as_json:
         write_json([asdict(hit) for hit in hits])
     else:
-        _print_hits(hits, ids)
+        _print_hits(hits)
     if not (hits.is_ranked or newest):
         write_line("Too many messages match to be ranked: the newest come first.", err=True)
     if not hits:
@@ -82,7 +82,7 @@ async def search(
         sys.exit(1)
 
 
-def _print_hits(hits: Sequence[Hit], ids: Mapping[str, str]) -> None:
+def _print_hits(hits: Sequence[Hit]) -> None:
     """Print the hits, grouped by session."""
     color = is_terminal() and not os.environ.get("NO_COLOR")
     sessions: dict[str, list[Hit]] = {}
@@ -92,7 +92,7 @@ def _print_hits(hits: Sequence[Hit], ids: Mapping[str, str]) -> None:
         if number:
             write_line()
         title = one_line(of_session[0].title) or "—"
-        write_line(Styled(title, bold=True), f"  {ids[session_id]}")
+        write_line(Styled(title, bold=True), f"  {session_id[:SHORT_ID]}")
         for hit in of_session:
             created = datetime.fromtimestamp(hit.created, UTC).astimezone()
             where = hit.message_role or "title" if hit.place == "text" else hit.place

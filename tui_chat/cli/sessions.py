@@ -12,7 +12,7 @@ import click
 from tui_chat.cli.app import asynchronous, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.export import local_zone
-from tui_chat.cli.names import find_session, named_session, short_ids
+from tui_chat.cli.names import SHORT_ID, find_session, named_session
 from tui_chat.cli.options import (
     json_option,
     last_or_session,
@@ -84,7 +84,6 @@ async def list_sessions(
     """
     async with open_store(common, only_reads=True) as store:
         found = await (store.sessions.list_trash() if deleted else store.sessions.list())
-        ids = await short_ids(store)
         found = [
             each
             for each in found
@@ -100,7 +99,7 @@ async def list_sessions(
         as_json,
         lambda session: session._asdict(),
         ("ID", "TITLE", "ROLE", "MODEL", "MESSAGES", "TOKENS", "STATUS", "UPDATED"),
-        lambda session: _cells(session, ids[session.session_id]),
+        _cells,
         (1, 20),
         (3, 12),
         (2, 8),
@@ -108,10 +107,10 @@ async def list_sessions(
     )
 
 
-def _cells(session: SessionSummary, short_id: str) -> tuple[str, ...]:
+def _cells(session: SessionSummary) -> tuple[str, ...]:
     updated = datetime.fromtimestamp(session.updated, UTC).astimezone()
     return (
-        short_id,
+        session.session_id[:SHORT_ID],
         one_line(session.title) or "—",
         session.role_name,
         session.model,

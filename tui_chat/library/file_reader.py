@@ -339,18 +339,14 @@ class JsonFile:
         worst_first = sorted(self._reports, key=lambda report: _RANK[report.level])
         reports = worst_first[:MAX_FINDINGS]
         wanted = {t.path[:length] for t in reports for length in range(len(t.path) + 1)}
-        walk = locate(self.text, wanted)
+        spots = locate(self.text, wanted)
         lines = LineIndex(self.text, self._first_line)
         findings: list[Finding] = []
         for t in reports:
-            length = next(n for n in range(len(t.path), -1, -1) if t.path[:n] in walk.spots)
-            spot = walk.spots[t.path[:length]]
+            length = next(n for n in range(len(t.path), -1, -1) if t.path[:n] in spots)
+            spot = spots[t.path[:length]]
             place = lines.at(spot.key if t.at_key else spot.start)
             findings.append(Finding(t.level, t.code, t.sentence, format_path(t.path), *place))
-        for path, offset in walk.duplicates[:MAX_FINDINGS]:
-            sentence = f"“{path[-1]}” is a duplicate key; this one counts."
-            where = (format_path(path), *lines.at(offset))
-            findings.append(Finding(Level.WARNING, "doubled-key", sentence, *where))
         return tuple(sorted(findings, key=lambda finding: (finding.line, finding.column)))
 
     def doubts(self, source: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Collection
-from dataclasses import field
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import JSON_TOKEN
@@ -28,15 +27,6 @@ class ValueSpan:
     """The start of its key, or of the value if it has no key."""
     start: int
     end: int
-
-
-@dataclass(slots=True)
-class Locations:
-    """The places that one scan of a text found."""
-
-    spots: dict[Path, ValueSpan] = field(default_factory=dict[Path, ValueSpan])
-    duplicates: list[tuple[Path, int]] = field(default_factory=list[tuple[Path, int]])
-    """Duplicate keys, and the place of the later one, which counts."""
 
 
 def format_path(path: Path) -> str:
@@ -71,17 +61,16 @@ class _Open:
     path: Path
     key: int
     start: int
-    keys: set[str] | None
-    """The keys so far; None for a list."""
+    is_object: bool
     step: str | int
     """The step to the next value."""
     awaits_key: bool
     key_at: int = 0
 
 
-def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
-    """Scan a text that `decode_json` accepted for the wanted paths and for duplicate keys."""
-    locations = Locations()
+def locate(text: str, wanted: Collection[Path]) -> dict[Path, ValueSpan]:
+    """Return the places of the wanted paths in a text that `decode_json` accepted."""
+    spots: dict[Path, ValueSpan] = {}
     inside: list[_Open] = []
     for token in JSON_TOKEN.finditer(text):
         word, start = token.group(), token.start()
@@ -93,29 +82,25 @@ def locate(text: str, wanted: Collection[Path] = ()) -> Locations:
         elif word in "]}":
             done = inside.pop()
             if done.path in wanted:
-                locations.spots[done.path] = ValueSpan(done.key, done.start, token.end())
-        elif here is not None and here.awaits_key and here.keys is not None:
+                spots[done.path] = ValueSpan(done.key, done.start, token.end())
+        elif here is not None and here.awaits_key:
             key = clean(json.loads(word))
-            if key in here.keys:
-                locations.duplicates.append(((*here.path, key), start))
-            here.keys.add(key)
             here.step, here.key_at, here.awaits_key = key, start, False
         else:
             path = (*here.path, here.step) if here else ()
-            key = here.key_at if here and here.keys is not None else start
+            key = here.key_at if here and here.is_object else start
             if word in "[{":
                 is_object = word == "{"
-                keys: set[str] | None = set() if is_object else None
-                inside.append(_Open(path, key, start, keys, 0, is_object))
+                inside.append(_Open(path, key, start, is_object, 0, awaits_key=is_object))
             elif path in wanted:
-                locations.spots[path] = ValueSpan(key, start, token.end())
-    return locations
+                spots[path] = ValueSpan(key, start, token.end())
+    return spots
 
 
 def _next(here: _Open | None) -> None:
     if here is None:
         return
-    if here.keys is not None:
+    if here.is_object:
         here.awaits_key = True
     elif isinstance(here.step, int):
         here.step += 1

@@ -17,8 +17,8 @@ from tests.support.tables import each_row
 from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.library import file_reader
-from tui_chat.library.json_locations import Locations, locate
 from tui_chat.library.json_locations import Path as JsonPath
+from tui_chat.library.json_locations import ValueSpan, locate
 from tui_chat.library.library import Library
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
@@ -211,7 +211,7 @@ def test_a_long_list_is_read_whole_and_has_an_end(tmp_path: Path):
 def test_a_long_suite_is_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     scans: list[int] = []
 
-    def scan(text: str, wanted: Collection[JsonPath] = ()) -> Locations:
+    def scan(text: str, wanted: Collection[JsonPath]) -> dict[JsonPath, ValueSpan]:
         scans.append(len(text))
         return locate(text, wanted)
 

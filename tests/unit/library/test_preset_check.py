@@ -64,12 +64,6 @@ def test_a_misspelled_key_has_a_suggestion():
     assert "“anchor_target”" in check_preset(snake, "p")[0].sentence
 
 
-def test_a_duplicate_key_is_found():
-    text = '[{"type": "chat_history"},\n{"content": "a",\n"content": "b"}]'
-    (finding,) = check_preset(text, "p")
-    assert (finding.code, finding.line) == ("doubled-key", 3)
-
-
 def test_lone_surrogates_are_reported():
     (finding,) = check_preset('[{"type": "chat_history"}, {"content": "\\ud800"}]', "p")
     assert finding.code == "half-character"

@@ -320,5 +320,5 @@ class _Parts:
         reported with the right line.
         """
         text = self.file.text
-        spot = locate(text, {where}).spots[where]
+        spot = locate(text, {where})[where]
         return re.sub(r"[^\n]", " ", text[: spot.start]) + text[spot.start : spot.end]

@@ -249,7 +249,7 @@ def _updated(case: PresetCase, turns: Sequence[Turn]) -> str:
     """Return a case's text with these turns as the expected ones, and otherwise unchanged."""
     expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
     text = case.text
-    spots = locate(text, {(), ("expected",)}).spots
+    spots = locate(text, {(), ("expected",)})
     indent = re.search(r"\n([ \t]+)\S", text)
     step = indent[1] if indent else "  "
     body = json.dumps(expected, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")
