@@ -26,6 +26,8 @@ class Choice:
     id: str
     label: str
     detail: str = ""
+    group: str = ""
+    """Its group, which is looked through too; choices of one that is typed in full come first."""
     is_repeated: bool = False
     """True if the label of another choice says enough: it is offered if it is the current one, or
     if words of its detail are typed.
@@ -34,7 +36,7 @@ class Choice:
     @property
     def searched(self) -> str:
         """The text in which typed words are looked for."""
-        return f"{self.label} {self.detail}".casefold()
+        return f"{self.label} {self.detail} {self.group}".casefold()
 
 
 FEW = 16
@@ -132,8 +134,8 @@ class ChoiceDialog(Dialog[str | None]):
         options.highlighted = next(numbers, 0)
 
     def matching(self, words: str) -> list[Choice]:
-        """Return the choices that have all these words: first one that is called so, then those
-        whose names begin so.
+        """Return the choices that have all these words: first those of a group that is named in
+        full, then one that is called so, then those whose names begin so.
         """
         typed_words = words.casefold().split()
         matches = [
@@ -186,7 +188,8 @@ class ChoiceDialog(Dialog[str | None]):
         self.dismiss(event.option.id)
 
 
-def _rank(choice: Choice, typed: str) -> tuple[bool, bool]:
+def _rank(choice: Choice, typed: str) -> tuple[bool, bool, bool]:
     """Return what sorts a choice by how well it matches what was typed: less is better."""
     name, label = typed.strip().casefold(), choice.label.casefold()
-    return label != name, not label.startswith(name)
+    is_other_group = choice.group.casefold() not in name.split()
+    return is_other_group, label != name, not label.startswith(name)

@@ -131,6 +131,7 @@ def offered_models(workspace: Workspace, environ: Mapping[str, str]) -> list[Cho
             f"{offering.name}\n{model}",
             model,
             detail(offering, model),
+            offering.name,
             is_repeated=repeats_offline_models(offering),
         )
         for offering in sorted(
