@@ -82,34 +82,3 @@ async def test_disabled_roles_are_not_taken_and_the_newest_of_a_name_is(make_wor
         await workspace.store.roles.save(role)
     await opened(workspace, write_chat(tmp_path / "chat.jsonl"))
     assert workspace.state.role == new
-
-
-async def test_who_is_unknown_is_asked_for_once(make_workspace, tmp_path):
-    workspace, _ = await make_workspace()
-    put(tmp_path / "profiles", "sailor", {"name": "Sam", "content": "Sails."})
-    await workspace.store.roles.save(Role("clerk", "The clerk", "Serve."))
-    asked: list[tuple[str, str]] = []
-
-    async def ask(kind: str, name: str, _: object) -> str | None:
-        asked.append((kind, name))
-        return "clerk" if kind == "character" else None
-
-    files = [write_chat(tmp_path / f"{n}.jsonl", f"chat {n}") for n in (1, 2)]
-    await opened(workspace, *files, ask=ask)
-    assert asked == [("character", "Ada"), ("user", "Kim")]
-    assert names(workspace) == ("The clerk", "Kim")
-    assert workspace.state.role is not None
-    await opened(workspace, *files, ask=ask)  # they are there already
-    assert len(asked) == 2
-
-
-async def test_a_dry_run_asks_nothing(make_workspace, tmp_path):
-    workspace, _ = await make_workspace()
-
-    async def ask(kind: str, name: str, _: object) -> str | None:
-        raise AssertionError(kind, name)
-
-    (report,) = await import_into(
-        workspace, [write_chat(tmp_path / "chat.jsonl")], dry_run=True, ask=ask
-    )
-    assert report.new == 1

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.plugins.sillytavern.folders import write_folder
 from tests.support.tables import each_row
 from tui_chat.cli import main
+from tui_chat.plugins.sillytavern.cases import write_folder
 
 HERE = Path(__file__).parents[3]
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", HERE.parent / "shared" / "corpus"))

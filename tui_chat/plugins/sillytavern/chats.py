@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
+from typing import Literal
 
 from tui_chat.interop.formats import (
     FoundConversation,
@@ -30,31 +31,45 @@ from tui_chat.interop.formats import (
 from tui_chat.interop.timestamps import parse_timestamp
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import About
+from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
+    as_count,
     as_object,
     as_string,
     to_json,
 )
 from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, text_blocks, tool_result
-from tui_chat.models.settings import MAX_TEXT, LoreTimer, Settings
-from tui_chat.models.text import clean
-from tui_chat.plugins.sillytavern.chat_export import (
-    character_of_chat,
-    chat_variables,
-    injections_of_chat,
-    kept_line,
-    lorebook_of_chat,
-    note_of_chat,
-    timers_of_chat,
+from tui_chat.models.settings import (
+    MAX_INJECTIONS,
+    MAX_NOTE,
+    MAX_NOTE_DEPTH,
+    MAX_TEXT,
+    NOTE_DEPTH,
+    AuthorNote,
+    CharacterTexts,
+    Injection,
+    LoreTimer,
+    NotePlacement,
+    Settings,
 )
+from tui_chat.models.text import clean
 
 MISSING_FILE = "An image in SillyTavern's folders was not imported; a placeholder takes its place."
 HIDDEN = "A message hidden from the model was imported muted."
 _NAMELESS = ("", "unused")
+NOTE_PLACES: tuple[NotePlacement, ...] = ("after_main", "depth", "before_main")
+NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "user", "assistant")
+CHARACTER_KEYS = {
+    "scenario": "scenario",
+    "system_prompt": "system_prompt",
+    "example_dialogues": "mes_example",
+}
+"""The keys of a chat's metadata by the fields of `CharacterTexts`."""
+_MAX_TIMERS = 10_000
+"""The maximum number of timers of a kind that are read."""
 
 
 def _is_header(data: JsonObject) -> bool:
@@ -118,27 +133,112 @@ def _read_chat(lines: Sequence[JsonObject]) -> Reading:
         False: _name_of(header.get("character_name"), speakers[False]),
         True: _name_of(header.get("user_name"), speakers[True]),
     }
-    reader = _ChatReader(tree, speakers, names, {"header": header if has_header else None})
+    reader = _ChatReader(tree, speakers, names)
     for data in messages:
         reader.read(data)
-    _set_timers(tree, reader.before, timers_of_chat(facts))
+    _set_timers(tree, reader.before, _timers_of_chat(facts))
     transcript = tree.transcript(
         title=_title(header, messages),
         settings=Settings(
-            author_note=note_of_chat(facts),
-            character=character_of_chat(facts),
-            injections=injections_of_chat(facts),
+            author_note=_note_of_chat(facts),
+            character=_character_of_chat(facts),
+            injections=_injections_of_chat(facts),
         ),
         character=names[False],
         user=names[True],
         head_id=reader.head,
         created=parse_timestamp(header.get("create_date")),
-        variables=chat_variables(facts),
+        variables=_chat_variables(facts),
     )
-    if name := lorebook_of_chat(facts):
+    if name := _lorebook_of_chat(facts):
         session = replace(transcript.session, lorebooks=(name,))
         transcript = replace(transcript, session=session)
     return transcript, tree.notes
+
+
+def _note_of_chat(facts: JsonObject) -> AuthorNote | None:
+    """Return the author's note in a chat's metadata; None if it has none. An empty one has a place,
+    too, where lore and the profile may go, and takes away a default one.
+    """
+    text = clean(as_string(facts.get("note_prompt")))[:MAX_NOTE]
+
+    def number(key: str, default: int, largest: int = MAX_NOTE_DEPTH) -> int:
+        found = as_count(facts.get(key))
+        return default if found is None or found > largest else found
+
+    note = AuthorNote(
+        text,
+        number("note_depth", NOTE_DEPTH),
+        NOTE_ROLES[number("note_role", 0, 2)],
+        NOTE_PLACES[number("note_position", 1, 2)],
+        number("note_interval", 1),
+    )
+    has_none = note == AuthorNote("") and not isinstance(facts.get("note_prompt"), str)
+    return None if has_none else note
+
+
+def _character_of_chat(facts: JsonObject) -> CharacterTexts | None:
+    """Return what a chat's metadata sets instead of texts of the card; None for nothing."""
+    found = CharacterTexts(
+        *(clean(as_string(facts.get(key)))[:MAX_NOTE] for key in CHARACTER_KEYS.values())
+    )
+    return None if found == CharacterTexts() else found
+
+
+def _injections_of_chat(facts: JsonObject) -> tuple[Injection, ...] | None:
+    """Return the texts that scripts put into a chat (`/inject`); None for none."""
+    found: list[Injection] = []
+    for name, value in list(as_object(facts.get("script_injects")).items())[:MAX_INJECTIONS]:
+        inject = as_object(value)
+        text = clean(as_string(inject.get("value")))[:MAX_NOTE]
+        place, role = as_count(inject.get("position")), as_count(inject.get("role"))
+        if not text or place is None or place >= len(NOTE_PLACES):  # -1: only searched for keys
+            continue
+        depth = as_count(inject.get("depth"))
+        found.append(
+            Injection(
+                clean(name)[:MAX_TEXT],
+                text,
+                NOTE_DEPTH if depth is None or depth > MAX_NOTE_DEPTH else depth,
+                NOTE_ROLES[role] if role is not None and role < len(NOTE_ROLES) else "system",
+                NOTE_PLACES[place],
+                inject.get("scan") is True,
+            )
+        )
+    return tuple(found) or None
+
+
+def _timers_of_chat(facts: JsonObject) -> tuple[LoreTimer, ...] | None:
+    """Return the timers of lore entries in a chat's metadata; None if it has no place for them."""
+    if not isinstance(facts.get("timedWorldInfo"), dict):
+        return None
+    found: list[LoreTimer] = []
+    kinds: tuple[Literal["sticky", "cooldown"], ...] = ("sticky", "cooldown")
+    for kind in kinds:
+        timers = as_object(as_object(facts["timedWorldInfo"]).get(kind))
+        for key, value in list(timers.items())[:_MAX_TIMERS]:
+            book, _, entry = as_string(key).rpartition(".")
+            timer = as_object(value)
+            start, end = as_count(timer.get("start")), as_count(timer.get("end"))
+            if book and start is not None and end is not None:
+                protected = timer.get("protected") is True
+                found.append(LoreTimer(clean(book), clean(entry), kind, start, end, protected))
+    return tuple(found)
+
+
+def _lorebook_of_chat(facts: JsonObject) -> str:
+    """Return the name of the lorebook that a chat is bound to; empty for none."""
+    name = clean(as_string(facts.get("world_info"))).strip()
+    is_name = len(name) <= MAX_TEXT and name.isprintable() and not set(name) & {"/", "\\"}
+    return name if is_name and name.strip(".") else ""
+
+
+def _chat_variables(facts: JsonObject) -> tuple[tuple[str, str], ...]:
+    """Return the variables in a chat's metadata."""
+    return tuple(
+        (as_string(name), as_string(value) if isinstance(value, str) else to_json(value))
+        for name, value in as_object(facts.get("variables")).items()
+    )
 
 
 def _set_timers(
@@ -201,8 +301,6 @@ class _ChatReader:
     speakers: dict[bool, set[str]]
     names: dict[bool, str]
     """Of the user (True) and the character; empty for several."""
-    begun: JsonObject
-    """The header, until it is kept with the first message."""
     head: str | None = None
     """The last message of the active branch."""
     before: str | None = None
@@ -210,11 +308,6 @@ class _ChatReader:
     aside: str | None = None
     """The last of the hidden messages since then."""
     seen: set[str] = field(default_factory=set[str])
-
-    def _source(self, data: JsonObject, *, has_texts: bool = False) -> str:
-        """Return a line as it is kept with its message; the first one with the header."""
-        begun, self.begun = self.begun, {}
-        return to_json({**begun, **kept_line(data, has_texts=has_texts)})
 
     def read(self, data: JsonObject) -> None:
         extra = as_object(data.get("extra"))
@@ -228,17 +321,14 @@ class _ChatReader:
         if data.get("is_system") is True:
             self.tree.notes.append(HIDDEN)
             text = as_string(data.get("mes"))
-            source = self._source(data, has_texts=True)
             before = self.aside or self.before
-            self.aside = self._add(before, role, text, data, extra, source, muted=Muted(True))
+            self.aside = self._add(before, role, text, data, extra, muted=Muted(True))
             self.head = self.aside
             return
         chosen = None
-        line = self._source(data)
-        for number, (text, facts, is_chosen) in enumerate(_swipes(data)):
-            source = line if is_chosen else to_json({"swipe": number})
+        for text, facts, is_chosen in _swipes(data):
             extra = as_object(facts.get("extra"))
-            added = self._add(self.before, role, text, facts, extra, source)
+            added = self._add(self.before, role, text, facts, extra)
             chosen = added if is_chosen else chosen
         self.head = self.before = chosen
         self.aside = None
@@ -250,7 +340,6 @@ class _ChatReader:
         text: str,
         data: JsonObject,
         extra: JsonObject,
-        source: str,
         muted: Muted = NOT_MUTED,
     ) -> str:
         """Add a message below the head, with an id derived from the message `before`."""
@@ -270,7 +359,7 @@ class _ChatReader:
             name=shown_name,
             timestamp=parse_timestamp(sent),
             muted=muted,
-            about=About(is_speaker_chosen=is_guest, source=source),
+            about=About(is_speaker_chosen=is_guest) if is_guest else NOTHING_ABOUT,
         )
         if not reply:
             return self.tree.add(message, self.head)
@@ -296,8 +385,7 @@ class _ChatReader:
         )
         sent, at = as_string(data.get("send_date")), parse_timestamp(data.get("send_date"))
         reply_id = self._id((self.before or "", "assistant", "", sent + to_json(invoked), ""))
-        about = About(source=self._source(data, has_texts=True))
-        reply = Message("assistant", calls, reply_id, timestamp=at, about=about)
+        reply = Message("assistant", calls, reply_id, timestamp=at)
         self.before = self.head = self.tree.add(reply, self.head)
         for call, each in zip(calls, invoked, strict=True):
             text = as_string(each.get("result"))

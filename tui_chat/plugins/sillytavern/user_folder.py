@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -224,7 +225,7 @@ class SillyTavernImport:
         role = roles.get(card) or next(
             (each for each in roles.values() if each.name == transcript.character), None
         )
-        chosen = _persona_of_lines(transcript)
+        chosen = _persona_of_chat(self._folder / place)
         persona = self._user.persona_of(chosen, _file_name(card), transcript.user)
         profile = self._profiles.get(persona, "")
         session, settings = transcript.session, transcript.session.settings
@@ -313,24 +314,23 @@ def _file_name(place: str) -> str:
     return f"{Path(place).stem}.png" if place else ""
 
 
-def _persona_of_lines(transcript: SessionTranscript) -> str:
-    """Return the picture of the persona in a chat's lines, which its messages have: that of its
-    lock, else the one of the user's last message; empty if it has none.
+def _persona_of_chat(path: Path) -> str:
+    """Return the picture of the persona in a chat: that of its lock, else the one of the user's
+    last message; empty if it has none.
     """
     locked, spoken = "", ""
-    for entry in transcript.entries:
-        source = entry.message.about.source
-        if '"force_avatar"' not in source and '"header"' not in source:
-            continue
-        try:
-            found = object_or_none(decode_lenient(source)) or {}
-        except ValueError:
-            continue
-        facts = as_object(as_object(found.get("header")).get("chat_metadata"))
-        locked = locked or str(facts.get("persona") or "")
-        avatar = as_object(found.get("line")).get("force_avatar")
-        if entry.message.role == "user" and isinstance(avatar, str):
-            spoken = avatar.rpartition("file=")[2].rpartition("/")[2]
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
+        for text in lines:
+            if '"force_avatar"' not in text and '"chat_metadata"' not in text:
+                continue
+            try:
+                line = as_object(decode_lenient(text))
+            except ValueError:
+                continue
+            facts = as_object(line.get("chat_metadata"))
+            locked = locked or as_string(facts.get("persona"))
+            if line.get("is_user") is True and (avatar := as_string(line.get("force_avatar"))):
+                spoken = avatar.rpartition("file=")[2].rpartition("/")[2]
     return locked or spoken
 
 
