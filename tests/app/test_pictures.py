@@ -30,6 +30,7 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.tool_question import ToolQuestion
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.workspace.attachments import Attachment
 from tui_chat.workspace.events import BranchChanged
@@ -292,7 +293,7 @@ async def test_the_users_files(album: Album, tmp_path: Path):
         await workspace_of(app).settings.set_lorebooks(("coast",))
         await ask(pilot, action="plugins.lorebooks")
         await pilot.press("enter")
-        await until(pilot, lambda: type(app.screen).__name__ == "EntriesDialog")
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await settle(pilot)
         await album.take(pilot, "lore-entries", MEDIUM)
 

@@ -133,13 +133,6 @@ class CardFiles:
     """The contents of these fields."""
     edit: Callable[[Role, Values], JsonObject]
     """The JSON of the role's card with the typed values. Raises FieldError."""
-    book_text: Callable[[JsonObject], str]
-    """The lorebook in the JSON of a card, as a file; empty without one."""
-    with_book_text: Callable[[JsonObject, str], JsonObject]
-    """The JSON of a card with another lorebook."""
-    dialogs: Mapping[str, Callable[[Any, Role], Any]]
-    """The dialogs of further parts of a card, by what their buttons are called: each a screen for
-    a `Workspace` and the role."""
 
 
 def has_card_files() -> bool:

@@ -80,13 +80,6 @@ def test_the_newer_card_of_a_picture_wins_and_keywords_have_no_case():
     assert read_card(picture(text_chunk("Chara", V2)), "card.png").json == V2
 
 
-def test_compressed_texts():
-    international = b"chara\0\1\0\0\0" + zlib.compress(packed(V2).encode())
-    assert read_card(picture(chunk(b"iTXt", international)), "card").json == V2
-    compressed = b"chara\0\0" + zlib.compress(packed(V2).encode())
-    assert read_card(picture(chunk(b"zTXt", compressed)), "card").json == V2
-
-
 def test_an_archive():
     content = BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -118,7 +111,7 @@ def zip_bomb() -> bytes:
     return content.getvalue()
 
 
-BOMB = chunk(b"zTXt", b"chara\0\0" + zlib.compress(bytes(40 * 2**20)))
+LONG = chunk(b"tEXt", b"chara\0" + bytes(17 * 2**20))
 
 
 @each_row(
@@ -129,8 +122,7 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + zlib.compress(bytes(40 * 2**20)))
         (picture(chunk(b"tEXt", b"chara\0!!!")), "not base64|line 1"),
         (picture(text_chunk("chara", [1])), "not a character card"),
         (picture(text_chunk("chara", V2 | {"data": {"name": "  "}})), "data.name"),
-        (picture(chunk(b"zTXt", b"chara\0\0nonsense")), "damaged"),
-        (picture(BOMB), "longer than 16 MB"),
+        (picture(LONG), "longer than 16 MB"),
         (zip_bomb(), "larger than 16 MB"),
         (b"PK\x03\x04nonsense", "damaged archive"),
         (b"{", "line 1"),
@@ -138,7 +130,7 @@ BOMB = chunk(b"zTXt", b"chara\0\0" + zlib.compress(bytes(40 * 2**20)))
         (b"", "line 1|empty"),
         (b'{"name": "a preset"}', "not a character card"),
     ],
-    ids=range(13),
+    ids=range(12),
 )
 def test_other_files_are_refused_with_their_name(content: bytes, fault: str):
     with pytest.raises(InputError, match=fault) as caught:
@@ -159,7 +151,7 @@ def test_damaged_pictures_have_a_card_or_a_fault(noise: bytes, at: int, cut: boo
         assert card.name
 
 
-@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.text("xyz=")))
+@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.text("xyz=", min_size=1)))
 def test_texts_are_read_as_they_were_written(texts: dict[str, str]):
     assert read_texts(with_texts(PIXEL, texts)) == texts
 

@@ -220,14 +220,11 @@ def chunk(kind: bytes, content: bytes) -> bytes:
 
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
-BOMB = zlib.compress(bytes(40_000_000))
 
 
 @each_row(
     "content",
     [
-        SIGNATURE + chunk(b"zTXt", b"chara\0\0" + BOMB),
-        SIGNATURE + chunk(b"iTXt", b"chara\0\1\0\0\0" + BOMB),
         SIGNATURE + pack(">I", 2**32 - 1) + b"tEXtchara\0",
         SIGNATURE + chunk(b"tEXt", b"a\0b") * 100_001,
         SIGNATURE + bytes(2_000_000),
@@ -235,7 +232,7 @@ BOMB = zlib.compress(bytes(40_000_000))
         b'{"spec":"chara_card_v2","data":' + b'{"a":' * 50_000,
         b"[" * 100_000,
     ],
-    ids=["zTXt", "iTXt", "length", "chunks", "zeros", "base64", "objects", "lists"],
+    ids=["length", "chunks", "zeros", "base64", "objects", "lists"],
 )
 def test_bombs_are_refused_with_little_work(content: bytes) -> None:
     def read() -> None:

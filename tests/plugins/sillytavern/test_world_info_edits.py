@@ -50,10 +50,10 @@ def test_an_entry_of_sillytavern_stays_one():
 def test_a_new_entry_beside_those_of_sillytavern_is_one_too():
     file = read(WORLD)
     assert file.form is not None
-    added = add_entry(file, replace(file.book.entries[0], constant=False), 0)
+    added = add_entry(file, replace(file.book.entries[0], constant=False))
     assert [each.id for each in added.book.entries] == ["3", "4"]
     assert json.loads(added.text)["entries"]["4"]["uid"] == 4
-    assert json.loads(remove_entry(added, 1).text) == WORLD
+    assert json.loads(remove_entry(added, added.book.entries[1]).text) == WORLD
 
 
 def test_what_the_form_of_the_file_cannot_express_is_refused_by_name():

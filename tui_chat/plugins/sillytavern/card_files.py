@@ -16,7 +16,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping
 from io import BytesIO
-from typing import cast
+from typing import NamedTuple, cast
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
@@ -139,9 +139,8 @@ def _from_png(content: bytes, source: str) -> CardFile:
         text = base64.b64decode(texts[keyword])
     except (binascii.Error, ValueError) as error:
         raise InputError(f"{source}: the card in “{keyword}” is not base64: {error}.") from error
-    return CardFile(
-        _parsed(text, f"{source}, {keyword}"), without_texts(content, frozenset(_KEYWORDS))
-    )
+    picture = with_texts(content, dict.fromkeys(_KEYWORDS, ""))
+    return CardFile(_parsed(text, f"{source}, {keyword}"), picture)
 
 
 def _from_archive(content: bytes, source: str) -> bytes:
@@ -171,57 +170,55 @@ def _parsed(content: bytes, source: str) -> JsonObject:
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 MOST_TEXT = 16 * 2**20
-"""Bytes of one text, uncompressed."""
+"""Bytes of one text."""
 _MOST_CHUNKS = 100_000
-_TEXTS = (b"tEXt", b"zTXt", b"iTXt")
+_TEXT = b"tEXt"
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(NamedTuple):
     kind: bytes
     content: memoryview
 
+    @property
+    def keyword(self) -> str:
+        """The keyword of a text, in lower case; empty for another chunk."""
+        is_text = self.kind == _TEXT
+        return bytes(self.content[:80]).partition(b"\0")[0].decode("latin-1").lower() * is_text
+
 
 def read_texts(png: bytes) -> dict[str, str]:
-    """Return the texts of a PNG file by their keywords in lower case; of two with the same keyword
-    the first. A file that breaks off yields the texts before that place. Raises InputError if it is
-    no PNG file, or a text is too long or cannot be read.
+    """Return the texts (`tEXt`) of a PNG file by their keywords in lower case; of two with the same
+    keyword the first. A file that breaks off yields the texts before that place. Raises InputError
+    if it is no PNG file, or a text is too long.
     """
     texts: dict[str, str] = {}
     for chunk in _chunks(png):
-        if chunk.kind in _TEXTS:
-            keyword, text = _text(chunk)
-            texts.setdefault(keyword.lower(), text)
+        if keyword := chunk.keyword:
+            if len(chunk.content) > MOST_TEXT:
+                most = MOST_TEXT // 2**20
+                raise InputError(f"The text “{keyword}” of the PNG file is longer than {most} MB.")
+            text = bytes(chunk.content[len(keyword) + 1 :]).decode("latin-1")
+            texts.setdefault(keyword, text)
     return texts
 
 
 def with_texts(png: bytes, texts: Mapping[str, str]) -> bytes:
-    """Return a PNG file with `tEXt` chunks of these texts (ASCII) in place of those with the same
-    keywords. Raises InputError if it is no whole PNG file.
+    """Return a PNG file with these texts (ASCII) in place of those with the same keywords; an empty
+    one is left out. Raises InputError if it is no whole PNG file.
     """
-    replaced = {keyword.lower() for keyword in texts}
     pieces: list[bytes | memoryview] = [SIGNATURE]
     has_end = False
     for chunk in _chunks(png):
-        if chunk.kind in _TEXTS and _keyword(chunk).lower() in replaced:
+        if chunk.keyword in texts:
             continue
         if chunk.kind == b"IEND":
             has_end = True
             for keyword, text in texts.items():
                 content = keyword.encode("latin-1") + b"\0" + text.encode("ascii")
-                pieces += _written(b"tEXt", content)
+                pieces += _written(_TEXT, content) if text else ()
         pieces += _written(chunk.kind, chunk.content)
-    if not has_end:
+    if not has_end and any(texts.values()):
         raise InputError("The PNG file is incomplete: its end is missing.")
-    return b"".join(pieces)
-
-
-def without_texts(png: bytes, keywords: frozenset[str]) -> bytes:
-    """Return a PNG file without the texts of these keywords (lower case). Raises InputError."""
-    pieces: list[bytes | memoryview] = [SIGNATURE]
-    for chunk in _chunks(png):
-        if chunk.kind not in _TEXTS or _keyword(chunk).lower() not in keywords:
-            pieces += _written(chunk.kind, chunk.content)
     return b"".join(pieces)
 
 
@@ -247,35 +244,3 @@ def _chunks(png: bytes) -> Iterator[_Chunk]:
             return
         at = end + 4
     raise InputError(f"The PNG file has more than {_MOST_CHUNKS:,} chunks.")
-
-
-def _keyword(chunk: _Chunk) -> str:
-    return bytes(chunk.content[:80]).partition(b"\0")[0].decode("latin-1")
-
-
-def _text(chunk: _Chunk) -> tuple[str, str]:
-    keyword = _keyword(chunk)
-    rest = chunk.content[len(keyword) + 1 :]
-    if chunk.kind == b"tEXt":
-        return keyword, _checked(bytes(rest[: MOST_TEXT + 1]), keyword).decode("latin-1")
-    if chunk.kind == b"zTXt":
-        return keyword, _inflated(rest[1:], keyword).decode("latin-1")
-    is_compressed = bytes(rest[:1]) == b"\1"
-    content = bytes(rest[2:]).split(b"\0", 2)[-1]  # behind a language and a translated keyword
-    data = _inflated(memoryview(content), keyword) if is_compressed else _checked(content, keyword)
-    return keyword, data.decode("utf-8", "replace")
-
-
-def _inflated(data: memoryview, keyword: str) -> bytes:
-    try:
-        return _checked(zlib.decompressobj().decompress(data, MOST_TEXT + 1), keyword)
-    except zlib.error as error:
-        raise InputError(f"The text “{keyword}” of the PNG file is damaged: {error}.") from error
-
-
-def _checked(data: bytes, keyword: str) -> bytes:
-    if len(data) > MOST_TEXT:
-        raise InputError(
-            f"The text “{keyword}” of the PNG file is longer than {MOST_TEXT // 2**20} MB."
-        )
-    return data

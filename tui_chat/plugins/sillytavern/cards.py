@@ -39,9 +39,7 @@ from tui_chat.plugins.sillytavern.card_files import (
 from tui_chat.plugins.sillytavern.scripts import scripts_in
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
-    from tui_chat.workspace.workspace import Workspace
+    pass
 
 MAX_DEPTH = 10_000
 _ROLES: Mapping[object, MessageRole] = {
@@ -193,53 +191,6 @@ _EXTENSION_KEYS = {
     )
 }
 """Keys among the extensions of a card's entry, and those of world info."""
-
-
-def with_book_text(card: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Return a card's JSON with a lorebook of world info; unchanged entries stay as they are."""
-    data = object_or_none(card.get("data")) if "spec" in card else None
-    fields = dict(card if data is None else data)
-    book = object_or_none(fields.get("character_book")) or {"extensions": {}}
-    old = [object_or_none(each) for each in as_array(book.get("entries"))]
-    entries: list[dict[str, Any]] = []
-    for each in as_array(as_object(json.loads(text)).get("entries")):
-        entry = object_or_none(each) or {}
-        uid = entry.get("uid")
-        before = old[uid] if isinstance(uid, int) and 0 <= uid < len(old) else None
-        entries.append(_card_entry(entry, before or {"extensions": {}}))
-    fields["character_book"] = {**book, "entries": entries}
-    return fields if data is None else {**card, "data": fields}
-
-
-def _card_entry(entry: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry of world info as a card has it."""
-    was = book_entry(before, entry["uid"]) if len(before) > 1 else {}
-    changed = {key: value for key, value in entry.items() if was.get(key, _ABSENT) != value}
-    found, extensions = dict(before), dict(as_object(before.get("extensions")))
-    for key, name in _CARD_KEYS.items():
-        if key in changed:
-            found[name] = changed[key]
-    if "disable" in changed:
-        found["enabled"] = not changed["disable"]
-    if "position" in changed:
-        extensions["position"] = changed["position"]
-        found["position"] = "after_char" if changed["position"] else "before_char"
-    for name, key in _EXTENSION_KEYS.items():
-        if key in changed:
-            extensions[name] = changed[key]
-    return {**found, "extensions": extensions}
-
-
-_ABSENT = object()
-_CARD_KEYS = {
-    "key": "keys",
-    "keysecondary": "secondary_keys",
-    "comment": "comment",
-    "content": "content",
-    "constant": "constant",
-    "selective": "selective",
-    "order": "insertion_order",
-}
 
 
 _KEYS = {
@@ -403,14 +354,6 @@ def _character(card: JsonObject, source: str) -> Character:
     return character
 
 
-def card_dialog(workspace: Workspace, role: Role) -> Screen[None]:
-    """Return the dialog of the lorebook in the card of a role."""
-    from tui_chat.plugins.sillytavern.lore.books import BookPlace
-    from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
-
-    return EntriesDialog(workspace, BookPlace(role.name, role.role_id))
-
-
 CARD_FILES = CardFiles(
     largest=LARGEST_CARD,
     endings=ENDINGS,
@@ -422,7 +365,4 @@ CARD_FILES = CardFiles(
     fields=character_fields,
     values=character_values,
     edit=edit_character,
-    book_text=lambda card: book_text(CardFile(card)),
-    with_book_text=with_book_text,
-    dialogs={"Lorebook…": card_dialog},
 )

@@ -2,8 +2,7 @@
 
 1. The file that was imported is kept with the preset. It is read again, and what differs from the
    preset is written into it: an export without edits is equal to the file.
-2. Other presets become new files. Where SillyTavern has no field for a message's place, such as
-   before an anchor, the order of the prompts expresses it.
+2. Other presets become new files.
 3. The result is read again, and what is not as in the preset is named in a note.
 """
 
@@ -203,12 +202,17 @@ class _PresetExporter:
         is_system = message.role == "system" and not message.is_anchor
         return is_system and self.preset.system_placement == "hoist"
 
+    def _is_beside_anchor(self, message: PresetMessage) -> bool:
+        is_beside = bool(message.anchor_target or message.anchor_point)
+        is_written = message.id == _id(self.line) or self._is_hoisted(message)
+        return is_beside and not is_written and self._place(message) == _RELATIVE
+
     # --- order -----------------------------------------------------------------------------
 
     def _write_order(self) -> None:
         line = self.line.id if self.line is not None else None
         before = [m.id for m in self.before.messages if m.id != line]
-        target = [self.ids[m.id] for m in self._listed() if self.ids.get(m.id, line) != line]
+        target = [self.ids[m.id] for m in self.preset.messages if self.ids.get(m.id, line) != line]
         target = list(dict.fromkeys(target))
         if target == before:
             return
@@ -233,33 +237,6 @@ class _PresetExporter:
             for each in as_array(self.whole["prompts"])
             if (identity := as_object(each).get("identifier")) not in gone or identity in BUILT_IN
         ]
-
-    def _listed(self) -> Iterator[PresetMessage]:
-        """Yield the messages in the order of the prompts; those at an anchor are beside it."""
-        preset = self.preset
-        anchors = {m.anchor_id: m for m in preset.messages if m.is_anchor}
-        anchors |= {m.id: m for m in preset.messages if m.is_anchor}
-        beside: dict[tuple[int, str], list[PresetMessage]] = {}
-        rest: list[PresetMessage] = []
-        for message in preset.messages:
-            target = message.anchor_target or (CHAT_HISTORY if message.anchor_point else "")
-            is_beside = (
-                target in anchors
-                and message.insertion_point is None
-                and not message.is_anchor
-                and not _is_after_history(message, preset)
-            )
-            if self._is_hoisted(message):
-                yield message
-            elif is_beside:
-                side = message.anchor_point or "after"
-                beside.setdefault((id(anchors[target]), side), []).append(message)
-            else:
-                rest.append(message)
-        for message in rest:
-            for side in ("before", "", "after"):
-                found = beside.get((id(message), side), ()) if side else (message,)
-                yield from sorted(found, key=lambda each: each.order)
 
     def _order_entry(self) -> dict[str, Any]:
         for each in as_array(self.whole.get("prompt_order")):
@@ -344,6 +321,8 @@ class _PresetExporter:
                 yield _LOST[name]
         if self._place(message) is None:
             yield "a depth that counts from the oldest message"
+        elif self._is_beside_anchor(message):
+            yield "its place beside an anchor"
 
 
 _LOST = {

@@ -62,8 +62,14 @@ _SAMPLERS: Mapping[str, _Sampler] = {
     "verbosity": _Sampler("verbosity", "auto"),
     "enable_web_search": _Sampler("web_search", False, _search, _is_searching),
 }
-_IDLE = {"min_p": 0, "top_a": 0, "repetition_penalty": 1, "n": 1}
-"""Samplers that we have no setting for, with the values at which they have no effect."""
+_NEUTRAL: Mapping[str, object] = {
+    "min_p": 0,
+    "top_a": 0,
+    "repetition_penalty": 1,
+    "n": 1,
+    "bias_preset_selected": "Default (none)",
+}
+"""The values at which keys that we have no setting for have no effect."""
 _USED = frozenset(
     (
         *("prompts", "prompt_order", "wi_format", "scenario_format", "personality_format"),
@@ -76,26 +82,15 @@ _USED = frozenset(
     )
 )
 """Keys that become prompts, formats or policies, or have a note of their own."""
-_HERE: Mapping[str, bool] = {
-    "stream_openai": False,
-    "function_calling": True,
-    "show_thoughts": False,
-    "media_inlining": False,
-    "image_inlining": False,
-    "video_inlining": False,
-    "audio_inlining": False,
-    "request_images": True,
-    "wrap_in_quotes": True,
-}
-"""Keys that are decided elsewhere here, with the value that has no effect then."""
 _WITHOUT_EFFECT = frozenset(
     (
         *("max_context_unlocked", "inline_image_quality", "jailbreak_system", "preset_settings"),
         *("request_image_resolution", "request_image_aspect_ratio", "legacy_streaming"),
-        *("nsfw_toggle", "nsfw_first", "nsfw_avoidance_prompt"),
+        *("nsfw_toggle", "nsfw_first", "nsfw_avoidance_prompt", "stream_openai", "show_thoughts"),
+        *("media_inlining", "image_inlining", "video_inlining", "audio_inlining"),
     )
 )
-_GROUPS = ("new_group_chat_prompt", "group_nudge_prompt")
+"""Keys that do nothing, or are decided elsewhere here."""
 _CONNECTION = re.compile(
     r".*_(model|models|url|endpoint)$|(chat_completion_source|reverse_proxy|proxy_password|scale"
     r"|use_alt_scale|api_url_scale|bypass_status_check|show_external_models"
@@ -143,25 +138,26 @@ def kept(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
-    """Yield notes about the keys that are not used."""
-    yield from _connection_notes(found)
-    neutral: dict[str, object] = {**_IDLE, "bias_preset_selected": "Default (none)"}
-    idle = [
-        f"{key} {one_line(str(found[key]), 20)}"
-        for key, value in neutral.items()
-        if found.get(key) not in (None, "", value)
+    """Yield notes about the keys that are not used, but for those about the connection."""
+    for key in SECRETS:
+        if found.get(key) or (key in found and found[key] is None):
+            sentence = f"“{key}” may hold a secret: it is not kept."
+            yield ImportNote(Level.WARNING, sentence, lost=True)
+    source = found.get("chat_completion_source")
+    if isinstance(source, str) and source:
+        model = found.get(_MODEL_KEYS.get(source, f"{source}_model"))
+        what = f"{model} ({source})" if isinstance(model, str) and model else source
+        yield _lost(
+            f"It was used with {one_line(what, 80)}: endpoint and model are chosen in the session."
+        )
+    known = {*_SAMPLERS, *_USED, *_WITHOUT_EFFECT, *SECRETS}
+    unused = [
+        key
+        for key, value in found.items()
+        if key not in known and value and value != _NEUTRAL.get(key) and not _is_connection(key)
     ]
-    if idle:
-        yield _lost(f"Kept, but not supported: {', '.join(idle)}.")
-    unused = [key for key, value in _HERE.items() if found.get(key) is value]
-    if unused := [*unused, *(key for key in _GROUPS if found.get(key))]:
-        yield _lost(f"Kept, but not used here: {some(unused)}.")
-    known = (_SAMPLERS, neutral, _USED, _HERE, _WITHOUT_EFFECT, _GROUPS, SECRETS)
-    unknown = [
-        key for key in found if not any(key in keys for keys in known) and not _is_connection(key)
-    ]
-    if unknown:
-        yield _lost(f"Kept, but unknown: {some(unknown)}.")
+    if unused:
+        yield _lost(f"Kept for an export, but not used here: {some(unused)}.")
     extensions = object_or_none(found.get("extensions")) or {}
     run, not_run = script_names(extensions)
     if run:
@@ -176,27 +172,6 @@ def key_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
 
 def _is_connection(key: str) -> bool:
     return _CONNECTION.match(key) is not None and key != "custom_prompt_post_processing"
-
-
-def _connection_notes(found: Mapping[str, Any]) -> Iterator[ImportNote]:
-    for key in SECRETS:
-        if found.get(key) or (key in found and found[key] is None):
-            sentence = f"“{key}” may hold a secret: it is not kept."
-            yield ImportNote(Level.WARNING, sentence, lost=True)
-    source = found.get("chat_completion_source")
-    if isinstance(source, str) and source:
-        model = found.get(_MODEL_KEYS.get(source, f"{source}_model"))
-        what = f"{model} ({source})" if isinstance(model, str) and model else source
-        yield _lost(
-            f"It was used with {one_line(what, 80)}: endpoint and model are chosen in the session."
-        )
-    keys = [
-        key
-        for key, value in found.items()
-        if _is_connection(key) and value and key not in (*SECRETS, "chat_completion_source")
-    ]
-    if keys:
-        yield _lost(f"Kept, but not used, since they are about the connection: {some(keys)}.")
 
 
 def _lost(sentence: str) -> ImportNote:

@@ -1,8 +1,8 @@
 """The actions impersonate and quiet prompt: texts that are no messages of the conversation.
 
-1. What a model writes for the user goes into the composer while it arrives, as one edit that undo
-   takes back. It is saved like any draft, and never sent by itself. Typing stops it, and so does
-   leaving the session.
+1. What a model writes for the user goes into the composer when it has arrived, as one edit that
+   undo takes back. It is saved like any draft, and never sent by itself. Typing stops it, and so
+   does leaving the session.
 2. The answer to a quiet prompt is shown in a dialog.
 """
 
@@ -11,8 +11,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.timer import Timer
-
 from tui_chat.ui.keys import key_name
 from tui_chat.ui.verbs import UNDO_KEYS
 
@@ -20,11 +18,7 @@ if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.ui.app import TuiChat
     from tui_chat.ui.chat.chat_pane import ChatPane
-    from tui_chat.ui.chat.composer import Composer
     from tui_chat.workspace.workspace import Workspace
-
-REWRITE_SECONDS = 0.1
-"""Seconds between two changes of the composer."""
 
 
 async def impersonate(app: TuiChat, _: str) -> None:
@@ -52,16 +46,12 @@ async def quiet(app: TuiChat, prompt: str) -> None:
     composed = await area.side_replies.compose(workspace, "quiet", prompt)
     if composed is None:
         return
-    reply = QuietReply(prompt, composed.model, app.copy_to_clipboard)
+    reply = QuietReply(prompt, composed.model)
 
     async def receive() -> None:
-        try:
-            await workspace.aside.generate("quiet", composed, reply.show_text)
-        finally:
-            reply.end()
+        await workspace.aside.generate("quiet", composed, reply.show_text)
 
     receiving = area.run_worker(receive, group="side", description="quiet prompt")
-    reply.stop = receiving.cancel
     inserted = await app.push_screen_wait(reply)
     receiving.cancel()
     if inserted:
@@ -76,57 +66,29 @@ async def _stored_workspace(area: ChatPane) -> Workspace:
 
 
 async def _write(area: ChatPane, workspace: Workspace, composed: Composed) -> None:
-    """Put the text into the composer while it arrives."""
-    session_id = workspace.state.session_id
-    edit, arrived = ComposerEdit(area.composer), ""
-    timer: Timer | None = None
+    """Put the text into the composer when it has arrived, or what has arrived if it is stopped."""
+    session_id, composer = workspace.state.session_id, area.composer
+    before, arrived = composer.text, ""
 
-    def write() -> None:
-        nonlocal timer
-        timer = None
-        if workspace.state.session_id != session_id or not edit.write(arrived):
-            area.side_replies.stop()
-            return
-        words = f"{composed.model} writes your message · {len(arrived):,} characters"
-        area.activity.show_status(f"{words} · Esc stop")
+    def is_untouched() -> bool:
+        return workspace.state.session_id == session_id and composer.text == before
 
     def show(text: str) -> None:
-        nonlocal arrived, timer
+        nonlocal arrived
         arrived = text
-        timer = timer or area.set_timer(REWRITE_SECONDS, write)
+        words = f"{composed.model} writes your message · {len(arrived):,} characters"
+        area.activity.show_status(f"{words} · Esc stop")
+        if not is_untouched():
+            area.side_replies.stop()
 
-    text, is_whole = "", False
-    area.activity.show_status(f"{composed.model} writes your message · Esc stop")
+    show("")
     try:
-        text = await workspace.aside.generate("impersonate", composed, show, for_user=True)
+        await workspace.aside.generate("impersonate", composed, show, for_user=True)
     finally:
-        if timer is not None:
-            timer.stop()
-        is_whole = workspace.state.session_id == session_id and edit.write(arrived)
-    if text and is_whole:
-        key = key_name(UNDO_KEYS.partition(",")[0])
-        sentence = f"The model wrote this draft, and nothing was sent. {key} undoes it."
-        area.notify(sentence, markup=False)
-
-
-class ComposerEdit:
-    """A text that is written into the composer piece by piece, as one edit that undo takes back."""
-
-    def __init__(self, composer: Composer) -> None:
-        self._composer = composer
-        self._shown = composer.text
-        self._is_begun = False
-
-    def write(self, text: str) -> bool:
-        """Replace the text written before; return False, without change, if the user edited it."""
-        composer = self._composer
-        if composer.text != self._shown:
-            return False
-        if text:
-            if self._is_begun:
-                composer.undo()
+        if arrived and is_untouched():
             composer.history.checkpoint()
-            composer.rewrite(text)
+            composer.rewrite(arrived)
             composer.history.checkpoint()
-            self._is_begun, self._shown = True, composer.text
-        return True
+            key = key_name(UNDO_KEYS.partition(",")[0])
+            sentence = f"The model wrote this draft, and nothing was sent. {key} undoes it."
+            area.notify(sentence, markup=False)

@@ -13,7 +13,7 @@ from textual.widgets import Button, Static
 
 from tui_chat.errors import FieldError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.foreign_files import card_files, has_card_files
+from tui_chat.library.foreign_files import card_files
 from tui_chat.library.typed_fields import Field, FieldRows, Values, shown_values, typed_values
 from tui_chat.models.boundary import Range
 from tui_chat.models.role import Character, Role
@@ -157,8 +157,6 @@ class RoleForm(FieldsForm):
             yield Static("Character card", classes="label")
             with Horizontal(classes="parts"):
                 yield Button("Character…", id="part-character", compact=True)
-                for label in card_files().dialogs if has_card_files() else ():
-                    yield Button(label, classes="card-part", compact=True)
                 if self._picture:
                     yield Button("Picture", id="part-picture", compact=True)
 
@@ -192,15 +190,6 @@ class RoleForm(FieldsForm):
         title = f"Character: {one_line(self._role.name, 40)}"
         form = FieldsForm(title, cards.fields(character), values, keep)
         await app_of(self).push_screen_wait(form)
-
-    @on(Button.Pressed, ".card-part")
-    @work(group="role part", exclusive=True)
-    async def _edit_part(self, event: Button.Pressed) -> None:
-        if (await self._stored_character()).card:
-            dialog = card_files().dialogs[str(event.button.label)]
-            await app_of(self).push_screen_wait(dialog(self._workspace, self._role))
-        else:
-            self.notify("It has no character card. “Character…” writes one.", markup=False)
 
     async def _stored_character(self) -> Character:
         """Return the role's character as it is stored now; its own form may have changed it."""

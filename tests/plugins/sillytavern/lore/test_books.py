@@ -12,15 +12,14 @@ from tests.support.lorebooks import with_content
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.plugins.sillytavern.lore.books import BookPlace, Lorebooks
+from tui_chat.plugins.sillytavern.lore.books import Lorebooks
 from tui_chat.plugins.sillytavern.lore.edits import (
     add_entry,
-    change_book,
     remove_entry,
 )
 from tui_chat.workspace.workspace import Workspace
 
-TOWN = BookPlace("town")
+TOWN = "town"
 FOX = {"id": "fox", "keys": ["fox"], "content": "Red.", "mood": "kept"}
 
 
@@ -46,12 +45,12 @@ async def test_a_lorebook_is_created_used_filled_and_emptied(make_workspace, tmp
     assert workspace.state.lorebook_names == ("Team facts",)
     with pytest.raises(InputError, match="exists already"):
         await books.create("Team facts")
-    await books.edit(place, lambda file: add_entry(file, LorebookEntry("", "Wet.")))
+    books.edit(place, lambda file: add_entry(file, LorebookEntry("", "Wet.")))
     assert used(workspace) == ["Wet."]
-    [pool] = (await books.read(place)).book.entries
-    await books.edit(place, with_content(pool, "Wetter."))
+    [pool] = books.read(place).book.entries
+    books.edit(place, with_content(pool, "Wetter."))
     assert used(workspace) == ["Wetter."]
-    await books.edit(place, lambda file: remove_entry(file, 0))
+    books.edit(place, lambda file: remove_entry(file, file.book.entries[0]))
     assert used(workspace) == []
     path = tmp_path / "lorebooks" / "Team facts.json"
     assert json.loads(path.read_text())["entries"] == []
@@ -60,19 +59,19 @@ async def test_a_lorebook_is_created_used_filled_and_emptied(make_workspace, tmp
 async def test_what_another_program_wrote_stays(make_workspace, tmp_path: Path):
     workspace, _ = await make_workspace()
     books, path = Lorebooks(workspace), write(tmp_path, FOX)
-    fox = (await books.read(TOWN)).book.entries[0]
+    fox = books.read(TOWN).book.entries[0]
     owl = {"id": "owl", "content": "Wise."}
     write(tmp_path, owl, FOX)
-    await books.edit(TOWN, with_content(fox, "Grey."))
+    books.edit(TOWN, with_content(fox, "Grey."))
     assert entries(path) == [owl, {**FOX, "content": "Grey."}]
     write(tmp_path, owl, {**FOX, "content": "Blue."})
     grey = replace(fox, content="Grey.")
     with pytest.raises(ChangedElsewhere):
-        await books.edit(TOWN, with_content(grey, "Red."))
+        books.edit(TOWN, with_content(grey, "Red."))
     assert entries(path) == [owl, {**FOX, "content": "Blue."}]
     path.write_text("{broken")
     with pytest.raises(InputError, match=r"town\.json"):
-        await books.edit(TOWN, with_content(grey, "Red."))
+        books.edit(TOWN, with_content(grey, "Red."))
     assert path.read_text() == "{broken"
 
 
@@ -92,14 +91,3 @@ async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path):
     await Lorebooks(workspace).use("town", is_used=True)
     assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/fox")) == (TOWN, "fox")
     assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/gone")) is None
-
-
-async def test_settings_of_a_lorebook_are_written(make_workspace, tmp_path: Path):
-    workspace, _ = await make_workspace()
-    path = write(tmp_path, FOX)
-    await Lorebooks(workspace).edit(
-        TOWN, lambda file: change_book(file, replace(file.book, token_budget=90))
-    )
-    assert json.loads(path.read_text()) == {
-        "name": "The town", "entries": [FOX], "tokenBudget": 90,
-    }  # fmt: skip

@@ -12,11 +12,11 @@ from textual.widgets import Button, Checkbox, Input, TextArea
 from tests.support.app import idle, make_app, opened, rows_shown, until, workspace_of
 from tests.support.list_dialogs import listed, on, words
 from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
-from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm, TextPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.widgets.choice_select import ChoiceSelect
@@ -48,15 +48,14 @@ async def test_a_lorebook_from_nothing_fires_and_is_edited(tmp_path: Path) -> No
         await pilot.press("n")
         await on(pilot, TextPrompt)
         await pilot.press(*"Team", "enter")
-        await on(pilot, EntriesDialog)
-        assert listed(app) == ["No entries yet: a adds one."]
-        await pilot.press("a")
+        assert entries_of(await on(pilot, ChoiceDialog)) == ["New entry"]
+        await pilot.press("enter")
         form = await on(pilot, FieldsForm)
         await pilot.press(*"Pool", "tab", "tab", "tab", *"swim", "enter", *"dive")
         form.query_one("#content", TextArea).text = "The pool is closed."
         await pilot.press("ctrl+s")
-        await on(pilot, EntriesDialog)
-        await until(pilot, lambda: listed(app)[0].startswith("· Pool swim"))
+        dialog = await on(pilot, ChoiceDialog)
+        assert entries_of(dialog) == ["Pool swim, dive · before the history", "New entry"]
         assert kept(path) == [
             {
                 "id": "entry-1",
@@ -82,9 +81,6 @@ async def test_a_lorebook_from_nothing_fires_and_is_edited(tmp_path: Path) -> No
         await app.run_action("plugins.lorebooks")
         await on(pilot, LorebooksDialog)
         assert listed(app)[0] == "1 Team 1 entry"
-        await pilot.press("enter")
-        await on(pilot, EntriesDialog)
-        assert listed(app)[0].startswith("● Pool swim")
 
 
 async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(tmp_path: Path) -> None:
@@ -118,28 +114,31 @@ async def entries_of_town(pilot: Pilot[None]) -> TuiChat:
     await app.run_action("plugins.lorebooks")
     await on(pilot, LorebooksDialog)
     await pilot.press("enter")
-    await on(pilot, EntriesDialog)
+    await on(pilot, ChoiceDialog)
     return app
 
 
-async def test_entries_are_switched_duplicated_deleted_and_filtered(tmp_path: Path) -> None:
-    path = town(tmp_path, FOX, OWL)
+def entries_of(dialog: ChoiceDialog) -> list[str]:
+    return [f"{choice.label} {choice.detail}".strip() for choice in dialog.choices]
+
+
+async def test_an_entry_is_found_and_deleted(tmp_path: Path) -> None:
+    path = town(tmp_path, FOX, {**OWL, "enabled": False, "constant": True})
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await entries_of_town(pilot)
-        assert [row.split()[1] for row in listed(app)] == ["fox", "owl"]
-        await pilot.press("space")
-        await until(pilot, lambda: kept(path)[0] == {**FOX, "enabled": False})
-        await until(pilot, lambda: listed(app)[0].startswith("- fox"))
-        await pilot.press("d")
-        await until(pilot, lambda: [each["id"] for each in kept(path)] == ["fox", "entry-3", "owl"])
-        await pilot.press("x")
-        await until(pilot, lambda: len(kept(path)) == 2)
-        await pilot.press("slash", *"wise", "enter")
-        await until(pilot, lambda: len(listed(app)) == 1)
-        assert listed(app)[0].startswith("· owl")
-        await pilot.press("escape")
-        await until(pilot, lambda: len(listed(app)) == 2)
-        assert isinstance(app.screen, EntriesDialog), "Esc ended the filter"
+        assert isinstance(app.screen, ChoiceDialog)
+        fox, owl = "fox fox · before the history", "owl off · always · before the history"
+        assert entries_of(app.screen) == [fox, owl, "New entry"]
+        await pilot.press(*"alw", "enter")
+        form = await on(pilot, FieldsForm)
+        form.query_one("#delete", Button).press()
+        assert entries_of(await on(pilot, ChoiceDialog)) == [fox, "New entry"]
+        assert kept(path) == [FOX]
+        await pilot.press("enter")
+        form = await on(pilot, FieldsForm)
+        town(tmp_path, {**FOX, "content": "Grey."})  # by another program
+        form.query_one("#delete", Button).press()
+        await until(pilot, lambda: "Another program changed this entry" in words(app, "#fault"))
 
 
 async def test_a_fault_is_at_its_field_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -162,11 +161,11 @@ async def test_a_fault_is_at_its_field_and_nothing_is_lost(tmp_path: Path) -> No
         await until(pilot, lambda: "Another program changed this entry" in words(app, "#fault"))
         assert kept(path) == [{**FOX, "content": "Grey.", "order": 5}]
         await pilot.press("ctrl+s")
-        await on(pilot, EntriesDialog)
+        await on(pilot, ChoiceDialog)
         assert kept(path) == [{**FOX, "order": 7, "probability": 50, "constant": True}]
 
 
-async def test_places_are_chosen_by_keys_and_settings_are_edited(tmp_path: Path) -> None:
+async def test_places_are_chosen_by_keys(tmp_path: Path) -> None:
     path = town(tmp_path, FOX)
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await entries_of_town(pilot)
@@ -177,14 +176,8 @@ async def test_places_are_chosen_by_keys_and_settings_are_edited(tmp_path: Path)
         await until(pilot, lambda: "needs a number" in words(app, "#fault"))
         form.query_one("#insertion_point", Input).value = "2"
         form.query_one("#save", Button).press()
-        await on(pilot, EntriesDialog)
+        await on(pilot, ChoiceDialog)
         assert kept(path) == [{**FOX, "insertionPoint": -2}]
-        await pilot.press("p")
-        form = await on(pilot, FieldsForm)
-        form.query_one("#token_budget", Input).value = "80"
-        await pilot.press("ctrl+s")
-        await on(pilot, EntriesDialog)
-        assert json.loads(path.read_text())["tokenBudget"] == 80
 
 
 async def test_lorebooks_are_used_and_deleted_in_the_list(tmp_path: Path) -> None:

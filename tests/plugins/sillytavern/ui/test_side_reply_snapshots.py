@@ -18,6 +18,6 @@ async def test_a_quiet_prompt(album: Album, tmp_path: Path) -> None:
         await until(pilot, lambda: isinstance(app.screen, QuietReply))
         dialog = app.screen
         assert isinstance(dialog, QuietReply)
-        await until(pilot, lambda: not dialog.is_arriving)
+        await until(pilot, lambda: dialog.text == "Who is in the room?")
         await settle(pilot)
         await album.take(pilot, "quiet")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui_chat.plugins.sillytavern.lore.books import BookPlace, Lorebooks
-from tui_chat.plugins.sillytavern.lore.dialogs import EntriesDialog, entry_form
+from tui_chat.plugins.sillytavern.lore.books import Lorebooks
+from tui_chat.plugins.sillytavern.lore.dialogs import edit_entries, entry_form
 
 if TYPE_CHECKING:
     from tui_chat.models.text import Origin
@@ -22,8 +22,8 @@ async def choose(app: TuiChat, name: str) -> None:
 
     workspace = await app.presets.host.opened_workspace()
     if not name:
-        while place := await app.push_screen_wait(LorebooksDialog(workspace)):
-            await app.push_screen_wait(EntriesDialog(workspace, place))
+        while chosen := await app.push_screen_wait(LorebooksDialog(workspace)):
+            await edit_entries(app, workspace, chosen)
         return
     is_used = name in workspace.state.lorebook_names
     await Lorebooks(workspace).use(name, is_used=not is_used)
@@ -36,8 +36,8 @@ async def add_entry(app: TuiChat, _: str) -> None:
     """Write an entry in the first lorebook of the session, in a new one without any."""
     workspace = await app.presets.host.opened_workspace()
     names, preset = workspace.state.lorebook_names, workspace.state.preset_name
-    place = BookPlace(names[0]) if names else await Lorebooks(workspace).create(preset)
-    await app.push_screen_wait(EntriesDialog(workspace, place, is_adding=True))
+    name = names[0] if names else await Lorebooks(workspace).create(preset)
+    await edit_entries(app, workspace, name, is_adding=True)
 
 
 async def reveal(app: TuiChat, origin: Origin) -> bool:
@@ -50,8 +50,7 @@ async def reveal(app: TuiChat, origin: Origin) -> bool:
     if area.pane.shows(VIEW) and target is not None and area.may_write:
         app.run_worker(_edit(app, workspace, *target), group="dialog", exclusive=True)
         return True
-    name = target[0].name if target is not None and not target[0].role_id else ""
-    file = workspace.library.files("lorebooks").get(name)
+    file = workspace.library.files("lorebooks").get(target[0] if target is not None else "")
     area.pane.show_in_view(VIEW, entry)
     where = f": {file}" if file is not None else ""
     words = f"{entry.label} of the lorebook “{entry.within.id}”{where}"
@@ -59,7 +58,7 @@ async def reveal(app: TuiChat, origin: Origin) -> bool:
     return True
 
 
-async def _edit(app: TuiChat, workspace: Workspace, place: BookPlace, entry_id: str) -> None:
-    file = await Lorebooks(workspace).read(place)
+async def _edit(app: TuiChat, workspace: Workspace, name: str, entry_id: str) -> None:
+    file = Lorebooks(workspace).read(name)
     entry = next((each for each in file.book.entries if each.id == entry_id), None)
-    await app.push_screen_wait(entry_form(workspace, place, file, entry))
+    await app.push_screen_wait(entry_form(workspace, name, file, entry))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
-from tui_chat.plugins.sillytavern.lore.books import BookPlace, Lorebooks
+from tui_chat.plugins.sillytavern.lore.books import Lorebooks
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.library_lists import LibraryList
 from tui_chat.ui.notifications import show_error
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-class LorebooksDialog(LibraryList[BookPlace | None]):
+class LorebooksDialog(LibraryList[str | None]):
     """Lists the lorebooks. The result is the one whose entries are to be shown."""
 
     kind = "lorebooks"
@@ -25,46 +25,37 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
     def __init__(self, workspace: Workspace) -> None:
         super().__init__(workspace)
         self._books = Lorebooks(workspace)
-        self._places: tuple[BookPlace, ...] = ()
+        self._names: tuple[str, ...] = ()
 
     def lines(self) -> list[tuple[str, str, str]]:
         """Return the lorebooks, those that are searched with their number."""
-        self._places = self._books.places()
+        self._names = tuple(self.workspace.library.names("lorebooks"))
         used = self.workspace.state.lorebook_names
-        lines: list[tuple[str, str, str]] = []
-        for place in self._places:
-            number = str(used.index(place.name) + 1) if place.name in used else "·"
-            if place.role_id:
-                lines.append(("●", place.name, f"in the card of {place.name}"))
-            else:
-                lines.append((number, place.name, self._facts(place)))
-        return lines
+        return [
+            (str(used.index(name) + 1) if name in used else "·", name, self._facts(name))
+            for name in self._names
+        ]
 
-    def _facts(self, place: BookPlace) -> str:
+    def _facts(self, name: str) -> str:
         try:
-            count = len(self.workspace.library.lorebook(place.name).entries)
+            count = len(self.workspace.library.lorebook(name).entries)
         except InputError as error:
             return self.fault(error)
         return f"{count:,} {'entry' if count == 1 else 'entries'}"
 
     @property
-    def _place(self) -> BookPlace | None:
-        return None if self.number is None else self._places[self.number]
+    def _chosen_name(self) -> str | None:
+        return None if self.number is None else self._names[self.number]
 
     def open(self) -> None:
         """Answer with the highlighted lorebook."""
-        self.dismiss(self._place)
+        self.dismiss(self._chosen_name)
 
     async def action_use(self) -> None:
-        place = self._place
-        if place is None:
-            return
-        if place.role_id:
-            self.notify("The lorebook in the card of the session's role is always searched.")
-            return
-        is_used = place.name in self.workspace.state.lorebook_names
-        await self._books.use(place.name, is_used=not is_used)
-        self.show_lines()
+        if (name := self._chosen_name) is not None:
+            is_used = name in self.workspace.state.lorebook_names
+            await self._books.use(name, is_used=not is_used)
+            self.show_lines()
 
     def action_create(self) -> None:
         async def create(name: str | None) -> None:
@@ -79,6 +70,5 @@ class LorebooksDialog(LibraryList[BookPlace | None]):
         app_of(self).push_screen(prompt, create)
 
     def action_delete(self) -> None:
-        place = self._place
-        if place is not None and not place.role_id:
-            self.confirm_delete(place.name, self._books.delete)
+        if (name := self._chosen_name) is not None:
+            self.confirm_delete(name, self._books.delete)

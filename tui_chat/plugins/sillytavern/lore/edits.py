@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
 
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.file_reader import JsonFile, KnownKeys
+from tui_chat.library.file_reader import JsonFile
 from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
@@ -51,8 +51,8 @@ class LorebookFile:
     """True if the text is a list of entries, without settings."""
 
     @classmethod
-    def read(cls, text: str, source: str, name: str, form: LoreForm | None = None) -> LorebookFile:
-        """Read a file; `form` is for new entries if it has none. Raises InputError with place."""
+    def read(cls, text: str, source: str, name: str) -> LorebookFile:
+        """Read a file. Raises InputError with place."""
         parsed = read_lorebook(text, name)
         parsed.file.raise_errors(source)
         assert parsed.book is not None  # it had no errors
@@ -62,16 +62,8 @@ class LorebookFile:
             entries = next(value for key, value in whole.items() if _is_list(key))
         objects = [object_or_none(value) or {} for value in as_array(entries)]
         is_object = isinstance(entries, dict)
-        if objects or is_object:
-            form = _form_of(objects, is_object=is_object)
+        form = _form_of(objects, is_object=is_object) if objects or is_object else None
         return cls(text, source, name, parsed.book, parsed.paths, form, whole is None)
-
-    def number_of(self, entry: LorebookEntry) -> int:
-        """Return the number of an entry. Raises InputError if another program changed it."""
-        there = (number for number, own in enumerate(self.book.entries) if own == entry)
-        if (number := next(there, None)) is None:
-            raise InputError(f"Another program changed this entry in {self.source}.")
-        return number
 
 
 def _form_of(entries: Sequence[Mapping[str, Any]], *, is_object: bool) -> LoreForm | None:
@@ -94,9 +86,9 @@ def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> Loreb
     if form := next((form for form in lore_forms() if form.is_entry(raw_entry)), None):
         form.change(raw_entry, before, after)
     else:
-        _change_fields(raw_entry, _fields(before, _ENTRY_FIELDS), _fields(after, _ENTRY_FIELDS))
+        _change_fields(raw_entry, _fields(before), _fields(after))
     edited = _with_value(file, whole)
-    _require_equal(edited, edited.book.entries[number], after, _ENTRY_FIELDS)
+    _require_equal(edited, edited.book.entries[number], after)
     return edited
 
 
@@ -118,13 +110,10 @@ def merge_entry(
     return change_entry(file, number, after)
 
 
-def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -> LorebookFile:
-    """Insert an entry with a free id behind that with the number `at`, or at the end. Raises
-    FieldError for a field that the file cannot express.
-    """
+def add_entry(file: LorebookFile, entry: LorebookEntry) -> LorebookFile:
+    """Add an entry with a free id. Raises FieldError for a field that the file cannot express."""
     whole = _value(file)
     entries = whole if file.value_is_list else next(whole[key] for key in whole if _is_list(key))
-    place = len(file.book.entries) if at is None else at + 1
     taken = {entry.id for entry in file.book.entries}
     if file.form is not None:
         uids = (int(identity) for identity in taken if identity.isascii() and identity.isdigit())
@@ -138,32 +127,21 @@ def add_entry(file: LorebookFile, entry: LorebookEntry, at: int | None = None) -
         new = {**spelled, **entry.extras}
     if isinstance(entries, dict):
         entries[entry.id] = new
-        place = len(file.book.entries)
     else:
-        entries.insert(place, new)
+        entries.append(new)
     edited = _with_value(file, whole)
-    _require_equal(edited, edited.book.entries[place], entry, _ENTRY_FIELDS)
+    _require_equal(edited, edited.book.entries[-1], entry)
     return edited
 
 
-def remove_entry(file: LorebookFile, number: int) -> LorebookFile:
-    """Remove an entry."""
+def remove_entry(file: LorebookFile, entry: LorebookEntry) -> LorebookFile:
+    """Remove an entry. Raises InputError if another program changed it."""
     whole = _value(file)
-    path = file.paths[number]
+    if entry not in file.book.entries:
+        raise InputError(f"Another program changed this entry in {file.source}.")
+    path = file.paths[file.book.entries.index(entry)]
     del _at(whole, path[:-1])[path[-1]]
     return _with_value(file, whole)
-
-
-def change_book(file: LorebookFile, after: Lorebook) -> LorebookFile:
-    """Give the lorebook other settings, its entries unchanged."""
-    whole = _value(file)
-    whole = {_LIST: whole} if file.value_is_list else whole
-    _change_fields(
-        whole, _fields(file.book, _BOOK_FIELDS), _fields(after, _BOOK_FIELDS), keys=BOOK_KEYS
-    )
-    edited = _with_value(file, whole)
-    _require_equal(edited, edited.book, after, _BOOK_FIELDS)
-    return edited
 
 
 def _value(file: LorebookFile) -> Any:
@@ -173,7 +151,7 @@ def _value(file: LorebookFile) -> Any:
 def _with_value(file: LorebookFile, value: Any) -> LorebookFile:
     indent = match[1] if (match := _INDENT.search(file.text)) else 2
     text = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
-    return LorebookFile.read(text, file.source, file.name, file.form)
+    return LorebookFile.read(text, file.source, file.name)
 
 
 def _at(value: Any, path: JsonPath) -> Any:
@@ -187,15 +165,15 @@ def _is_list(key: str) -> bool:
     return BOOK_KEYS.field_of.get(key) == _LIST
 
 
-def _fields(value: LorebookEntry | Lorebook, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in names}
+def _fields(entry: LorebookEntry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in _ENTRY_FIELDS}
 
 
 def _written(entry: LorebookEntry) -> dict[str, Any]:
     """Return the fields of a new entry as a file has them: those that are not the usual ones."""
-    usual = _fields(LorebookEntry(""), _ENTRY_FIELDS)
+    usual = _fields(LorebookEntry(""))
     kept = ("id", "keys", "content")
-    fields = _fields(entry, _ENTRY_FIELDS).items()
+    fields = _fields(entry).items()
     return {name: _json(value) for name, value in fields if name in kept or value != usual[name]}
 
 
@@ -206,16 +184,13 @@ def _json(value: Any) -> Any:
 
 
 def _change_fields(
-    raw: dict[str, Any],
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
-    keys: KnownKeys = ENTRY_KEYS,
+    raw: dict[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> None:
     """Write the fields that differ, in the spelling that is there; None removes one."""
     for name, value in after.items():
         if value == before[name]:
             continue
-        there = [key for key in raw if keys.field_of.get(key) == name]
+        there = [key for key in raw if ENTRY_KEYS.field_of.get(key) == name]
         for key in there if value is None else there[1:]:
             del raw[key]
         if value is not None:
@@ -229,25 +204,11 @@ def _spelled(name: str, text: str) -> str:
     return name if snake else camel_case(name)
 
 
-def require_same_entries(found: LorebookFile, wanted: LorebookFile) -> None:
-    """Raise FieldError if an entry of a file is not as it was meant, but for its id."""
-    for one, other in zip(found.book.entries, wanted.book.entries, strict=True):
-        _require_equal(found, one, replace(other, id=one.id), _ENTRY_FIELDS)
-
-
-def _require_equal(
-    file: LorebookFile,
-    found: LorebookEntry | Lorebook,
-    wanted: LorebookEntry | Lorebook,
-    names: tuple[str, ...],
-) -> None:
+def _require_equal(file: LorebookFile, found: LorebookEntry, wanted: LorebookEntry) -> None:
     """Raise FieldError for the first field that a file does not say as it was meant."""
-    for name in _different(found, wanted, names):
-        words = name.replace("_", " ")
-        form = "the form" if file.form is None else f"{file.form.program}'s form"
-        sentence = f"{form} of a lorebook cannot express the field “{words}”."
-        raise FieldError(name, f"{file.source} is not changed: {sentence}")
-
-
-def _different(found: Any, wanted: Any, names: tuple[str, ...]) -> Iterator[str]:
-    return (name for name in names if getattr(found, name) != getattr(wanted, name))
+    for name in _ENTRY_FIELDS:
+        if getattr(found, name) != getattr(wanted, name):
+            words = name.replace("_", " ")
+            form = "the form" if file.form is None else f"{file.form.program}'s form"
+            sentence = f"{form} of a lorebook cannot express the field “{words}”."
+            raise FieldError(name, f"{file.source} is not changed: {sentence}")

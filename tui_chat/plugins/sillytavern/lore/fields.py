@@ -1,4 +1,4 @@
-"""The fields of lore entries and lorebooks as people edit them; see `typed_fields`."""
+"""The fields of lore entries as people edit them; see `typed_fields`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui_chat.library.typed_fields import (
     shown_values,
     typed_values,
 )
-from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.preset import CHAT_HISTORY
 from tui_chat.models.settings import NOTE_DEPTH
 from tui_chat.plugins.sillytavern.lore.outcomes import LOGIC_WORDS, POSITION_WORDS
@@ -75,17 +75,6 @@ def entry_fields(*, is_foreign: bool) -> FieldRows:
     )  # fmt: skip
 
 
-BOOK_FIELDS = (
-    (Field("name", "Name"),),
-    (Field("scan_depth", "Scan depth, messages", "number"),
-     Field("token_budget", "Token budget (empty: none)", "number")),
-    (Field("recursive", "Entries activate others", "switch"),
-     Field("max_recursion", "How many times in a row", "number")),
-    (Field("case_sensitive", "Case-sensitive", "switch"),
-     Field("whole_words", "Whole words", "switch")),
-)  # fmt: skip
-
-
 def entry_values(entry: LorebookEntry) -> Values:
     """Return what the fields of an entry show."""
     known = _known(entry_fields(is_foreign=False))
@@ -93,11 +82,6 @@ def entry_values(entry: LorebookEntry) -> Values:
     depth = "" if point is None else str(abs(point))
     values = shown_values(entry, known.values())
     return {**values, "place": place_kind(entry), "insertion_point": depth}
-
-
-def book_values(book: Lorebook) -> Values:
-    """Return what the fields of a lorebook show."""
-    return shown_values(book, _known(BOOK_FIELDS).values())
 
 
 def place_kind(entry: LorebookEntry) -> str:
@@ -155,16 +139,6 @@ def _placed(place: str, depth: int | None, target: str | None, is_foreign: bool)
             if place in ("note_top", "note_bottom"):  # for presets without a note
                 fields["insertion_point"] = -NOTE_DEPTH
     return fields
-
-
-def typed_book(values: Values, before: Lorebook) -> Lorebook:
-    """Return a lorebook with other values of its fields. Raises FieldError."""
-    shown, known = book_values(before), _known(BOOK_FIELDS)
-    changed = {name: value for name, value in values.items() if value != shown[name]}
-    fields = typed_values(changed, known, Lorebook)
-    if not fields.get("name", before.name):
-        raise FieldError("name", "A lorebook needs a name.")
-    return replace(before, **fields)
 
 
 def _known(rows: FieldRows) -> Mapping[str, Field]:

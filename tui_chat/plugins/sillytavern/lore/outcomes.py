@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from tui_chat.compose import Composed
@@ -63,7 +63,9 @@ class LoreOutcome:
 
     def contains(self, words: str) -> bool:
         """True if its name, a key or its content has these words, in lower case."""
-        return words in searched_words(self.entry)
+        entry = self.entry
+        texts = (entry.name, *entry.keys, *entry.secondary_keys, entry.content)
+        return any(words in text.casefold() for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +132,6 @@ def lore_json(composed: Composed) -> dict[str, Any]:
     }
 
 
-def searched_words(entry: LorebookEntry) -> str:
-    """Return the texts of an entry in which words are found, in lower case."""
-    return "\n".join((entry.name, *entry.keys, *entry.secondary_keys, entry.content)).casefold()
-
-
 def describe_place(entry: LorebookEntry) -> str:
     """Return the place that an entry asks for."""
     if entry.position == "outlet":
@@ -148,41 +145,3 @@ def describe_place(entry: LorebookEntry) -> str:
     is_history = entry.anchor_target in (None, CHAT_HISTORY)
     target = "the history" if is_history else f"“{entry.anchor_target}”"
     return f"{entry.anchor_point or 'after'} {target}"
-
-
-def describe_conditions(entry: LorebookEntry) -> Iterator[str]:
-    """Yield what decides, besides its keys, whether an entry is active, and what it activates."""
-    if entry.secondary_keys:
-        keys = ", ".join(f"“{key}”" for key in entry.secondary_keys)
-        yield f"and {LOGIC_WORDS[entry.secondary_logic]} {keys}"
-    if entry.probability < 100:
-        yield f"probability {entry.probability:g} %"
-    for name in ("sticky", "cooldown", "delay"):
-        if count := getattr(entry, name):
-            yield f"{name} {count:,} message{'s' * (count != 1)}"
-    if entry.groups:
-        groups = ", ".join(f"“{group}”" for group in entry.groups)
-        how = "the highest order wins" if entry.group_override else f"weight {entry.group_weight:,}"
-        yield f"group{'s' * (len(entry.groups) > 1)} {groups} ({how})"
-    if entry.delay_until_recursion:
-        yield f"activated by other entries only (level {int(entry.delay_until_recursion)})"
-    if entry.triggers:
-        yield f"only with {', '.join(entry.triggers)}"
-    if entry.characters or entry.character_tags:
-        tags = (f"tag {tag}" for tag in entry.character_tags)
-        only = "not with" if entry.characters_excluded else "only with"
-        yield f"{only} {', '.join((*entry.characters, *tags))}"
-    if entry.sources:
-        yield f"also searched: {', '.join(each.replace('_', ' ') for each in entry.sources)}"
-    flags = {
-        "scan_depth": f"scan depth {entry.scan_depth}",
-        "case_sensitive": "case-sensitive" if entry.case_sensitive else "not case-sensitive",
-        "whole_words": "whole words" if entry.whole_words else "not whole words",
-        "exclude_recursion": "not activated by other entries",
-        "prevent_recursion": "activates no others",
-        "ignore_budget": "ignores the budget",
-    }
-    usual = LorebookEntry("")
-    yield from (
-        words for name, words in flags.items() if getattr(entry, name) != getattr(usual, name)
-    )
