@@ -61,7 +61,7 @@ def build_case(text: str, source: str) -> tuple[list[Any], list[str]]:
         except (TypeError, ValueError) as error:
             raise InputError(f"{source} cannot be written as a folder: {error}.") from error
         (report,) = json.loads(_run(home, source, "import", "--json", str(folder)))
-        words = ("--endpoint", "openai", "--model", model, "--kind", kind, "--draft", draft)
+        words = ("--endpoint", "openai", "--model", model, "--kind", kind, "--", draft)
         (session,) = report["session_ids"]
         body = json.loads(_run(home, source, "build", "--session", session, *words))
     return body.get("messages", []), [note["sentence"] for note in report["notes"]]
