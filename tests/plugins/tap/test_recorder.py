@@ -91,7 +91,7 @@ async def test_a_conversation_of_openai_chat_with_tools_is_one_session(tap: Reco
     assert one.reply.calls[0].name == "weather"
     assert one.call.model == "toolsmith"
     assert two.comparison.forecast.at.kind == "grown"
-    assert two.comparison.lost == 0
+    assert two.comparison.forecast.lost == 0
     assert three.comparison.forecast.at.kind == "model"
     (session,) = await tap.sessions()
     assert (session.title, session.tags, session.folder) == ("Weather?", ("tap",), "tap")
@@ -169,7 +169,7 @@ async def test_what_breaks_the_cache_is_named(tap: Recording):
     comparison = call.comparison
     assert comparison.forecast.at.kind == "changed"
     assert "system 1” has changed" in comparison.forecast.sentence
-    assert comparison.lost > 200
+    assert comparison.forecast.lost > 200
     assert (call.placed.shared, len(call.placed.added)) == (1, 2)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.support.tables import each_row
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session
@@ -14,27 +12,24 @@ CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")
 ROLES = (Role("old", "Ada"), Role("new", "ada"), Role("off", "Ada", status="disabled"))
 POET = (Role("poet", "Poet"),)
 ME = {"ines": "me"}
-CHOSEN = {"role_id": "poet", "profile": "other"}
 CARD = Role("card", "Ada", "I am Ada.")
 
 
 @each_row(
-    ("roles", "profiles", "options", "cards", "found", "names", "unknown"),
+    ("roles", "profiles", "cards", "found", "names", "unknown"),
     [
         # the newest enabled role, and the profile of the name
-        (ROLES, ME, {}, (), ("new", "me"), (None, None), []),
-        (ROLES, {}, {}, (CARD,), ("card", ""), (None, "ines"), []),
+        (ROLES, ME, (), ("new", "me"), (None, None), []),
+        (ROLES, {}, (CARD,), ("card", ""), (None, "ines"), []),
         # names without a role or profile are settings
-        (POET, {}, {}, (), (None, ""), ("ADA", "ines"), ["ADA"]),
-        # those that were chosen are those of all chats
-        (ROLES, ME, CHOSEN, (), ("poet", "other"), (None, None), []),
+        (POET, {}, (), (None, ""), ("ADA", "ines"), ["ADA"]),
     ],
 )
 def test_who_speaks(
-    roles: tuple[Role, ...], profiles: dict[str, str], options: Any, cards: tuple[Role, ...],
+    roles: tuple[Role, ...], profiles: dict[str, str], cards: tuple[Role, ...],
     found: tuple[str | None, str], names: tuple[str | None, str | None], unknown: list[str],
 ):  # fmt: skip
-    participants = ChatParticipants(roles, profiles, **options)
+    participants = ChatParticipants(roles, profiles)
     chat = participants.assign(CHAT, cards)
     session = chat.session
     assert (session.role_id, session.profile) == found

@@ -195,12 +195,6 @@ def _compared(placed: PlacedCall, comparison: CallComparison | None) -> Any:
             "common": forecast.common,
             "served": forecast.served,
             "after": forecast.after,
-            "lost": comparison.lost,
-            "lost_cost": _dollars(comparison.lost_cost),
-            "priced": comparison.priced or None,
-            "idle": round(comparison.idle.seconds, 1),
-            "expires": comparison.idle.expires,
-            "is_expired": comparison.idle.is_expired,
         },
     }
 

@@ -171,8 +171,7 @@ class Recorder:
     async def _record_call(self, begun: OpenCall) -> None:
         placed, exchange = begun.placed, begun.call.exchange
         try:
-            prices = self._prices_of(begun.call, "")
-            comparing = asyncio.create_task(asyncio.to_thread(compare, placed, prices))
+            comparing = asyncio.create_task(asyncio.to_thread(compare, placed))
             reader = await self._read_reply(begun)
             recorded = explain(begun.call, placed, await comparing, reader, self._prices_of)
             self._conversations.remember_response(placed, recorded.reply.id, recorded.message)

@@ -11,8 +11,7 @@ import click
 
 from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions, enable_plugins
-from tui_chat.cli.names import find, find_role
-from tui_chat.cli.options import FILE, json_option, profile_option, role_option
+from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.transcripts.added_files import LibraryImport
@@ -33,19 +32,12 @@ class _ImportCommand(click.Command):
 
 @click.command("import", cls=_ImportCommand)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=FILE)
-@role_option("The role of the character in a chat; by default the role with its name.")
-@profile_option(
-    "The profile of the user in a chat; by default the profile with the user's name.",
-    "--persona",
-)
 @click.option("--dry-run", is_flag=True, help="Only report what would be imported.")
 @json_option()
 @asynchronous
 async def import_command(
     common: CommonOptions,
     files: tuple[Path, ...],
-    role: str | None,
-    profile: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -59,19 +51,13 @@ async def import_command(
     Examples:
       tui-chat import chatgpt.zip
       tui-chat import --dry-run --json exports/
-      tui-chat import ines.png "chats/Ines Varga/" --persona Kim
+      tui-chat import ines.png "chats/Ines Varga/"
     """
     common.enable_plugins()
     library = library_in(common.config_folder)
-    participants = ChatParticipants()
     with _progress() as progress:
         async with open_store(common) as store:
-            participants.profiles = profile_files(library)
-            participants.roles = await store.roles.list()
-            if role:
-                participants.role_id = find_role(participants.roles, role).role_id
-            if profile:
-                participants.profile = find("profile", profile, library.names("profiles"))
+            participants = ChatParticipants(await store.roles.list(), profile_files(library))
             reports = await import_files(
                 store,
                 files,
@@ -138,5 +124,5 @@ def _print_unknown(participants: ChatParticipants) -> None:
         name = "this name" if len(unknown) == 1 else "the name"
         write_line(
             f"No role is called {listed(unknown)}; {{{{char}}}} is {name} in the imported chats. "
-            "To use the character's own texts, import the card first, or name a role with --role."
+            "To use the character's own texts, import the card first, or choose a role for it."
         )

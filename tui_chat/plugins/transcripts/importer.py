@@ -188,7 +188,7 @@ async def _with_participants(
     is_chat = user is not None or transcript.character or transcript.user
     if not is_chat or await store.sessions.get(transcript.session.session_id) is not None:
         return transcript
-    if user is not None and (participants is None or participants.role_id is None):
+    if user is not None:
         return user.importer.session(found.place, transcript, user.roles)
     return transcript if participants is None else participants.assign(transcript, cards)
 

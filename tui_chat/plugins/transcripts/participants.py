@@ -38,13 +38,9 @@ def profile_files(library: Library) -> dict[str, str]:
 class ChatParticipants:
     """Finds the role and the profile of each imported chat."""
 
-    roles: Sequence[Role] = ()
-    profiles: Mapping[str, str] = field(default_factory=dict[str, str])
+    roles: Sequence[Role]
+    profiles: Mapping[str, str]
     """See `profile_files`."""
-    role_id: str | None = None
-    """The role of all chats; None finds that of each."""
-    profile: str | None = None
-    """The file of the profile of all chats; None finds that of each."""
     unknown: dict[str, None] = field(default_factory=dict[str, None])
     """The characters of new chats without a role."""
 
@@ -55,7 +51,7 @@ class ChatParticipants:
             return transcript
         session, settings = transcript.session, transcript.session.settings
         role_id = self._role(character, cards)
-        profile = self.profile or self.profiles.get(user.casefold())
+        profile = self.profiles.get(user.casefold())
         if role_id is None:
             settings = replace(settings, char_name=character or None)
             if character:
@@ -67,9 +63,7 @@ class ChatParticipants:
         return replace(transcript, session=session, role=role)
 
     def _role(self, name: str, cards: Sequence[Role]) -> str | None:
-        if self.role_id is not None or not name:
-            return self.role_id
         for role in reversed((*self.roles, *cards)):
-            if role.name.casefold() == name.casefold() and role.status == "enabled":
+            if name and role.name.casefold() == name.casefold() and role.status == "enabled":
                 return role.role_id
         return None
