@@ -32,14 +32,6 @@ async def choose(app: TuiChat, name: str) -> None:
         app.notify(f"The lorebook “{name}” is {how} in this session.", markup=False)
 
 
-async def add_entry(app: TuiChat, _: str) -> None:
-    """Write an entry in the first lorebook of the session, in a new one without any."""
-    workspace = await app.presets.host.opened_workspace()
-    names, preset = workspace.state.lorebook_names, workspace.state.preset_name
-    name = names[0] if names else await Lorebooks(workspace).create(preset)
-    await edit_entries(app, workspace, name, is_adding=True)
-
-
 async def reveal(app: TuiChat, origin: Origin) -> bool:
     """Go to a lore entry in its view, and say where it is kept; from there edit it."""
     area, entry = app.inspector, origin.lore_entry

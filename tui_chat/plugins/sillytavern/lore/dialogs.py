@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 _NEW = "+"
 
 
-async def edit_entries(
-    app: TuiChat, workspace: Workspace, name: str, *, is_adding: bool = False
-) -> None:
-    """List the entries of a lorebook, each with its form. If `is_adding`, begin with a new one."""
-    chosen: str | None = _NEW if is_adding else ""
+async def edit_entries(app: TuiChat, workspace: Workspace, name: str) -> None:
+    """List the entries of a lorebook, each with its form."""
+    chosen: str | None = ""
     while True:
         try:
             file = Lorebooks(workspace).read(name)
@@ -47,16 +45,12 @@ async def edit_entries(
             show_error(app, error)
             return
         entries = {str(number): entry for number, entry in enumerate(file.book.entries)}
-        if not is_adding:
-            lines = [
-                (number, entry_name(entry), _facts(entry)) for number, entry in entries.items()
-            ]
-            title = f"Lorebook: {one_line(file.book.name, 40)} · {len(lines):,} entries"
-            choices = [*lines, (_NEW, "New entry")]
-            chosen = await ask(app, title, choices, chosen or "", hint=EDITS)
+        lines = [(number, entry_name(entry), _facts(entry)) for number, entry in entries.items()]
+        count = f"{len(lines):,} {'entry' if len(lines) == 1 else 'entries'}"
+        title = f"Lorebook: {one_line(file.book.name, 40)} · {count}"
+        chosen = await ask(app, title, [*lines, (_NEW, "New entry")], chosen, hint=EDITS)
         if chosen is None:
             return
-        is_adding = False
         await app.push_screen_wait(entry_form(workspace, name, file, entries.get(chosen)))
 
 
