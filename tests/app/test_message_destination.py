@@ -13,12 +13,10 @@ import random
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual import events
-from textual.message import Message
-from textual.worker import Worker, WorkerState
 
 from tests.support.app import burst, make_app, opened, say, screen_text, settle, until, workspace_of
 from tests.support.tables import each_row
@@ -146,34 +144,6 @@ async def test_each_message_is_stored_in_the_session_it_was_typed_for(tmp_path: 
     }
     assert [len(ids) for ids in sessions.values()] == [1, 1, 1, 1]
     assert len(set.union(*sessions.values())) == 4
-
-
-async def test_the_late_end_of_an_earlier_worker_does_not_hand_keys_to_the_session_left(
-    tmp_path: Path,
-):
-    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        first: list[Worker[object]] = []
-        with pytest.MonkeyPatch.context() as patch:
-            watched = app.key_queue.on_message
-
-            async def on_message(message: Message) -> None:
-                if isinstance(message, Worker.StateChanged) and message.worker.is_finished:
-                    first.append(cast("Worker[object]", message.worker))
-                await watched(message)
-
-            patch.setattr(app.key_queue, "on_message", on_message)
-            burst(app, "ctrl+n")
-            await until(pilot, lambda: any(each.group == "dialog" for each in first))
-        await settle(pilot)
-        await say(pilot, "old")
-        burst(app, "ctrl+n", *"new ")
-        ended = next(each for each in first if each.group == "dialog")
-        app.post_message(Worker.StateChanged(ended, WorkerState.SUCCESS))
-        await settle(pilot)
-        await until(pilot, lambda: is_at_rest(app))
-        assert app.query_one(Composer).text == "new "
-        assert app.workspace.state.session is None
 
 
 def click(app: TuiChat, x: int, y: int) -> None:

@@ -14,20 +14,26 @@ from typing import Any
 
 from textual.app import App, ScreenStackError
 
+from tui_chat.ui.app import TuiChat
+
 LOOK = 0.004
 """Seconds in which an app at rest uses a tenth of the CPU time at most."""
 
 
 async def wait_for_rest(apps: Iterable[App[Any]], seconds: float = 1, looks: int = 1) -> None:
-    """Wait until so many looks, one after another, find that nothing is drawn or computed, for so
-    many seconds at most.
+    """Wait until so many looks, one after another, find that nothing is drawn or computed and no
+    key waits, for so many seconds at most.
     """
     began, at_rest, watched = monotonic(), 0, list(apps)
     while at_rest < looks and monotonic() - began < seconds:
         used = process_time()
         await asyncio.sleep(LOOK)
-        drawn = sum(map(_draw, watched))
-        at_rest = at_rest + 1 if not drawn and process_time() - used <= LOOK / 10 else 0
+        is_busy = sum(map(_draw, watched)) or process_time() - used > LOOK / 10
+        at_rest = 0 if is_busy or any(map(_has_keys, watched)) else at_rest + 1
+
+
+def _has_keys(app: App[Any]) -> bool:
+    return isinstance(app, TuiChat) and not app.key_queue.is_idle
 
 
 def _draw(app: App[Any]) -> bool:

@@ -23,17 +23,15 @@ from textual.binding import BindingType
 from textual.dom import NoScreen
 from textual.driver import Driver
 from textual.filter import LineFilter
-from textual.message import Message
 from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
 from textual.widget import MountError, Widget
-from textual.worker import Worker, WorkerFailed
+from textual.worker import WorkerFailed
 
 from tui_chat import hooks
 from tui_chat.errors import TuiChatError
 from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
 from tui_chat.ui.area import AreaContext
-from tui_chat.ui.chat.drafts import SessionSwitched
 from tui_chat.ui.configuration_actions import ConfigurationActions
 from tui_chat.ui.key_clock import KeyClock
 from tui_chat.ui.key_queue import KeyMarker, KeyQueue
@@ -45,7 +43,6 @@ from tui_chat.ui.notifications import Notifications, reading_seconds, show_error
 from tui_chat.ui.palette import VerbPalette
 from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.plugin_actions import PluginActions
-from tui_chat.ui.sessions.rows import SessionList
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
 from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, color_defaults
 from tui_chat.ui.verbs import AREAS, BY_ID, VERBS, bindings
@@ -132,7 +129,7 @@ class TuiChat(App[None]):
 
     def on_mount(self) -> None:
         """Show the first frame, then open the workspace."""
-        self.key_queue.watch_screens()
+        self.key_queue.start()
         watch_reports(self._show_fault)
         faults = [PluginFailed(fault) for fault in hooks.faults()]
         for error in (*faults, *self._theme_errors, *self.key_bindings.errors):
@@ -244,11 +241,8 @@ class TuiChat(App[None]):
         await super().on_event(event)
 
     @on(KeyMarker)
-    @on(SessionSwitched)
-    @on(SessionList.Stayed)
-    @on(Worker.StateChanged)
-    async def _key_followed(self, message: Message) -> None:
-        await self.key_queue.on_message(message)
+    def _key_followed(self, marker: KeyMarker) -> None:
+        marker.arrived.set()
 
     # --- themes --------------------------------------------------------------------------
 
@@ -388,4 +382,5 @@ class TuiChat(App[None]):
     async def on_unmount(self) -> None:
         """Stop replies and close the store, however the app ends."""
         watch_reports(None)
+        self.key_queue.stop()
         await self.lifecycle.close()

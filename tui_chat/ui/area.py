@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar, Self, cast
 from textual.app import App
 from textual.containers import Vertical
 from textual.widget import Widget
-from textual.worker import Worker
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.ui.notifications import show_error
@@ -72,10 +71,6 @@ class WorkspaceWidget(Widget):
         if self.host.workspace is None:
             raise RuntimeError("the workspace is not open yet")
         return self.host.workspace
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Pass it on to the app: keys wait while a worker may open a dialog. It does not bubble."""
-        self.tui.post_message(event)
 
     def show_error(self, error: TuiChatError) -> None:
         """Show an error and its advice."""

@@ -11,7 +11,6 @@ from textual.app import App
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.worker import Worker
 
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.questions import ask
@@ -112,10 +111,6 @@ class MainScreen(Screen[None]):  # pyright: ignore[reportIncompatibleMethodOverr
         u = self._app.screen.active_bindings.get("u")
         is_undo = u is not None and u.binding.action == "undo_change"  # as the tree has it
         return "u" if is_undo or self._app.focused in takes_u else "/undo"
-
-    def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
-        """Pass it on to the app: keys wait while a worker may open a dialog. It does not bubble."""
-        self._app.post_message(event)
 
     async def switch_session(
         self, opens: Callable[[Workspace], Awaitable[object]], *, leaves: bool = True

@@ -19,7 +19,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual.app import App
-from textual.message import Message
 from textual.timer import Timer
 
 from tui_chat.errors import InputError
@@ -63,10 +62,6 @@ class RemainingDraft:
     """None if the session has no message yet."""
     text: str
     files: tuple[Attachment, ...]
-
-
-class SessionSwitched(Message):
-    """The composer holds the draft of the session that was opened."""
 
 
 class ComposerDrafts:
@@ -200,7 +195,6 @@ class ComposerDrafts:
         finally:
             if self._switch is this:  # else a later switch goes on from here
                 self.is_switching = False
-                self._chat.tui.post_message(SessionSwitched())
 
     def adopt(self) -> None:
         """Keep the composer's draft when another program's change switched the session."""

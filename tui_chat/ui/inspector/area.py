@@ -57,8 +57,8 @@ class InspectorArea(RequestEditActions):
     def __init__(self, context: AreaContext) -> None:
         super().__init__(context, "inspector")
         self.pane: Inspector | None = None
-        self._is_focus_due = False
-        """True if the area was focused before it had a pane."""
+        self.is_focus_due = False
+        """True if the area was focused before it had a pane: keys wait for it."""
         self._session_id = ""
         """The session whose request was shown last."""
         self._pinned_in: tuple[Entry, ...] = ()
@@ -78,12 +78,12 @@ class InspectorArea(RequestEditActions):
         if self.pane is None:
             self.pane = Inspector()
             await self.mount(self.pane)
-            if self._is_focus_due:
+            if self.is_focus_due:
                 self.focus()
 
     def focus(self, scroll_visible: bool = True) -> Self:
         """Focus the pane; at the start as soon as there is one, for which keys wait."""
-        self._is_focus_due = self.pane is None
+        self.is_focus_due = self.pane is None
         return super().focus(scroll_visible)
 
     def handle(self, event: WorkspaceEvent) -> None:

@@ -149,9 +149,6 @@ class SessionList(ContentList):
         pane_key("G", "last", MOVES, "End"),
     ]
 
-    class Stayed(Message):
-        """Enter was pressed where no session could be opened; the focus stays."""
-
     class SelectionChanged(Message):
         """The selection changed, possibly to none."""
 
@@ -346,9 +343,7 @@ class SessionList(ContentList):
 
     async def open_session(self) -> None:
         """Open the session under the cursor; without one, the focus stays."""
-        if self.under_cursor is None:
-            self.post_message(self.Stayed())
-        else:
+        if self.under_cursor is not None:
             await self.run_action(f"sessions.open({self.under_cursor.session_id!r})")
 
     def action_select(self) -> None:
