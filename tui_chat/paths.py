@@ -7,7 +7,6 @@ No file is read and no folder is created here. Whoever writes a file creates its
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -49,29 +48,6 @@ def bundled(folder: Literal["themes", "sample_presets", "docs"]) -> Path:
 def typed_path(typed: str) -> Path:
     """Return the absolute path that somebody typed, or dropped in quotes."""
     return expanded(Path(typed.strip().strip("'\""))).absolute()
-
-
-def dropped_path(pasted: str) -> Path | None:
-    """Return the absolute path in a pasted text, or in what a terminal inserts for a dropped file:
-    plain, in quotes, with backslashes, or as a `file:` URL; None for any other text.
-    """
-    text = pasted.strip()
-    if not 0 < len(text) <= _LONGEST_PATH or not text.isprintable():
-        return None
-    if text.startswith("file://"):
-        from urllib.parse import unquote, urlsplit  # rare
-
-        try:
-            text = unquote(urlsplit(text).path)
-        except ValueError:
-            return None
-        if not text.isprintable():
-            return None
-    elif text[0] == text[-1] and text[0] in "'\"" and len(text) > 1:
-        text = text[1:-1]
-    elif os.sep == "/":
-        text = re.sub(r"\\(.)", r"\1", text)
-    return typed_path(text)
 
 
 _LONGEST_PATH = 4_096

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import pytest
 from textual import events
 from textual.widgets import OptionList
 
@@ -103,21 +102,6 @@ async def test_esc_stops_the_reply_and_keeps_it(tmp_path: Path):
         assert app.query_one(Composer).has_focus
         assert workspace.state.entries[-1].status == "stopped"
         assert workspace.state.entries[-1].message.content
-
-
-async def test_a_rate_limit_is_counted_down_and_a_click_tries_again(tmp_path: Path):
-    async with make_app(tmp_path, model="flaky-429:1", retries=0).run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        workspace = workspace_of(app)
-        await say(pilot, "again")
-        assert workspace.state.entries[-1].status == "failed"
-        line = app.query_one(ActivityLine)
-        await until(pilot, lambda: "[Try again: Ctrl+R]" in str(line.render()))
-        await pilot.click(line)
-        await until(pilot, lambda: workspace.state.entries[-1].status == "complete")
-        await settle(pilot)
-        assert "Try again" not in str(line.render())
-        assert workspace.state.entries[-1].siblings == 1, "the failed attempt is no version"
 
 
 async def test_enter_twice_sends_once(tmp_path: Path):
@@ -299,11 +283,7 @@ async def test_an_unopenable_database_is_reported_with_advice(tmp_path: Path):
     assert (tmp_path / "chat.db").read_bytes().startswith(b"this is no database")
 
 
-async def test_a_retry_and_a_stall_stand_in_the_status_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    now = 100.0
-    monkeypatch.setattr("tui_chat.ui.chat.status_lines.monotonic", lambda: now)
+async def test_a_retry_stands_in_the_status_line(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45), notifications=True) as pilot:
         app = await opened(pilot)
         activity = app.query_one(ActivityLine)
@@ -315,14 +295,8 @@ async def test_a_retry_and_a_stall_stand_in_the_status_line(
         pause = RetryPause(3.5, 2, 3, Refused("Too many requests.", status=429))
         app.lifecycle.handle(ReplyRetrying(pause))
         assert "Retrying (2 of 3) in 4 s · Too many requests." in activity.render().plain
-        now += 3.6
-        assert "Retrying (2 of 3) now" in activity.render().plain
-        now += 3
-        assert "Retrying" not in activity.render().plain
         activity.data_received(is_saved=True)
-        assert "No data" not in activity.render().plain
-        now += 7
-        assert "No data is arriving" in activity.render().plain
+        assert "Retrying" not in activity.render().plain
         assert not app.notifications.shown
 
 

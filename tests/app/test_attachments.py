@@ -49,32 +49,6 @@ async def test_a_file_is_attached_kept_and_sent_as_the_inspector_shows_it(tmp_pa
         assert await workspace.sessions.draft_files() == ()
 
 
-async def test_a_cleared_draft_keeps_no_attachment_and_undo_brings_both_back(tmp_path: Path):
-    picture = tmp_path / "photo.png"
-    picture.write_bytes(PNG)
-    async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
-        app = await opened(pilot)
-        composer, line = app.query_one(Composer), app.query_one(AttachmentLine)
-        app.attachments.action_attach(str(picture))
-        await until(pilot, lambda: line.count == 1)
-        for draft in ("look", ""):
-            await pilot.press(*draft, "ctrl+c")
-            await until(pilot, lambda: line.count == 0)
-            assert composer.text == ""
-            told = app.notifications.log[-1].message
-            assert told == "The draft and its attachments are cleared. Ctrl+_ brings them back."
-            await pilot.press("ctrl+underscore")
-            await until(pilot, lambda: line.count == 1)
-            assert composer.text == draft
-            await pilot.press(*["backspace"] * len(draft))
-        await pilot.press("ctrl+c", *"words", "enter")
-        await replied(pilot)
-        assert app.workspace.state.entries[0].message.parts == ()
-        await pilot.press("ctrl+underscore")  # another draft has begun
-        await settle(pilot)
-        assert (composer.text, line.count) == ("", 0)
-
-
 async def test_a_file_that_cannot_be_attached_is_reported(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
         app = await opened(pilot)

@@ -111,7 +111,7 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
         await opened(pilot)
         app.query_one(Composer).insert_text("a large paste " * 1_000)
         await pilot.press(*"words", "ctrl+c")
-        await until(pilot, lambda: "draft is cleared. Ctrl+_ brings it back" in told(app))
+        await until(pilot, lambda: "text is cleared. Ctrl+_ brings it back" in told(app))
         assert not app.query_one(Composer).text
         await pilot.press("ctrl+c")
         await until(pilot, lambda: "Ctrl+Q quits" in told(app))

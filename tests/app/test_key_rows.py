@@ -27,7 +27,7 @@ async def test_the_row_names_no_key_that_means_another_thing_while_suggestions_a
 ) -> None:
     async with open_screen(tmp_path, size=(120, 35)) as screen:
         await screen.type("/mut")
-        await screen.sees("/mute-part", "Enter choose")
+        await screen.sees("/mute-tool-results", "Enter choose")
         assert "Shift+Tab" not in row_of_keys(screen)
         await screen.press("escape")
         await screen.sees("Enter send", "Shift+Tab conversation")

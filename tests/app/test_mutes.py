@@ -97,9 +97,6 @@ async def test_reasoning_and_files_are_muted_by_name(tmp_path: Path) -> None:
         await settle(pilot)
         assert "a.png" in rows(app)
         assert rows(app).count("◇ muted") == 2
-        await pilot.press("m")
-        await choose(pilot, "all messages after")
-        await until(pilot, lambda: [each.whole for each in muted(app)[3:]] == [True] * 3)
 
 
 async def test_commands_mute_the_last_message_and_old_results(tmp_path: Path) -> None:

@@ -6,10 +6,18 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
+from tests.support.app import (
+    composer_facts,
+    make_app,
+    opened,
+    press,
+    say,
+    settle,
+    until,
+    workspace_of,
+)
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.chat.queue_lines import QueueLines
 from tui_chat.ui.dialogs.queued_messages import QueueDialog
 
 
@@ -40,28 +48,22 @@ async def enter(pilot: Pilot[None], text: str) -> None:
 async def test_enter_queues_while_a_reply_arrives_and_esc_leaves_the_queue(tmp_path: Path) -> None:
     async with make_app(tmp_path, model="flaky-stall").run_test(size=(160, 45)) as pilot:
         app = await streaming(pilot)
-        composer, lines = app.query_one(Composer), app.query_one(QueueLines)
-        for text in ("And the sea?", "And the moon?", "third", "fourth"):
+        for text in ("And the sea?", "And the moon?", "third"):
             await enter(pilot, text)
-        await until(pilot, lambda: len(queued(app)) == 4)
-        assert lines.display
-        await pilot.press("alt+up")
-        await until(pilot, lambda: composer.text == "fourth")
-        composer.text = ""
+        await until(pilot, lambda: composer_facts(app).startswith("3 queued"))
         await pilot.press("escape")
         workspace = app.workspace
         await until(pilot, lambda: not workspace.state.is_streaming)
         await settle(pilot)
         assert queued(app) == ["And the sea?", "And the moon?", "third"]
-        await pilot.click(lines, offset=(lines.size.width + 1, 2))
-        await until(pilot, lambda: queued(app) == ["And the sea?", "third"])
+        assert "Enter sends the next queued message" in app.chat.activity.render().plain
         await workspace.settings.set_model("loopback", "echo")
         await pilot.press("enter")
         await until(pilot, lambda: not queued(app))
-        await until(pilot, lambda: len(workspace.state.entries) == 6)
+        await until(pilot, lambda: len(workspace.state.entries) == 8)
         sent = [e.message.content for e in workspace.state.entries if e.message.role == "user"]
-        assert sent == ["Hi", "And the sea?", "third"]
-        assert not lines.display
+        assert sent == ["Hi", "And the sea?", "And the moon?", "third"]
+        assert "queued" not in composer_facts(app)
 
 
 async def test_the_queue_is_listed_and_cleared_by_commands(tmp_path: Path) -> None:

@@ -98,9 +98,7 @@ def time_stands_still(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr("tui_chat.ui.chat.branch.monotonic", lambda: 100.0)
-    monkeypatch.setattr("tui_chat.ui.chat.status_lines.monotonic", lambda: 100.0)
-    monkeypatch.setattr("tui_chat.ui.notifications.MIN_SECONDS", defaultdict(lambda: 3600.0))
-    monkeypatch.setattr("tui_chat.ui.notifications.MAX_SECONDS", 3600.0)
+    monkeypatch.setattr("tui_chat.ui.app.SECONDS", defaultdict(lambda: 3600.0))
     yield
     os.environ.pop("TZ", None)
     time.tzset()

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tables import each_row
 from tui_chat import paths
 
 
@@ -62,8 +61,3 @@ def test_paths_are_completed(tmp_path: Path):
     for nowhere in ("missing/x", "~nobody-is-called-so/x", "\0/x"):
         assert paths.path_completions(nowhere, tmp_path) == []
     assert paths.path_completions("", tmp_path, limit=2) == ["my-notes.txt", "nested/"]
-
-
-@each_row("text", ["file://[abc", "file:///a%00b", "file:///a%0Ab", ""])
-def test_a_pasted_text_that_is_no_path_is_none(text: str) -> None:
-    assert paths.dropped_path(text) is None

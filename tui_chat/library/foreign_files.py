@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
-from tui_chat.files import read_file
 from tui_chat.hooks import load_all
 from tui_chat.interop.formats import NoCard as NoCard
 from tui_chat.lazy_dataclass import dataclass
@@ -143,18 +142,6 @@ def has_card_files() -> bool:
 def card_files() -> CardFiles:
     """Return what reads character cards. Raises InputError without a plugin for them."""
     return _first(load_all("card reader", CardFiles), "character cards")
-
-
-def is_card_at(path: Path) -> bool:
-    """Return True if a regular file is a character card; blocks."""
-    if not has_card_files():
-        return False
-    cards = card_files()
-    try:
-        is_named = path.suffix.lower() in cards.endings
-        return is_named and cards.holds(read_file(path, cards.largest))
-    except InputError:
-        return False
 
 
 # --- lorebooks ---------------------------------------------------------------------------------

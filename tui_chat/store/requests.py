@@ -194,17 +194,6 @@ class RequestStore:
         with decoding("request"):
             return recipe_of(row[0]).get("source") not in RECORDED_SOURCES
 
-    async def edited_replies(self, session_id: str) -> frozenset[str]:
-        """Return the ids of a session's replies whose requests were edited by hand."""
-        rows = await self.database.rows(
-            "SELECT message_id FROM messages JOIN requests USING (message_id) "
-            # without the search, the JSON of every recipe of the session would be parsed
-            "WHERE session_id = ? AND instr(recipe, '\"is_edited\"') "
-            "AND json_extract(recipe, '$.is_edited')",
-            session_id,
-        )
-        return frozenset(str(row[0]) for row in rows)
-
     async def calls(self, session_id: str) -> tuple[CallSummary, ...]:
         """Return the calls of a session and of its side conversations, oldest first."""
         rows = await self.database.rows(

@@ -39,7 +39,7 @@ from tui_chat.ui.key_row import KeyPanel, KeyRow
 from tui_chat.ui.keys import NO_KEY, KeyBindings, split_keys
 from tui_chat.ui.lifecycle import CrashLog, Lifecycle
 from tui_chat.ui.main_screen import MainScreen
-from tui_chat.ui.notifications import Notifications, reading_seconds, show_error
+from tui_chat.ui.notifications import SECONDS, Notifications, show_error
 from tui_chat.ui.palette import VerbPalette
 from tui_chat.ui.panes import MEDIUM, WIDE
 from tui_chat.ui.plugin_actions import PluginActions
@@ -106,7 +106,7 @@ class TuiChat(App[None]):
         self.request_edits = self.inspector
         self._action_targets |= {*AREAS}  # Textual has no public way to add a namespace
         self.notifications = Notifications(self, now)
-        self.reply_alerts = ReplyAlerts(self, config.notify, environ)
+        self.reply_alerts = ReplyAlerts(self, config.notify)
         self.lifecycle = Lifecycle(
             *(self, self.main, self.reply_alerts),
             *(config, open_workspace, now, captured),
@@ -136,7 +136,6 @@ class TuiChat(App[None]):
             show_error(self, error)
         self.composer.release_keys(self.key_bindings.configured)
         self.key_bindings.bind(self)
-        self.theme_files.watch()
         self.lifecycle.name_start()
         self.chat.focus()
         self.call_after_refresh(self.lifecycle.open_soon)
@@ -265,11 +264,11 @@ class TuiChat(App[None]):
         timeout: float | None = None,
         markup: bool = True,
     ) -> None:
-        """Show a toast, by default for as long as it takes to read it."""
+        """Show a toast, by default for some seconds."""
         del markup  # it is never obeyed
         text = f"{title}: {message}" if title else message
         notice = self.notifications.add(text, severity)
-        seconds = timeout or reading_seconds(notice.message, severity)
+        seconds = timeout or SECONDS[severity]
         super().notify(notice.message, severity=severity, timeout=seconds, markup=False)
 
     def on_notify(self, event: Notify) -> None:

@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 MAX_LOGGED = 500
 """Notifications in the log."""
-MIN_SECONDS: dict[SeverityLevel, float] = {"information": 4, "warning": 6, "error": 12}
-"""Seconds that a notification is shown at least."""
-MAX_SECONDS = 40.0
-CHARACTERS_PER_SECOND = 18
-"""Characters that people read in a second."""
+SECONDS: dict[SeverityLevel, float] = {"information": 5, "warning": 8, "error": 15}
+"""Seconds that a notification is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +66,6 @@ class Notifications:
     def clear(self) -> None:
         """Show none; the log stays."""
         self._app.clear_notifications()
-
-
-def reading_seconds(message: str, severity: SeverityLevel) -> float:
-    """Return how long to show a notification."""
-    return min(max(len(message) / CHARACTERS_PER_SECOND, MIN_SECONDS[severity]), MAX_SECONDS)
 
 
 def notify_of(app: App[None], event: WorkspaceEvent, undo_key: str) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -67,11 +65,9 @@ class VerbProvider(Provider):
             )
 
     async def search(self, query: str) -> Hits:
-        """Yield the verbs that match, misspelled ones only where nothing has the words."""
-        scores = {verb: match_score(verb, query) for verb in self._verbs()}
-        least = MISSPELLED if max(scores.values(), default=0) > MISSPELLED else 0
-        for verb, score in scores.items():
-            if score > least:
+        """Yield the verbs that match."""
+        for verb in self._verbs():
+            if score := match_score(verb, query):
                 run = partial(self._app.action_run_verb, verb.id)
                 yield Hit(score, self._line(verb), run, verb.title)
 
@@ -88,8 +84,8 @@ class VerbProvider(Provider):
 def match_score(verb: Verb, query: str) -> float:
     """Return how well a verb matches what is typed; 0 if it does not.
 
-    A whole title goes before other whole names, these before beginnings, beginnings before words,
-    words before misspelled ones; titles before other words, and verbs that work everywhere first.
+    A whole title goes before other whole names, these before beginnings, and beginnings before
+    words; titles before other words, and verbs that work everywhere first.
     """
     query = " ".join(query.casefold().split())
     title, aliases = verb.title.casefold().removesuffix("…"), verb.aliases
@@ -104,29 +100,4 @@ def match_score(verb: Verb, query: str) -> float:
         (query in title, 50),
         (all(f" {word}" in f" {texts}" for word in query.split()), 45),
     )
-    for holds, score in steps:
-        if holds:
-            return score + (not verb.place)
-    if len(query) < _SHORTEST_MISSPELLED:
-        return 0
-    words = {*re.findall(r"\w+", title), *aliases}
-    is_meant = any(_abbreviates(query, word) for word in words) or get_close_matches(
-        query, words, 1, _LIKENESS
-    )
-    return MISSPELLED - bool(verb.place) if is_meant else 0
-
-
-MISSPELLED = 41
-"""The score of a verb that has a misspelled or abbreviated word."""
-_SHORTEST_MISSPELLED = 4
-"""Letters that a misspelled or abbreviated word has at least."""
-_LIKENESS = 0.79
-"""The likeness of a word to one that is misspelled; see `difflib`."""
-
-
-def _abbreviates(query: str, word: str) -> bool:
-    """Return True if a word has these letters in this order, from its first on, and few others."""
-    if not word.startswith(query[0]) or 2 * len(query) < len(word):
-        return False
-    letters = iter(word)
-    return all(letter in letters for letter in query)
+    return next((score + (not verb.place) for holds, score in steps if holds), 0)

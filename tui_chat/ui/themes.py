@@ -1,5 +1,5 @@
-"""Themes from TOML files, ours and the user's, in the format that `themes/*.toml` show: read,
-chosen on the screen, and read again when edited.
+"""Themes from TOML files, ours and the user's, in the format that `themes/*.toml` show: read at the
+start, and chosen on the screen.
 
 A theme becomes a `textual.theme.Theme` with a variable `origin-<kind>` for each kind of
 origin. A file with a fault gives an `InputError` instead, which names file, key and fault;
@@ -75,11 +75,6 @@ _LIGHT_ORIGINS = {
     OriginKind.EDIT: "#0000cc",
     OriginKind.GLUE: "#5f6268",
 }
-POLL_SECONDS = 1.0
-"""Seconds between looks at the theme files."""
-
-FileStates = tuple[tuple[str, int, int], ...]
-"""Path, modification time in ns and size of each theme file."""
 
 
 def color_defaults(dark: bool) -> dict[str, str]:
@@ -208,8 +203,6 @@ class ThemeFiles:
         self._folders = (bundled("themes"), config.config_dir / "themes")
         self._choice_file = config.data_dir / "theme"
         self._configured = config.theme
-        self._states: FileStates = ()
-        """The files as they were read last."""
 
     def load(self) -> list[InputError]:
         """Register the themes and apply the chosen one; return the errors in their files.
@@ -217,7 +210,9 @@ class ThemeFiles:
         Call it before the app runs: a later change of theme would parse the style sheets twice.
         """
         app = self._app
-        errors = self._register()
+        themes, errors = load_themes(self._folders)
+        for loaded in themes:
+            app.register_theme(loaded)
         chosen, known = chosen_theme(self._choice_file, self._configured), app.available_themes
         theme = _full_name(chosen, known) or _full_name(self._configured, known)
         if not theme:
@@ -229,27 +224,6 @@ class ThemeFiles:
         app.set_class(not dark, "-light-mode", update=False)
         app.stylesheet.set_variables(app.get_css_variables())
         return errors
-
-    def _register(self) -> list[InputError]:
-        self._states = file_states(self._folders)
-        themes, errors = load_themes(self._folders)
-        for theme in themes:
-            self._app.register_theme(theme)
-        return errors
-
-    def watch(self) -> None:
-        """Read the files again whenever one has changed; the app must be running."""
-        self._app.set_interval(POLL_SECONDS, self.reload_if_changed)
-
-    def reload_if_changed(self) -> None:
-        """Read the files again if one has changed, and show the errors in them."""
-        if file_states(self._folders) == self._states:
-            return
-        before = self._app.current_theme
-        for error in self._register():
-            show_error(self._app, error)
-        if self._app.current_theme != before:
-            self._app.mutate_reactive(App.theme)
 
     async def choose_or_ask(self, name: str) -> None:
         """Switch to a theme; without a name ask which, with a preview."""
@@ -275,19 +249,6 @@ class ThemeFiles:
             save_choice(self._choice_file, theme, self._configured)
         else:
             show_error(self._app, _unknown_theme(name, self._app.available_themes))
-
-
-def file_states(folders: Iterable[Path]) -> FileStates:
-    """Return the state of the theme files; equal as long as none is touched."""
-    states: list[tuple[str, int, int]] = []
-    for folder in folders:
-        try:
-            for path in folder.glob("*.toml"):
-                status = path.stat()
-                states.append((str(path), status.st_mtime_ns, status.st_size))
-        except OSError:  # a file was removed meanwhile; the next look will notice
-            continue
-    return tuple(sorted(states))
 
 
 def chosen_theme(choice_file: Path, configured: str) -> str:

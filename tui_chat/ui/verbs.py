@@ -216,7 +216,8 @@ _CONVERSATION = (
     Verb("mute", "conversation.mute", "Mute message (not sent), or unmute it", "m", "",
          "mute hide exclude leave-out omit skip",
          "mute, hide message, hide, exclude, leave out, omit, skip, ignore, unmute, unhide, "
-         "disable message, include again", place="conversation"),
+         "disable message, include again, hide reasoning, mute thinking, mute picture",
+         place="conversation"),
     Verb("pin", "conversation.pin", "Pin message (always included)", "p",
          words="keep, always send, sticky, favorite, star", place="conversation"),
     Verb("open", "conversation.open", "Open a link, picture or file of this message", "o",
@@ -234,10 +235,6 @@ _CONVERSATION = (
          "copy code, snippet", place="conversation"),
     Verb("fold", "conversation.fold", "Fold or unfold; a summary: switch on or off", "space",
          place="conversation"),
-    Verb("mute-part", "conversation.mute_part", "Mute reasoning, a file, or several messages…",
-         slash="mute-part mute-range mute-reasoning",
-         words="hide reasoning, exclude file, leave out file, mute picture, mute thinking, "
-         "mute range, mute all before, hide messages, exclude messages"),
     Verb("mute-tool-results", "conversation.mute_tool_results",
          "Mute tool results older than the last turn",
          slash="mute-tool-results hide-tool-results TURNS",
@@ -407,16 +404,9 @@ RENAMED_IDS = {"again": "regenerate", "back": "stop", "light": "theme", "default
 """Former ids that the config's `[keys]` may still have, and what does the same now."""
 REMOVED_IDS = frozenset(
     (
-        *(
-            "ask-tools",
-            "cache",
-            "clear-queue",
-            "detach",
-            "list-edits",
-            "no-default-model",
-            "remove-edits",
-        ),
-        *("reply", "reset-layout", "save-snippet", "suggest-title", "view-part"),
+        *("ask-tools", "cache", "clear-queue", "detach", "list-edits", "mute-part"),
+        *("no-default-model", "remove-edits", "reply", "reset-layout", "save-snippet"),
+        *("suggest-title", "view-part"),
     )
 )
 """Former ids of what is gone: their keys in `[keys]` are passed over."""

@@ -99,10 +99,6 @@ class Sent:
         """Return the request that produced a reply; None, reported, if there was none."""
         return await self.request(entry_id, self.core.state.entries)
 
-    async def edited_replies(self, session_id: str) -> frozenset[str]:
-        """Return the ids of a session's replies to hand-edited requests. Raises StoreError."""
-        return await self.core.store_of(session_id).requests.edited_replies(session_id)
-
     @reported(())
     async def of_session(self) -> tuple[StoredRequest, ...]:
         """Return the requests of the active session, oldest first."""

@@ -1,11 +1,11 @@
-"""The theme that was chosen, and changes of theme files."""
+"""The theme that was chosen."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tests.support.tables import each_row
-from tui_chat.ui.themes import chosen_theme, file_states, save_choice
+from tui_chat.ui.themes import chosen_theme, save_choice
 
 
 def test_a_chosen_theme_holds_until_the_configuration_changes(tmp_path: Path):
@@ -20,14 +20,3 @@ def test_a_chosen_theme_holds_until_the_configuration_changes(tmp_path: Path):
 def test_a_broken_theme_choice_file_is_ignored(junk: bytes, tmp_path: Path):
     (tmp_path / "theme").write_bytes(junk)
     assert chosen_theme(tmp_path / "theme", "a") == "a"
-
-
-def test_a_touched_theme_file_is_noticed(tmp_path: Path):
-    folder = tmp_path / "themes"
-    assert file_states([folder]) == ()
-    folder.mkdir()
-    (folder / "mine.toml").write_text("1")
-    first = file_states([folder])
-    assert file_states([folder]) == first
-    (folder / "mine.toml").write_text("22")
-    assert file_states([folder]) != first

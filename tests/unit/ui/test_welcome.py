@@ -28,9 +28,6 @@ def test_it_says_what_this_is_and_offers_things_each_with_a_key():
     assert [offer.key for offer in shown.offers] == ["Ctrl+O", "F4", "/import", "/ @", "F1"]
 
 
-RECENT = (("s-1", "Tides\n\x1b[31m", "now"), ("s-2", "漢字" * 40, "31 Dec"))
-
-
 @each_row("environ", [{}, KEYS, {"OPENAI_API_KEY": "k"}])
 @each_row("is_offline", [True, False])
 @each_row("width", [14, 30, 47, 64, 200])
@@ -38,7 +35,7 @@ def test_it_fits_and_everything_in_it_can_be_clicked(
     environ: dict[str, str], is_offline: bool, width: int
 ) -> None:
     with_key = endpoints_with_key(ENDPOINTS, environ)
-    shown = welcome("gpt-6.1-terra", is_offline, with_key, recent=RECENT)
+    shown = welcome("gpt-6.1-terra", is_offline, with_key)
     lines = welcome_rows(shown, width)
     assert all(cell_len(line.text) <= width for line in lines)
     assert "\x1b" not in words(shown, width)
@@ -48,10 +45,7 @@ def test_it_fits_and_everything_in_it_can_be_clicked(
         for span in spans
         if isinstance(span.style, Style) and "action" in span.style.meta
     }
-    assert {action.key for action in actions} == {
-        *(offer.action for offer in shown.offers),
-        *("sessions.open('s-1')", "sessions.open('s-2')"),
-    }
+    assert {action.key for action in actions} == {offer.action for offer in shown.offers}
     ready = {f"/model {name}" for name in ("anthropic", "google", "openai")}
     names = {f"/model {endpoint.name}" for endpoint in with_key} if is_offline else set[str]()
     assert {offer.key for offer in shown.offers} & ready == names

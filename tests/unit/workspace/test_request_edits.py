@@ -327,19 +327,6 @@ async def test_a_message_of_another_role_at_the_end_is_answered(make_workspace: 
     assert (await here.send("two"))["seed"] == 1
 
 
-async def test_a_reply_knows_that_its_request_was_edited(make_workspace: MakeWorkspace):
-    here = await chat(make_workspace)
-    workspace = here.workspace
-    other = RequestEdit(Protocol.ANTHROPIC, ("top_p",), "add", "0.5", kept=True)
-    workspace.core.update(edits=(other,))
-    await here.send("one")
-    here.type("two")
-    assert await here.edits.add_value(("top_p",), 0.5, kept=True)
-    await here.send("two")
-    edited = await workspace.sent.edited_replies(workspace.state.session_id)
-    assert edited == {ids(workspace)[-1]}, "not that of another protocol"
-
-
 async def test_an_edit_of_an_earlier_run_is_undone(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     await here.send("one")

@@ -18,7 +18,6 @@ from tui_chat.ui.chat.rows import clipped
 if TYPE_CHECKING:
     from tui_chat.ui.area import AreaContext
     from tui_chat.ui.chat.drafts import ComposerDrafts
-    from tui_chat.workspace.attachments import Attachment
 
 _REMOVE = "✕"
 
@@ -36,7 +35,6 @@ class AttachmentLine(WorkspaceWidget):
         super().__init__(id="attachments")
         self.context = context
         self._labels: tuple[str, ...] = ()
-        self._cleared: tuple[Attachment, ...] = ()
 
     @property
     def count(self) -> int:
@@ -127,26 +125,12 @@ class AttachmentLine(WorkspaceWidget):
 
         new = await to_thread(read_attachment, typed_path(typed))
         attached = self._drafts.attachments
-        if any(other.path == new.path for other in attached):
-            return
-        self._drafts.show_attachments((*attached, new))
-        if new.is_card:
-            words = "is a character card, attached as it is. /import turns it into a role."
-            self.notify(f"{one_line(new.name, 60)} {words}", markup=False)
+        if all(other.path != new.path for other in attached):
+            self._drafts.show_attachments((*attached, new))
 
     def action_remove(self, index: int) -> None:
         attached = self._drafts.attachments
         self._drafts.show_attachments(attached[:index] + attached[index + 1 :])
-
-    def action_clear(self) -> None:
-        """Remove all attachments with the draft's text."""
-        self._cleared = self._drafts.attachments
-        self._drafts.show_attachments(())
-
-    def action_restore_cleared(self) -> None:
-        """Attach again what was removed with the draft's text."""
-        new = (attached for attached in self._cleared if attached not in self._drafts.attachments)
-        self._drafts.show_attachments((*new, *self._drafts.attachments))
 
     def action_remove_last(self) -> None:
         if attached := self._drafts.attachments:

@@ -87,18 +87,6 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
         if await confirm_send(self.tui, composed.errors):
             await workspace.queue.send_next(despite_errors=True)
 
-    async def action_edit_queued(self, index: int = -1) -> None:
-        """Take a queued message back into the composer, by default the last one."""
-        workspace = self.host.workspace
-        if workspace is not None and self._drafts.is_active:
-            message = await workspace.queue.take(index)
-            if message is not None:
-                await self._drafts.take_back(message)
-
-    async def action_remove_queued(self, index: int | None = None) -> None:
-        """Remove a queued message; None for all."""
-        await (await self.host.opened_workspace()).queue.remove(index)
-
     @work(group="dialog", exclusive=True)
     async def action_queue(self) -> None:
         """Show the queued messages; take one into the composer, or remove it."""
@@ -118,9 +106,11 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
         if answer is None or workspace.state.queue != queue:
             return
         if answer.removes:
-            await self.action_remove_queued(answer.number)
-        elif answer.number is not None:
-            await self.action_edit_queued(answer.number)
+            await workspace.queue.remove(answer.number)
+        elif answer.number is not None and self._drafts.is_active:
+            message = await workspace.queue.take(answer.number)
+            if message is not None:
+                await self._drafts.take_back(message)
 
     @work(group="command", description="run command")
     async def _run_command(self, line: CommandCall | UnknownCommand) -> None:
@@ -145,18 +135,6 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
             if await self._chat.attachments.attach_clipboard_picture():
                 return
         self.insert_text(self.tui.clipboard)
-
-    @on(Composer.PathPasted)
-    @work(group="attach", description="import card")
-    async def _import_card(self, event: Composer.PathPasted) -> None:
-        """Import a character card whose path was pasted or dropped, and take the path out again."""
-        from tui_chat.library.foreign_files import is_card_at
-
-        if self.context.read_only or not await to_thread(is_card_at, event.path):
-            return
-        if self.text == event.text:
-            self.undo()
-        await self.tui.run_action(("plugins", "import", (str(event.path),)))
 
     @on(Composer.CompletionRequested)
     def _complete(self, event: Composer.CompletionRequested) -> None:

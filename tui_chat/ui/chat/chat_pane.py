@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from heapq import nlargest
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from textual import on, work
@@ -16,42 +15,37 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tui_chat.config import endpoints_with_key, lacks_key
-from tui_chat.errors import NotYet, Refused, TuiChatError
+from tui_chat.errors import NotYet, TuiChatError
 from tui_chat.hooks import parts
-from tui_chat.models.message import MessageOrigin
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.usage import NO_TIMING, Timing, short_number
-from tui_chat.ui.ago import ago
 from tui_chat.ui.area import Area, AreaContext
 from tui_chat.ui.chat.attachments import AttachmentLine
 from tui_chat.ui.chat.chat_composer import ChatComposer
-from tui_chat.ui.chat.composer import FIRST_PLACEHOLDER, PLACEHOLDER, QUEUE_KEY
+from tui_chat.ui.chat.composer import FIRST_PLACEHOLDER, PLACEHOLDER
 from tui_chat.ui.chat.conversation import Conversation
 from tui_chat.ui.chat.drafts import ComposerDrafts
 from tui_chat.ui.chat.message_files import NO_MESSAGE_YET
-from tui_chat.ui.chat.queue_lines import QueueLines
 from tui_chat.ui.chat.rows import clipped
 from tui_chat.ui.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.chat.status_lines import (
-    FOUND,
     NO_REPLY,
-    ONLY_FOUND,
+    QUEUE_WAITS,
     ActivityLine,
     ChatFacts,
     TitleLine,
 )
 from tui_chat.ui.chat.tool_question import ToolQuestion
-from tui_chat.ui.chat.welcome import MAX_RECENT, RecentSessions, welcome
-from tui_chat.ui.keys import insert_keys, key_name
+from tui_chat.ui.chat.welcome import welcome
+from tui_chat.ui.keys import insert_keys
 
 LOW = 10
 """Rows of a terminal in which the composer has a single row."""
 _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 
 if TYPE_CHECKING:
-    from tui_chat.models.about import Brought
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, LastSession
     from tui_chat.ui.widgets.find_bar import FindBar
@@ -90,7 +84,6 @@ class ChatPane(Area):
         self.find_bar: FindBar | None = None
         """Made when words are first searched for."""
         self.activity = ActivityLine()
-        self.queue = QueueLines()
         self.attachments = AttachmentLine(context)
         self.composer = ChatComposer(context)
         self.tool_question = ToolQuestion(context, self._is_focus_free, replaces=self.composer)
@@ -98,17 +91,12 @@ class ChatPane(Area):
         self.drafts = ComposerDrafts(self)
         self.compaction, self.side_replies = HistoryCompaction(self), SideReplies(self)
         self._keys = context.key_labels
-        self._found = ""
-        """Which hit of a search of all conversations is shown; empty for none."""
         self._facts = ChatFacts()
-        self._shown_id = ""
-        """The id of the session whose branch is shown."""
 
     def compose(self) -> ComposeResult:
         yield self.title_line
         yield self.transcript
         yield self.activity
-        yield self.queue
         yield self.composer.suggestions
         yield self.attachments
         yield self.tool_question
@@ -120,8 +108,6 @@ class ChatPane(Area):
     def on_mount(self) -> None:
         """Show the keys that hints name, and the facts of the conversation."""
         self.tool_question.focus_key = self._keys["tool-call"]
-        self.queue.edit_key = key_name(QUEUE_KEY)
-        self.watch(self.transcript, "has_focus", self._update_hint, init=False)
         self.watch(self.transcript, "has_new_text", self._show_new_text, init=False)
 
     def on_resize(self) -> None:
@@ -163,7 +149,7 @@ class ChatPane(Area):
         """Read earlier prompts from the store."""
         with suppress(TuiChatError):  # the prompts of the active session are known all the same
             prompts = await workspace.store.messages.recent_prompts()
-            self.composer.prompt_history.recall(prompts)
+            self.composer.prompt_history.recall([text for _, text in prompts])
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show what changed in the conversation."""
@@ -196,13 +182,8 @@ class ChatPane(Area):
             case events.ReplyGrew():
                 grown = event.grown
                 self._stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
-            case events.ReplySettled(session_id, _, error):
+            case events.ReplySettled():
                 self._show_queue()
-                if session_id == self.workspace.state.session_id:
-                    self._mark_edited_requests()
-                    if isinstance(error, Refused) and error.retry_after is not None:
-                        key = self._keys["regenerate"]
-                        self.activity.show_retry(key, error.retry_after)
             case events.Done():
                 if event.message_id:
                     self.transcript.show_message(event.message_id)
@@ -215,10 +196,6 @@ class ChatPane(Area):
             return
         self.drafts.adopt()
         self._show_entries(workspace.state.entries)
-        if workspace.state.session_id != self._shown_id:
-            self._shown_id = workspace.state.session_id
-            self.activity.end_retry()
-            self._mark_edited_requests()
         if (partial := workspace.state.partial) is not None:
             self._stream(partial.entry_id, partial.reply, partial.timing)
         self.drafts.compose_soon()
@@ -262,11 +239,10 @@ class ChatPane(Area):
         session_id = session.session_id if session else None
         if not entries:
             keys = endpoints_with_key(state.config.endpoints, self.context.environ)
-            recent = self._recent_sessions()
             model, about = state.effective_model, MODELS.get(state.effective_model, "")
             self.transcript.show_when_empty(
                 welcome(
-                    *(model, state.is_offline, keys, self._keys, recent),
+                    *(model, state.is_offline, keys, self._keys),
                     about=about[:1].lower() + about[1:].removesuffix("."),
                     has_import=any(added.name == "import" for _, added in parts("actions")),
                 )
@@ -298,11 +274,9 @@ class ChatPane(Area):
 
     def _show_queue(self) -> None:
         state = self.workspace.state
-        texts = tuple(message.text for message in state.queue)
-        self._show_facts(queued=len(texts))
-        is_saved = not state.is_queue_unsaved
-        self.queue.show(texts, is_waiting=not state.is_streaming, is_saved=is_saved)
+        self._show_facts(queued=len(state.queue))
         self.activity.is_saved = not state.unsaved
+        self._update_hint()
 
     def _show_facts(self, **changes: str | int) -> None:
         """Show facts on the composer's border besides those that are there."""
@@ -310,27 +284,6 @@ class ChatPane(Area):
         if facts != self._facts:
             self._facts = facts
             self.composer.show_facts(facts.line)
-
-    def _recent_sessions(self) -> RecentSessions:
-        """Return what the welcome shows of the last sessions."""
-        state, now = self.workspace.state, self.context.now()
-        others = (
-            session
-            for session in state.sessions
-            if not session.archived and session.session_id != state.session_id
-        )
-        newest = nlargest(MAX_RECENT, others, key=lambda session: session.updated)
-        return tuple((each.session_id, each.title, ago(each.updated, now)) for each in newest)
-
-    @work(group="edited-requests", exclusive=True)
-    async def _mark_edited_requests(self) -> None:
-        """Mark the replies of the active session whose requests were edited by hand."""
-        workspace = self.workspace
-        session_id = workspace.state.session_id
-        with suppress(TuiChatError):  # the database reports its own faults
-            replies = await workspace.sent.edited_replies(session_id)
-            if session_id == workspace.state.session_id:
-                self.transcript.set_options(edited=replies)
 
     def show_budget(self) -> None:
         """Show how many tokens Enter would send, and offer to compact them if they are many."""
@@ -374,9 +327,6 @@ class ChatPane(Area):
         author = origin.outermost
         match author.kind:
             case OriginKind.HISTORY:
-                brought = author.brought if isinstance(author, MessageOrigin) else None
-                if brought and brought.message_id and await self._show_source(brought):
-                    return True
                 if self.transcript.show_message(author.id):
                     self.host.panes.show_conversation(focus_composer=False)
                 else:
@@ -385,23 +335,6 @@ class ChatPane(Area):
                 self.composer.focus()
             case _:
                 return False
-        return True
-
-    async def _show_source(self, brought: Brought) -> bool:
-        """Go to where a message was brought from. Return False, and say so, if it is gone."""
-        workspace, session_id = self.workspace, ""
-        with workspace.reporting():
-            session_id = await workspace.active_store.branches.session_of(brought.message_id)
-        if not session_id:
-            self.notify("The branch that this came from no longer exists.")
-            return False
-        if session_id == workspace.state.session_id:
-            await workspace.branches.show(brought.message_id)
-        else:  # this session is a fork of that one
-            await self.host.switch_session(
-                lambda opened: opened.sessions.open_at(session_id, brought.message_id)
-            )
-        self.host.panes.show_message(brought.message_id)
         return True
 
     # --- generation ----------------------------------------------------------------------
@@ -456,7 +389,7 @@ class ChatPane(Area):
             await workspace.replies.stop()
         return is_stopped
 
-    # --- what is found, and the hint -----------------------------------------------------
+    # --- finding, and the hint -----------------------------------------------------------
 
     async def find(self, words: str = "") -> None:
         """Open the find bar; without words it has the last ones."""
@@ -488,26 +421,17 @@ class ChatPane(Area):
 
     @on(Conversation.FindStatus)
     def _show_find_status(self, event: Conversation.FindStatus) -> None:
-        self._found = ""
         if self.find_bar is not None:
             self.find_bar.show(event.number, event.count, event.is_on)
-        if event.is_on and not (self.find_bar is not None and self.find_bar.display):
-            words = FOUND if event.count > 1 else ONLY_FOUND
-            self._found = words.format(number=event.number, count=event.count)
-        self._update_hint()
 
-    @on(Conversation.SearchLeft)
-    def _search_left(self) -> None:
-        self.focus()
-
-    @on(Conversation.CursorMoved)
     def _update_hint(self) -> None:
-        """Say what can be done now: go to another hit, have a reply generated."""
-        entries, is_here = self.transcript.entries, self.transcript.has_focus
+        """Say what can be done now: have a reply generated, send what is queued."""
+        entries, hint = self.transcript.entries, ""
         last = entries[-1] if entries and not self.read_only else None
-        hint = self._found if is_here else ""
-        if not hint and last is not None and last.message.role == "user":
+        if last is not None and last.message.role == "user":
             hint = NO_REPLY
+        if self._facts.queued and not self.workspace.state.is_streaming:
+            hint = QUEUE_WAITS
         self.activity.hint = insert_keys(hint, self._keys)
 
     # --- the focus -----------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import ClassVar, cast
 
 from rich.text import Text
@@ -27,7 +26,6 @@ from textual.widgets.text_area import Selection
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.text import clean
-from tui_chat.paths import dropped_path
 from tui_chat.ui.chat.completion import (
     CompletionQuery,
     Suggestion,
@@ -45,9 +43,10 @@ from tui_chat.ui.widgets.safe_text import SafeTextArea
 
 _BLANK = re.compile(r"\{\{\?[^{}\n]*\}\}")
 """A blank of a snippet; Tab selects the next one, to be typed over."""
-_OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "home,ctrl+a", "end,ctrl+e")
+_OWN = ("f6", "f7", "up", "down", "pageup", "pagedown", "ctrl+k")
 
-# TextArea's own, without F6 and F7, free for `[keys]`, and Ctrl+Z, which suspends the app.
+# TextArea's own, without F6 and F7, free for `[keys]`, Ctrl+K, which goes to a session, and Ctrl+Z,
+# which suspends the app.
 _EDITING = [
     binding
     for binding in TextArea.BINDINGS
@@ -62,8 +61,6 @@ _NOT_EDITING = (
 
 FIRST_PLACEHOLDER, PLACEHOLDER = "Type a message: the request follows every key.", "Message"
 """What an empty composer says before there is any session, and later."""
-QUEUE_KEY = "alt+up"
-"""Takes the last queued message back into the composer."""
 
 
 class Composer(SafeTextArea, inherit_bindings=False):
@@ -96,9 +93,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         pane_key("ctrl+j,shift+enter,alt+enter", "new_line", "New line", "New line", shown=True),
         pane_key("escape", "chat.back", "Stop", "Stop the reply"),
         pane_key("up", "up", "Up", "From the first line: an earlier message"),
-        Binding(
-            "alt+up", "composer.edit_queued", show=False, tooltip="Edit the last queued message"
-        ),
         pane_key("down", "down", "Down", "From the last line: a later one"),
         Binding(
             "pageup", "conversation.page(-1)", show=False, tooltip="Scroll the conversation up"
@@ -106,10 +100,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         Binding(
             "pagedown", "conversation.page(1)", show=False, tooltip="Scroll the conversation down"
         ),
-        Binding("home", "home", show=False, tooltip="Line start; first message without a draft"),
-        Binding("end", "end", show=False, tooltip="Line end; latest message without a draft"),
-        Binding("ctrl+a", "cursor_line_start", show=False),
-        Binding("ctrl+e", "cursor_line_end", show=False),
         pane_key(UNDO_KEYS, "undo", "Undo", "Undo"),
         *_EDITING,
     ]
@@ -132,14 +122,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
         query: CompletionQuery
 
-    @dataclass
-    class PathPasted(Message):
-        """The user pasted or dropped a text that may be the path of a file."""
-
-        path: Path
-        text: str
-        """The whole text of the composer, with the pasted one."""
-
     class Changed(TextArea.Changed):
         """The text changed. The class has TextArea's name for it, so that TextArea posts it."""
 
@@ -153,8 +135,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.prompt_history = PromptHistory()
         self.has_attachments = False
         """True if the draft has attachments: then its text may be empty."""
-        self._cleared_text: str | None = None
-        """The text whose attachments were cleared with it; with it undo brings them back."""
         self.modal_editing = ModalEditing(self, self.recall)
         self._recalled = ""
         """The text that the arrow keys brought last; once edited, it is the draft."""
@@ -227,11 +207,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.load_text("")
         self.modal_editing.reset()
 
-    def load_text(self, text: str) -> None:
-        """Start another draft, with nothing to undo."""
-        self._cleared_text = None
-        super().load_text(text)
-
     # Keys
 
     # TextArea handles keys and pastes in private handlers of these names, before bindings; there
@@ -246,8 +221,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             or (event.key == "tab" and self.select_blank())
             or self.modal_editing.press(event)
         )
-        if is_taken and self.text:
-            await self._restore_cleared()
         if is_taken or await self._edit_now(event.key):
             event.stop()
             event.prevent_default()
@@ -276,13 +249,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        self.paste(event.text)
-
-    def paste(self, text: str) -> None:
-        """Insert a text; say so if it may be the path of a file."""
-        self.insert_text(text)
-        if (path := dropped_path(text)) is not None and path.suffix:
-            self.post_message(self.PathPasted(path, self.text))
+        self.insert_text(event.text)
 
     def action_submit(self) -> None:
         text = self.text
@@ -290,12 +257,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.post_message(self.Submitted(text))
         else:
             self.post_message(self.EmptySubmitted())
-
-    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
-        """Delete up to the end of the line; at the end of the text, leave the key to the app."""
-        if self.selection.is_empty and self.cursor_location == self.document.end:
-            raise SkipAction
-        await super().action_delete_to_end_of_line_or_delete_line()
 
     def action_new_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)
@@ -316,20 +277,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.recall(1)
         else:
             self.action_cursor_down()
-
-    async def action_home(self) -> None:
-        """Move to the start of the line; without a draft, go to the first message."""
-        if self.document.text:
-            self.action_cursor_line_start()
-        else:
-            await self.run_action("conversation.first_message")
-
-    async def action_end(self) -> None:
-        """Move to the end of the line; without a draft, go to the latest message."""
-        if self.document.text:
-            self.action_cursor_line_end()
-        else:
-            await self.run_action("conversation.latest_message")
 
     def recall(self, step: int) -> None:
         """Bring back an earlier prompt (-1) or a later one (1)."""
@@ -424,32 +371,16 @@ class Composer(SafeTextArea, inherit_bindings=False):
         """Paste the picture in the system's clipboard, else what was copied here."""
         self.post_message(self.PasteRequested())
 
-    async def action_copy(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  Textual awaits it
-        """Copy the selection, large pastes included; without one, clear the draft."""
+    def action_copy(self) -> None:
+        """Copy the selection, large pastes included; without one, clear the text."""
         if self.selected_text:
             self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
-        elif self.document.text or self.has_attachments:
-            what, it = "The draft is", "it"
-            if self.has_attachments:
-                what, it = "The draft and its attachments are", "them"
-                self._cleared_text = self.text
-                await self.run_action("attachments.clear")
+        elif self.document.text:
             self.rewrite("")
             key = key_name(UNDO_KEYS.partition(",")[0])
-            self.notify(f"{what} cleared. {key} brings {it} back.", markup=False)
+            self.notify(f"The text is cleared. {key} brings it back.", markup=False)
         else:
             raise SkipAction  # the app says how to quit
-
-    async def action_undo(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  Textual awaits it
-        if self.text or self._cleared_text != "":  # else only attachments were cleared
-            super().action_undo()
-        await self._restore_cleared()
-
-    async def _restore_cleared(self) -> None:
-        """Attach again what was cleared with the text, once that is back."""
-        if self.text == self._cleared_text:
-            self._cleared_text = None
-            await self.run_action("attachments.restore_cleared")
 
     @property
     def _app(self) -> App[object]:

@@ -16,13 +16,13 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.chat.message_files import NO_MESSAGE_YET, MessageFiles
 from tui_chat.ui.chat.rows import ClickAction
-from tui_chat.ui.chat.turns import facts_of, tokens_of, turn_at, user_turns, words_of
+from tui_chat.ui.chat.turns import turn_at, user_turns, words_of
 from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
 from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 if TYPE_CHECKING:
-    from tui_chat.models.message import Muted
+    from tui_chat.models.message import Message, Muted
     from tui_chat.models.session import Entry
     from tui_chat.ui.area import AreaContext
     from tui_chat.ui.chat.chat_pane import ChatPane
@@ -52,7 +52,7 @@ class Conversation(MessageFiles):
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
         (
             *("retry", "edit", "fork", "delete", "continue", "undo", "pin", "add_system"),
-            *("mute", "mute_part", "mute_tool_results", "unmute_all"),
+            *("mute", "mute_tool_results", "unmute_all"),
         )
     )
 
@@ -246,23 +246,15 @@ class Conversation(MessageFiles):
         message = entry.message
         has_parts = message.parts or message.reasoning
         if has_parts and message.about.summary is None:
-            await self._ask_what_to_mute(entry, "message")
+            await self._ask_what_to_mute(message)
         else:
             await self.workspace.branches.toggle_mute(message.id)
 
-    @work(group="dialog", exclusive=True)
-    async def action_mute_part(self) -> None:
-        """Mute or unmute a part of the message, or several messages: ask which."""
-        if (entry := self._complete_entry()) is not None:
-            await self._ask_what_to_mute(entry)
-
-    async def _ask_what_to_mute(self, entry: Entry, first: str = "") -> None:
-        """Ask what to mute, with the mark on the choice `first`, else on a part of the message."""
-        index = self.entries.index(entry)
-        message, entries, mutes = entry.message, self.entries, self.workspace.branches
-        muted, is_summary = message.muted, message.about.summary is not None
+    async def _ask_what_to_mute(self, message: Message) -> None:
+        """Ask whether to mute a message or one of its parts."""
+        muted, mutes = message.muted, self.workspace.branches
         parts: dict[str, tuple[str, str, Muted]] = {}
-        if message.reasoning and not is_summary:
+        if message.reasoning:
             label = _muting("its reasoning", message.is_reasoning_muted)
             size = f"{sum(len(b.text) for b in message.reasoning):,} characters"
             parts["reasoning"] = label, size, message.reasoning_switched()
@@ -272,32 +264,15 @@ class Conversation(MessageFiles):
                 label = _muting(f"its {part.media}", number in muted.blocks)
                 name = one_line(describe(part), 60)
                 parts[f"part {number}"] = label, name, replace(muted, blocks=numbers)
-        older = [each.message.id for each in entries[:index]]
-        tools = [e.message.id for e in entries[:index] if e.message.role == "tool"]
-        newer = [each.message.id for each in entries[index + 1 :]]
-        ranges = {
-            "before": ("Mute all messages before it", older),
-            "tools": ("Mute all tool results before it", tools),
-            "after": ("Mute all messages after it", newer),
-        }
         choices = [
             ("message", _muting("this message", message.id in self.muted), ""),
             *((key, label, name) for key, (label, name, _) in parts.items()),
-            *(
-                (key, label, f"{len(ids):,} message{'s' * (len(ids) != 1)}")
-                for key, (label, ids) in ranges.items()
-                if ids
-            ),
         ]
-        chosen = await ask(
-            self.tui, "Leave out of requests", choices, first or choices[bool(parts)][0]
-        )
+        chosen = await ask(self.tui, "Leave out of requests", choices, "message")
         if chosen == "message":
             await mutes.toggle_mute(message.id)
         elif chosen in parts:
             await mutes.set_mute(message.id, parts[chosen][2])
-        elif chosen in ranges:
-            await mutes.mute(ranges[chosen][1])
 
     @work(group="branch")
     async def action_mute_tool_results(self, turns: str = "") -> None:
@@ -374,14 +349,13 @@ class Conversation(MessageFiles):
         if not entries:
             raise NotYet(NO_MESSAGE_YET)
         turns = user_turns(entries)
-        tokens, is_reported = tokens_of(turns)
         choices = [
             (
                 entries[turn.first].message.id,
                 f"{number:,}  {words_of(entries[turn.first])}",
-                facts_of(turn, count, is_reported=is_reported),
+                f"{turn.count:,} message{'s' * (turn.count != 1)}",
             )
-            for number, (turn, count) in enumerate(zip(turns, tokens, strict=True), 1)
+            for number, turn in enumerate(turns, 1)
         ]
         current = turn_at(turns, self.current_index or 0)
         title = f"Contents: {len(turns):,} turn{'s' * (len(turns) != 1)}"
@@ -423,25 +397,13 @@ class Conversation(MessageFiles):
         started, started_by = files.subagents.calls_of(here), files.subagents.started_by(here)
         calls = [call_id] if call_id else [each for each in _call_ids(entry) if each in started]
         if calls:
-            await self._open_subagent([started.get(call, "") for call in calls])
+            await self._open(started.get(calls[0], ""))
+            self.action_begin()
         elif started_by is not None:
             await self._open(started_by.session_id)
             self._show_call(started_by.call_id)
         else:
             self.notify("Nothing in this message is folded.")
-
-    async def _open_subagent(self, session_ids: list[str]) -> None:
-        """Open the session of a subagent; of several, ask which."""
-        chosen: str | None = session_ids[0]
-        if len(session_ids) > 1:
-            titles = {
-                summary.session_id: summary.title for summary in self.workspace.state.sessions
-            }
-            choices = [(id, titles.get(id, id)) for id in session_ids]
-            chosen = await ask(self.tui, "Subagents", choices, session_ids[0])
-        if chosen:
-            await self._open(chosen)
-            self.action_begin()
 
     async def _open(self, session_id: str) -> None:
         await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))

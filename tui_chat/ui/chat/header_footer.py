@@ -104,13 +104,12 @@ def header_rows(
     *,
     above: Sequence[Row] = (),
     is_muted: bool = False,
-    is_edited: bool = False,
 ) -> list[Row]:
     """Lay out the header of a message, below the rows `above`: who speaks at the left, which is cut
     if need be, and the facts at the right, which never are.
 
     `progress` is given for a streaming reply. A message is muted, too, if it goes with one that
-    is. `is_edited` says that the request of a reply was edited by hand.
+    is.
     """
     message = entry.message
     name = one_line(speaker_of(entry, speakers), 80)
@@ -123,8 +122,6 @@ def header_rows(
         left.append(styled("  ◆ pinned", "pinned"))
     if is_muted:
         left.append(styled(f"  ◇ {_muted_words(entry)}", "muted-mark"))
-    if is_edited:
-        left.append(styled("  ◇ request edited by hand", "meta"))
     if (summary := message.about.summary) is not None:
         state = "sent instead of them" if summary.enabled else "off"
         left.append(styled(f"  ◆ {state}", "pinned" if summary.enabled else "meta"))

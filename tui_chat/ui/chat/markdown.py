@@ -54,10 +54,7 @@ Align = Literal["left", "right", "center"]
 _COLUMN_GAP = "  "
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
-_UNSPACED = re.compile("[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
-_SOFT, _SPACE = Content("\n"), Content(" ")
 _BULLETS = "•◦▪"
-_QUOTED = re.compile(r"^(?: {0,3}> ?)+")
 _ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "added_block"}
 
 
@@ -193,8 +190,7 @@ class _BlockLayout:
     def block(self, node: SyntaxTreeNode, width: int, styles: StyleNames, depth: int) -> list[Row]:
         match node.type:
             case "paragraph":
-                is_joined = depth > 0 and self._goes_on_indented(node)
-                return _paragraph_rows(_inline(node, styles), width, is_joined=is_joined)
+                return _paragraph_rows(_inline(node, styles), width)
             case "heading":
                 level = {"h1": "heading-first", "h2": "heading-second"}.get(node.tag, "heading")
                 return _paragraph_rows(_inline(node, (*styles, level)), width)
@@ -216,12 +212,6 @@ class _BlockLayout:
                 return self._table(node, width, styles)
             case _:
                 return plain_rows(node.content, width, *styles)
-
-    def _goes_on_indented(self, node: SyntaxTreeNode) -> bool:
-        """Return True if all later lines of a paragraph are indented: it was wrapped by hand."""
-        first, end = node.map or (0, 0)
-        later = (_QUOTED.sub("", line) for line in self._source[first + 1 : end])
-        return all(line[:1] in " \t" for line in later)
 
     def _list(self, node: SyntaxTreeNode, width: int, styles: StyleNames, depth: int) -> list[Row]:
         is_ordered = node.type == "ordered_list"
@@ -274,46 +264,31 @@ def _checked(rows: list[Row]) -> list[Row]:
 # Within a line
 
 
-def _paragraph_rows(
-    pieces: Iterable[Content | None], width: int, *, is_joined: bool = False
-) -> list[Row]:
-    lines = _lines(pieces, is_joined=is_joined)
-    return [row for line in lines for row in wrap(joined(*line), width)]
+def _paragraph_rows(pieces: Iterable[Content | None], width: int) -> list[Row]:
+    return [row for line in _lines(pieces) for row in wrap(joined(*line), width)]
 
 
-def _lines(pieces: Iterable[Content | None], *, is_joined: bool = False) -> Iterator[list[Content]]:
-    """Group pieces into lines. None ends a line, and so does `_SOFT` unless lines are joined."""
+def _lines(pieces: Iterable[Content | None]) -> Iterator[list[Content]]:
+    """Group pieces into lines; None ends a line."""
     line: list[Content] = []
     for piece in pieces:
-        if piece is None or (piece is _SOFT and not is_joined):
+        if piece is None:
             yield line
             line = []
-        elif piece is _SOFT:
-            line.append(_SPACE)
         elif piece.plain:
-            is_after_space = len(line) > 1 and line[-1] is _SPACE
-            if is_after_space and _are_unspaced(line[-2].plain, piece.plain):
-                line.pop()
             line.append(piece)
     yield line
 
 
-def _are_unspaced(before: str, after: str) -> bool:
-    """Return True if both sides of a line's end are in scripts without spaces, as Chinese."""
-    return bool(_UNSPACED.match(before[-1:]) and _UNSPACED.match(after))
-
-
 def _inline(node: SyntaxTreeNode, styles: StyleNames, link: str = "") -> Iterator[Content | None]:
-    """Yield the text of inline nodes, None for a line break, `_SOFT` for a soft one."""
+    """Yield the text of inline nodes, None for a line break."""
     for child in node.children:
         match child.type:
             case "inline":
                 yield from _inline(child, styles, link)
             case "text":
                 yield from _linked(child.content, styles, link)
-            case "softbreak":
-                yield _SOFT
-            case "hardbreak":
+            case "softbreak" | "hardbreak":
                 yield None
             case "added":
                 for index, piece in enumerate(child.content.split("\n")):
@@ -336,7 +311,7 @@ def _link(node: SyntaxTreeNode, styles: StyleNames) -> Iterator[Content | None]:
         yield safe("image: ", *styles, "url")
     shown = list(_inline(node, (*styles, "link"), target))
     yield from shown
-    text = "".join(piece.plain for piece in shown if piece and piece is not _SOFT)
+    text = "".join(piece.plain for piece in shown if piece)
     if text and text != target:
         yield safe(f" ({target})", *styles, "url", link=target)
     elif not text:

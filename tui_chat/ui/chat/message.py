@@ -25,7 +25,6 @@ from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
     Row,
-    clipped,
     indented,
     joined,
     one_row,
@@ -79,8 +78,6 @@ class LayoutOptions:
     """Ids of the messages that are not sent because they are muted, or go with what is."""
     muted_calls: frozenset[tuple[str, str]] = frozenset()
     """Calls whose results are muted, of messages that are sent: ids of message and call."""
-    edited: frozenset[str] = frozenset()
-    """Ids of the replies whose requests were edited by hand."""
 
 
 _NO_NEIGHBORS, _NO_OPTIONS = Neighbors(), LayoutOptions()
@@ -331,7 +328,6 @@ class MessageLayout:
             *(self.entry, self._width, self._progress, options.speakers),
             above=above_rows(self._neighbors.day, self._width, is_first=self._neighbors.is_first),
             is_muted=message_id in options.muted,
-            is_edited=message_id in options.edited,
         )
         return _drawn(rows)
 
@@ -350,22 +346,14 @@ class MessageLayout:
         return [*rows, row]
 
     def _replaced(self) -> list[Part]:
-        """Return the row about attempts that the provider gave up, and their unfolded texts."""
+        """Return the row that folds the texts of attempts that the provider gave up."""
         reply = self._reply
         replaced = reply.replaced if reply else self.entry.message.about.replaced
         if not replaced:
             return []
-        text = "\n\n".join(filter(None, replaced))[:SHOWN]
-        label = "The provider started over"
-        if not text:
-            return [_drawn([Row(styled(clipped(f"  {label}", self._width), "fold"))])]
-        count = count_words(text)
-        words = f"{count:,} word{'s' * (count != 1)}"
-        label += f"; first attempt: {words}"
-        if len(replaced) > 1:
-            label = f"The provider started over {len(replaced)} times; before: {words}"
-        rows = [self._fold("replaced", clipped(label, self._width - 2))]
+        rows = [self._fold("replaced", "The provider started over")]
         if self._is_open("replaced"):
+            text = "\n\n".join(filter(None, replaced))[:SHOWN]
             rows += barred(plain_rows(text, self._width - 2, "quiet"))
         return [_drawn(rows)]
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from math import ceil
-from time import monotonic
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
-from textual.timer import Timer
 from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
@@ -22,16 +20,10 @@ Tone = Literal["hint", "warning", "error"]
 
 NO_REPLY = "No reply yet: {regenerate} generates one"
 """The hint if the branch ends with a user message."""
-FOUND = "Hit {number} of {count:,}: n N others, Esc back to the draft, {{search}} all results"
-"""The hint in the transcript after a jump from global search."""
-ONLY_FOUND = "The only hit: Esc back to the draft, {{search}} all results"
-"""The same where the conversation has no other hit."""
+QUEUE_WAITS = "Enter sends the next queued message · /queue lists them"
+"""The hint if messages are queued and no reply arrives."""
 NOT_SAVED = "Not saved yet"
 """Prefix of everything while something is only in memory."""
-STALLED = 5.0
-"""Seconds without data after which the line says so."""
-_NOW = 2.0
-"""Seconds in which a new attempt is called so, before the line says what it waits for."""
 _LEAST_NAME = 8
 """Cells that the name of the model keeps where the other facts leave fewer."""
 
@@ -139,42 +131,8 @@ class ActivityLine(Widget):
         self._is_streaming = False
         """True while a reply of ours streams."""
         self._is_reply_saved = True
-        self._timer: Timer | None = None
-        self._last_data = 0.0
-        """The time of the last received data, by the monotonic clock."""
-        self._pause: tuple[str, str, float] | None = None
-        """Another attempt that the request waits for: which, why, and when by that clock."""
-        self._retry: tuple[str, float] | None = None
-        """The key that sends a refused request again, and the time from which that may work."""
-        self._countdown: Timer | None = None
-
-    def show_retry(self, key: str, seconds: float) -> None:
-        """Offer to send a refused request again, with a countdown of the wait that is asked for."""
-        self.end_retry()
-        self._retry = key, monotonic() + seconds
-        self._countdown = self.set_interval(1, self.refresh, repeat=ceil(seconds) + 1)
-        self.refresh()
-
-    def end_retry(self) -> None:
-        """Offer nothing any more."""
-        self._retry = None
-        if self._countdown is not None:
-            self._countdown.stop()
-            self._countdown = None
-        self.refresh()
-
-    async def on_click(self) -> None:
-        if self._retry is not None and not self._is_streaming:
-            await self.run_action("chat.regenerate")
-
-    def _retry_offer(self) -> str:
-        """Return the offer to send a refused request again; empty if there is none."""
-        if self._retry is None:
-            return ""
-        key, start = self._retry
-        left = start - monotonic()
-        when = f"in {ceil(left)} s" if left > 0 else "now"
-        return f"[Try again: {key}]  The provider is ready {when}"
+        self._pause = ""
+        """Another attempt that the request waits for; empty if it waits for none."""
 
     def show_status(self, text: str, tone: Tone = "hint") -> None:
         """Show a status; an empty one brings the hint back."""
@@ -183,57 +141,36 @@ class ActivityLine(Widget):
 
     def show_streaming(self, *, is_streaming: bool) -> None:
         """Show how a reply of ours can be stopped, or that none streams."""
+        self._is_streaming = is_streaming
         if not is_streaming:
-            self._is_streaming, self._pause, self._is_reply_saved = False, None, True
-            if self._timer is not None:
-                self._timer.stop()
-                self._timer = None
-        elif not self._is_streaming:
-            self.end_retry()
-            self._is_streaming, self._last_data = True, monotonic()
-            self._timer = self.set_interval(1, self.refresh)
+            self._pause, self._is_reply_saved = "", True
         self.refresh()
 
     def data_received(self, *, is_saved: bool) -> None:
         """Note that something of the reply came."""
-        if self._pause is not None or self._is_reply_saved is not is_saved:
+        if self._pause or self._is_reply_saved is not is_saved:
+            self._pause, self._is_reply_saved = "", is_saved
             self.refresh()
-        self._last_data, self._pause, self._is_reply_saved = monotonic(), None, is_saved
 
     def show_pause(self, attempt: int, attempts: int, seconds: float, why: str) -> None:
         """Show that a request waits so many seconds for an attempt, the first being 1, and why."""
-        self._pause = f"Retrying ({attempt} of {attempts})", one_line(why), monotonic() + seconds
+        when = f" in {ceil(seconds)} s" if seconds > 0 else ""
+        self._pause = f"Retrying ({attempt} of {attempts}){when} · {one_line(why)}"
         self.refresh()
 
     def _words(self) -> tuple[str, Tone]:
         """Return the words and the tone while no reply streams; no words for nothing to say."""
-        offer = self._retry_offer()
-        text, tone = (offer, "warning") if offer else (self._status or self.hint, self._tone)
         before = (NOT_SAVED * (not self.is_saved), self.tool_state)
-        if any(before):
-            tone = "warning"
-        return " · ".join(filter(None, (*before, text))), tone
+        words = " · ".join(filter(None, (*before, self._status or self.hint)))
+        return words, "warning" if any(before) else self._tone
 
     def render(self) -> Content:
         width = self.content_size.width
         if not self._is_streaming:
             text, tone = self._words()
             return Content.styled(clipped(text, max(width, 1)), self._TONES[tone])
-        silent = monotonic() - self._last_data >= STALLED
-        facts = self._wait() or ("No data is arriving" if silent else "")
-        if not (self.is_saved and self._is_reply_saved):
-            facts = " · ".join(filter(None, (NOT_SAVED, facts)))
-        stops = "Esc stop"
+        is_saved, stops = self.is_saved and self._is_reply_saved, "Esc stop"
+        facts = " · ".join(filter(None, (NOT_SAVED * (not is_saved), self._pause)))
         facts = clipped(facts, max(width - len(stops) - 2, 1))
         gap = " " * max(width - cell_len(facts) - len(stops), 1)
         return Content.assemble(facts, gap, (stops, "bold"))
-
-    def _wait(self) -> str:
-        """Return when the next attempt begins, and why; empty if none is waited for."""
-        if self._pause is None:
-            return ""
-        which, why, end = self._pause
-        left = end - monotonic()
-        if left < -_NOW:
-            return ""
-        return f"{which} {f'in {ceil(left)} s' if left > 0 else 'now'} · {why}"

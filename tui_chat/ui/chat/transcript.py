@@ -73,14 +73,11 @@ class Transcript(BlockView[Row]):
         """The hits, or the hit that is shown, changed."""
 
         number: int
-        """The hit that is shown, from 1; 0 if none is."""
+        """The message that is shown, from 1; 0 if none is."""
         count: int
-        """The number of hits."""
+        """The number of messages with the words."""
         is_on: bool
         """True while words are being searched for."""
-
-    class SearchLeft(Message):
-        """The user ended the search that led to a message from elsewhere."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._layouts = BranchLayout()
@@ -413,29 +410,20 @@ class Transcript(BlockView[Row]):
 
     def action_hit(self, direction: int) -> None:
         if position := self._search.go(direction):
-            self._show_hit(position, direction)
+            self._show_hit(position)
         else:
             self.notify("Nothing was found. / searches this conversation.")
 
-    def _show_hit(self, position: LinePosition | None, direction: int = 1) -> None:
-        """Go to the row of a hit, and unfold what hides others of its message."""
+    def _show_hit(self, position: LinePosition | None) -> None:
+        """Go to the row of a hit."""
         if position is not None:
-            if self._search.is_on and (keys := self._search.hiding_folds(position.block)):
-                self._layouts.unfolded.update(keys)
-                self._refold(position.block)
-                self._search.refind(position.block, direction)
-                position = self._search.current[0] if self._search.current else position
             self._show_row(position)
         self.post_find_status()
         self.refresh_changed()
 
     def action_leave(self) -> None:
-        """End the search, or clear the selection. If the words were searched for elsewhere, the
-        visit ends with the search.
-        """
+        """End the search, or clear the selection."""
         if self._search.is_on:
-            if self._search.is_from_elsewhere:
-                self.post_message(self.SearchLeft())
             self.find("")
         elif self.text_selection:
             self._mouse.clear()
@@ -449,7 +437,7 @@ class Transcript(BlockView[Row]):
         self.scrolled()
 
     def post_find_status(self) -> None:
-        """Post how many hits there are, and which is shown."""
+        """Post how many messages have the words, and which is shown."""
         search = self._search
         self.post_message(self.FindStatus(search.number, search.count, search.is_on))
 

@@ -1,9 +1,9 @@
-"""An empty chat: what this is, what can be done now, and the last sessions."""
+"""An empty chat: what this is, and what can be done now."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -14,7 +14,6 @@ from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
     Row,
-    clipped,
     indented,
     joined,
     safe,
@@ -26,11 +25,6 @@ from tui_chat.ui.keys import DEFAULT_KEYS, NO_KEY
 if TYPE_CHECKING:
     from tui_chat.models.endpoint import Endpoint
 
-RecentSessions: TypeAlias = Sequence[tuple[str, str, str]]
-"""Id, title and time of the last sessions, the newest first."""
-
-MAX_RECENT = 3
-"""Last sessions that are shown."""
 MAX_PROVIDERS = 2
 """Providers to offer at most."""
 
@@ -54,7 +48,6 @@ class Welcome:
     about: str = ""
     """What that model answers, as a phrase; empty if it is not known."""
     offers: tuple[Offer, ...] = ()
-    recent: RecentSessions = ()
 
 
 def welcome(
@@ -62,7 +55,6 @@ def welcome(
     is_offline: bool,
     with_key: Sequence[Endpoint] = (),
     keys: Mapping[str, str] = DEFAULT_KEYS,
-    recent: RecentSessions = (),
     *,
     about: str = "",
     has_import: bool = False,
@@ -90,11 +82,11 @@ def welcome(
         Offer(keys["help"], "all keys", "help"),
     ]
     offers = [offer for offer in offers if offer.key != NO_KEY]
-    return Welcome(model if is_offline else "", about, tuple(offers), tuple(recent))
+    return Welcome(model if is_offline else "", about, tuple(offers))
 
 
 def welcome_rows(shown: Welcome, width: int) -> list[Row]:
-    """Lay out what an empty chat shows; a click on a key or a session does what it says."""
+    """Lay out what an empty chat shows; a click on a key does what it says."""
     rows = [*wrap(styled(PROMISE, "strong"), width), BLANK]
     if shown.practice_model:
         name = safe(one_line(shown.practice_model, 40), "strong")
@@ -104,7 +96,7 @@ def welcome_rows(shown: Welcome, width: int) -> list[Row]:
     column = max((cell_len(offer.key) for offer in shown.offers), default=0) + 2
     for offer in shown.offers:
         rows += _offer_rows(offer, column, width)
-    return rows + _recent_rows(shown.recent, width)
+    return rows
 
 
 def _offer_rows(offer: Offer, column: int, width: int) -> list[Row]:
@@ -114,18 +106,3 @@ def _offer_rows(offer: Offer, column: int, width: int) -> list[Row]:
     if width - column < 12:  # too narrow for two columns
         return wrap(joined(key, Content(" "), words), width)
     return indented(wrap(words, width - column), key.pad_right(column - key.cell_length))
-
-
-def _recent_rows(recent: RecentSessions, width: int) -> list[Row]:
-    if not recent:
-        return []
-    rows = [BLANK, Row(styled("Last sessions", "strong"))]
-    room = max(width - max(len(moment) for *_, moment in recent) - 2, 1)
-    titles = [clipped(one_line(title), room) for _, title, _ in recent]
-    column = max(map(cell_len, titles)) + 2
-    for (session_id, _, moment), title in zip(recent, titles, strict=True):
-        action = ClickAction("run", f"sessions.open({session_id!r})")
-        gap = Content(" " * (column - cell_len(title)))
-        link = styled(title, "link", action=action)
-        rows.append(Row(joined(link, gap, safe(moment, "meta"))))
-    return rows

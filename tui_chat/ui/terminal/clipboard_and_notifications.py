@@ -3,9 +3,7 @@ clipboard. A command may be missing, hang or fail.
 
 Notifications are for when another window has the focus. iTerm2, kitty, WezTerm, Ghostty and Windows
 Terminal know `ESC]9;text BEL`, urxvt and foot `ESC]777;notify;title;text BEL`; other terminals
-ignore both. The bell follows, with which any terminal can mark its window. tmux passes the
-sequences on only if `allow-passthrough` is on, wrapped and with each escape doubled; the bell it
-handles in any case.
+ignore both. The bell follows, with which any terminal can mark its window; of tmux, it is the bell.
 
 Text is copied with an escape sequence, and with a command for terminals that ignore it.
 
@@ -25,7 +23,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from shutil import which
 from typing import TYPE_CHECKING, Literal
 
@@ -54,40 +51,29 @@ LONG_REPLY = 5.0
 _BLOCK_MARKS = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+])[ \t]+|(?:```|~~~)\S*)", re.MULTILINE)
 _EXCERPT = 1_000
 """Characters of a reply from which the text is taken."""
-_TMUX_TIMEOUT = 2.0
-"""Seconds to wait for tmux."""
 
 
-def run_helper(
-    command: Sequence[str],
-    environ: Mapping[str, str],
-    timeout: float,
-    *,
-    given: bytes = b"",
-    wants_output: bool = False,
-) -> bytes | None:
-    """Run a command without a shell, with `given` as its standard input, and return its output.
-
-    The output is empty unless `wants_output`. Returns None if the command is not found, fails or
-    takes longer than `timeout` seconds.
+def run_helper(command: Sequence[str], environ: Mapping[str, str], given: bytes) -> bool:
+    """Run a command without a shell, with `given` as its standard input. Return False if it is not
+    found, fails or takes too long.
     """
     program = which(command[0], path=environ.get("PATH", ""))
     if program is None:
-        return None
+        return False
     try:
         # Nothing may reach the screen, and some commands stay in the background with our pipes.
         done = subprocess.run(  # noqa: S603 - fixed commands
             (program, *command[1:]),
             input=given,
-            stdout=subprocess.PIPE if wants_output else subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=dict(environ),
-            timeout=timeout,
+            timeout=TIMEOUT,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    return None if done.returncode else done.stdout or b""
+        return False
+    return not done.returncode
 
 
 def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> tuple[Command, ...]:
@@ -114,8 +100,7 @@ def copy_commands(environ: Mapping[str, str], platform: str = sys.platform) -> t
 def copy_with_command(text: str, environ: Mapping[str, str]) -> bool:
     """Copy a text with the first command that succeeds. Return False if none did."""
     return any(
-        run_helper(command, environ, TIMEOUT, given=_encoded(text, command)) is not None
-        for command in copy_commands(environ)
+        run_helper(command, environ, _encoded(text, command)) for command in copy_commands(environ)
     )
 
 
@@ -147,7 +132,7 @@ def describe_ending(entry: Entry) -> str:
     return _BLOCK_MARKS.sub("", entry.message.content[:_EXCERPT]).strip() or entry.status
 
 
-def notification_sequence(how: Notify, title: str, text: str, environ: Mapping[str, str]) -> str:
+def notification_sequence(how: Notify, title: str, text: str) -> str:
     """Return the bytes for the terminal, without control characters of the title and text."""
     title, text = one_line(title, 60).replace(";", ","), one_line(text, 120)
     match how:
@@ -156,37 +141,18 @@ def notification_sequence(how: Notify, title: str, text: str, environ: Mapping[s
         case "bell":
             return BELL
         case "osc9":
-            sequence = f"\x1b]9;{title}: {text}{BELL}"
+            return f"\x1b]9;{title}: {text}{BELL}{BELL}"
         case "osc777":
-            sequence = f"\x1b]777;notify;{title};{text}{BELL}"
-    if environ.get("TMUX"):
-        escaped = sequence.replace("\x1b", "\x1b\x1b")
-        sequence = f"\x1bPtmux;{escaped}\x1b\\"
-    return sequence + BELL
-
-
-def is_hidden_in_tmux(environ: Mapping[str, str]) -> bool:
-    """Return True if tmux shows another window, or none; False without tmux.
-
-    tmux reports focus to programs only if `focus-events` is on.
-    """
-    if not environ.get("TMUX"):
-        return False
-    pane = environ.get("TMUX_PANE", "")
-    fields = "#{window_active} #{session_attached}"
-    command = ("tmux", "display-message", "-p", "-t", pane, fields)
-    values = (run_helper(command, environ, _TMUX_TIMEOUT, wants_output=True) or b"").split()
-    return len(values) == 2 and b"0" in values
+            return f"\x1b]777;notify;{title};{text}{BELL}{BELL}"
 
 
 class ReplyAlerts:
     """Notifies users who look at another window that a long reply has ended."""
 
-    def __init__(self, app: App[None], how: Notify, environ: Mapping[str, str]) -> None:
+    def __init__(self, app: App[None], how: Notify) -> None:
         self._app = app
         self.how: Notify = how
         """How they are notified."""
-        self._environ = environ
         self._streaming_id = ""
         """The id of the reply that is streaming in the active session."""
 
@@ -211,14 +177,9 @@ class ReplyAlerts:
     def _reply_ended(self, entry: Entry, title: str = "", *, is_quoted: bool = True) -> None:
         if (entry.seconds or 0) >= LONG_REPLY:
             text = describe_ending(entry) if is_quoted else "The reply has ended."
-            work = partial(self._notify, f"{title}: {text}" if title else text)
-            # Without a description Textual makes one of all the arguments, however large.
-            self._app.run_worker(work, group="notice", description="notify that a reply ended")
-
-    async def _notify(self, text: str) -> None:
-        if self._app.app_focus and not await asyncio.to_thread(is_hidden_in_tmux, self._environ):
-            return
-        sequence = notification_sequence(self.how, "tui-chat", text, self._environ)
-        driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  Textual has no public way to write
-        if sequence and driver is not None:
-            driver.write(sequence)
+            sequence = notification_sequence(
+                self.how, "tui-chat", f"{title}: {text}" if title else text
+            )
+            driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  Textual has no public way to write
+            if sequence and driver is not None and not self._app.app_focus:
+                driver.write(sequence)

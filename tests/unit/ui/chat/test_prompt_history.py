@@ -22,29 +22,20 @@ def walked(past: PromptHistory, count: int) -> list[str | None]:
     return texts
 
 
-def test_other_sessions_come_after_the_active_one():
+def test_what_else_was_sent_comes_after_the_branch():
     past = PromptHistory()
-    past.recall((("there", "theirs"), ("here", "other branch"), ("there", "one")))
+    past.recall(("theirs", "one"))
     past.show((), "there")
     past.remember("sent there")
     past.show(entries("one", "reply", "two"), "here")
-    assert walked(past, 6) == ["two", "one", "other branch", "sent there", "theirs", None]
+    assert walked(past, 5) == ["two", "one", "sent there", "theirs", None]
 
 
-def test_texts_read_while_browsing_follow_the_shown_one():
+def test_another_session_begins_from_its_draft():
     past = PromptHistory()
-    past.show(entries("one", "reply", "two"), "here")
-    assert past.step(-1, "draft") == "two"
-    past.recall((("here", "other branch"), ("there", "two"), ("there", "theirs")))
-    assert [past.step(-1, "") for _ in range(4)] == ["one", "other branch", "theirs", None]
-    assert [past.step(1, "") for _ in range(4)] == ["other branch", "one", "two", "draft"]
-
-
-def test_another_branch_begins_from_its_draft():
-    past = PromptHistory()
-    past.show(entries("one"))
+    past.show(entries("one"), "here")
     assert past.step(-1, "") == "one"
-    past.show(entries("other"))
+    past.show(entries("other"), "there")
     assert not past.is_browsing
     assert past.step(-1, "") == "other"
 

@@ -1,39 +1,34 @@
-"""Notices to the desktop: well-formed, harmless, through tmux too."""
+"""Notices to the desktop: well-formed, harmless."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.support.messages import make_message
 from tests.support.tables import each_row
-from tests.unit.ui.terminal.test_clipboard import program
 from tui_chat.models.blocks import CallBlock
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.terminal.clipboard_and_notifications import (
     Notify,
     describe_ending,
-    is_hidden_in_tmux,
     notification_sequence,
 )
 
 
 @each_row(
-    ("how", "environ", "written"),
+    ("how", "written"),
     [
-        ("osc9", {}, "\x1b]9;tui-chat: done\x07\x07"),
-        ("osc777", {}, "\x1b]777;notify;tui-chat;done\x07\x07"),
-        ("osc9", {"TMUX": "x"}, "\x1bPtmux;\x1b\x1b]9;tui-chat: done\x07\x1b\\\x07"),
-        ("bell", {"TMUX": "x"}, "\x07"),
-        ("off", {}, ""),
+        ("osc9", "\x1b]9;tui-chat: done\x07\x07"),
+        ("osc777", "\x1b]777;notify;tui-chat;done\x07\x07"),
+        ("bell", "\x07"),
+        ("off", ""),
     ],
 )
-def test_the_escape_sequence_of_each_terminal(how: Notify, environ: dict[str, str], written: str):
-    assert notification_sequence(how, "tui-chat", "done", environ) == written
+def test_the_escape_sequence_of_each_terminal(how: Notify, written: str):
+    assert notification_sequence(how, "tui-chat", "done") == written
 
 
 def test_hostile_text_in_a_notification_is_harmless():
-    written = notification_sequence("osc777", "a;b\x07\x1b]0;x", "c\x1b\\\x9d\n" + "d" * 500, {})
+    written = notification_sequence("osc777", "a;b\x07\x1b]0;x", "c\x1b\\\x9d\n" + "d" * 500)
     assert written.count("\x1b") == 1
     assert written.count("\x07") == 2
     assert written.count(";") == 3
@@ -66,20 +61,3 @@ CALL = CallBlock("c1", "weather", "{}")
 )
 def test_a_notification_says_how_the_reply_ended(entry: Entry, words: str):
     assert describe_ending(entry) == words
-
-
-@each_row(
-    ("says", "unseen"),
-    [
-        ("echo 1 1", False),
-        ("echo 0 1", True),
-        ("echo 1 0", True),
-        ("echo 0 1; exit 1", False),
-        ("echo", False),
-    ],
-)
-def test_tmux_reports_whether_the_window_is_visible(says: str, unseen: bool, tmp_path: Path):
-    program(tmp_path, "tmux", f'[ "$4" = "%7" ] || exit 1\n{says}')
-    environ = {"TMUX": "x", "TMUX_PANE": "%7", "PATH": f"{tmp_path}:/bin:/usr/bin"}
-    assert is_hidden_in_tmux(environ) is unseen
-    assert not is_hidden_in_tmux(environ | {"TMUX": ""})
