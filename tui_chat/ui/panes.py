@@ -265,7 +265,7 @@ class Panes(Horizontal):
         """Paste into the composer what no field took."""
         if (composer := self._reach_composer()) is not None:
             event.stop()
-            composer.paste(event.text)
+            composer.insert_text(event.text)
 
     def _reach_composer(self) -> Composer | None:
         """Focus the composer at once, for the next key; None if nothing can be sent from here."""

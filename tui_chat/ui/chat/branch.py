@@ -105,7 +105,7 @@ class BranchLayout:
         for index, entry in enumerate(self.entries) if self._layouts else ():
             cached = self._layouts.get(id(entry))
             if cached is not None and cached[0] is entry:
-                heights[index] = cached[1].height
+                heights[index] = len(cached[1].rows)
         return heights
 
     # Streaming replies

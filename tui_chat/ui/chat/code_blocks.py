@@ -45,29 +45,23 @@ _STYLE_NAMES: dict[str, str] = {
 }
 
 
-def code_rows(
-    source: str, language: str, width: int, *, opens: bool = True, number: int = 0
-) -> list[Row]:
-    """Lay out code: its language above it unless `opens` is False, and lines cut at `width`.
-
-    `number` is its index among the blocks of its section, by which it is copied.
-    """
+def code_rows(source: str, language: str, width: int, *, opens: bool = True) -> list[Row]:
+    """Lay out code: its language above it unless `opens` is False, and lines cut at `width`."""
     word = language.split()[0] if language.split() else ""
-    rows = [_header(word, width, number)] if opens else []
+    rows = [_header(word, width)] if opens else []
     margin = Content(" ")
     for line in _highlighted(source, word):
         rows += indented(chop(line, width - 2, ground="code-block"), margin, margin)
     return rows
 
 
-def _header(word: str, width: int, number: int) -> Row:
+def _header(word: str, width: int) -> Row:
     """Lay out the row above code; a click on it copies the code."""
     name = safe(f" {word[:40]}", "code-label")
     room = width - name.cell_length - len(_COPY)
     if room >= 0:
         name = joined(name, styled(" " * room), styled(_COPY, "code-copy"))
-    action = ClickAction("code", str(number))
-    return Row(one_row(name, width).content, "code-block", action=action)
+    return Row(one_row(name, width).content, "code-block", action=ClickAction("code"))
 
 
 @lru_cache(maxsize=16)

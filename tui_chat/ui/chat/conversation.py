@@ -353,7 +353,7 @@ class Conversation(MessageFiles):
             (
                 entries[turn.first].message.id,
                 f"{number:,}  {words_of(entries[turn.first])}",
-                f"{turn.count:,} message{'s' * (turn.count != 1)}",
+                f"{turn.size:,} message{'s' * (turn.size != 1)}",
             )
             for number, turn in enumerate(turns, 1)
         ]

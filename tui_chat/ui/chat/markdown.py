@@ -165,7 +165,6 @@ class _BlockLayout:
 
     def __init__(self, source: list[str]) -> None:
         self._source = source
-        self._code_blocks = 0
 
     def blocks(
         self, nodes: Iterable[SyntaxTreeNode], width: int, styles: StyleNames, depth: int = 0
@@ -201,9 +200,7 @@ class _BlockLayout:
                 inner = self.blocks(node.children, max(room, NARROWEST), (*styles, "quote"), depth)
                 return indented(inner or [BLANK], bar, bar) if room >= NARROWEST else inner
             case "fence" | "code_block":
-                self._code_blocks += 1
-                code = node.content.removesuffix("\n")
-                return code_rows(code, node.info, width, number=self._code_blocks - 1)
+                return code_rows(node.content.removesuffix("\n"), node.info, width)
             case "added_block":
                 return plain_rows(node.content, width, *styles, "added", links=False)
             case "hr":

@@ -1,15 +1,13 @@
-"""One message, laid out part by part.
+"""One message, laid out in rows: its header, its reasoning, its text, its sources, its tool calls,
+and a footer that says how it ended.
 
-1. A message is a column of parts: its header, its reasoning, its sections of text, its sources,
-   its tool calls, and a footer that says how it ended.
-2. A part's height is an estimate until it is looked at: then its rows are laid out.
-3. A message is laid out anew whenever something of it changes. Its texts are taken over from the
-   layout before, so that of a growing reply only the last section is laid out again.
+A message is laid out anew whenever something of it changes. Its texts are taken over from the
+layout before, so that of a growing reply only the last section is laid out again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -48,8 +46,6 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.ui.chat.tool_calls import ResultState
 
-LAID_OUT_WHOLE = 24_000
-"""Characters up to which a message is laid out whole."""
 FOLDED_ROWS = 4
 """Rows that a system or tool message shows while it is folded."""
 
@@ -92,45 +88,16 @@ class ReplyProgress:
     reply: Reply | None = None
 
 
-class Part:
-    """Some rows of a message, laid out when they are looked at."""
-
-    __slots__ = ("_draw", "_rows", "height")
-
-    def __init__(self, draw: Callable[[], list[Row]], estimate: int) -> None:
-        self._draw = draw
-        self._rows: list[Row] | None = None
-        self.height = estimate
-        """Rows of the part; exact after `rows` was read."""
-
-    @property
-    def rows(self) -> list[Row]:
-        """The part's rows."""
-        if self._rows is None:
-            self._rows = self._draw()
-            self.height = len(self._rows)
-        return self._rows
-
-
-def _drawn(rows: list[Row]) -> Part:
-    """Return a part of rows that are laid out already."""
-    part = Part(lambda: rows, len(rows))
-    _ = part.rows
-    return part
-
-
 class CodeBlock(NamedTuple):
     """A block of code in a message."""
 
-    part: int
-    """Index of the part in which it begins."""
-    number: int
-    """Its index among the blocks of that part."""
+    row: int
+    """The row that it begins with, which a click copies."""
     source: str
 
 
-class _TextParts:
-    """The parts of a text that may still grow."""
+class _TextRows:
+    """The rows of a text that may still grow, laid out when they are asked for."""
 
     def __init__(self, width: int, *styles: str, verbatim: bool = False) -> None:
         self.width = width
@@ -142,65 +109,65 @@ class _TextParts:
     def _begin(self) -> None:
         self._text = ""
         self._sections = SectionSplitter()
-        self.parts: list[Part] = []
-        self._settled = self._words = 0
+        self._rows: list[Row] = []
+        """Those of the settled sections that were laid out."""
+        self._laid_out = self._counted = self._words = 0
+        """Numbers of settled sections, and words in those that were counted."""
 
-    def read(self, text: str) -> list[Part]:
-        """Return the parts of a text; if it begins with the last one, that is not read again."""
+    def read(self, text: str) -> None:
+        """Take a text; if it begins with the last one, that is not read again."""
         if not text.startswith(self._text):
             self._begin()
-        if text != self._text:
-            self._sections.feed(text[len(self._text) :])
-            self._text = text
-            new = self._sections.settled[self._settled :]
-            del self.parts[self._settled :]
-            self._settled += len(new)
-            self._words += sum(count_words(section.source) for section in new)
-            for section in (*new, *self._sections.open):
-                self.parts.append(self._part(section))
-        return self.parts
+        self._sections.feed(text[len(self._text) :])
+        self._text = text
+
+    @property
+    def rows(self) -> list[Row]:
+        """Its rows."""
+        settled = self._sections.settled
+        for section in settled[self._laid_out :]:
+            self._rows += self._section_rows(section, is_first=not self._rows)
+        self._laid_out = len(settled)
+        rows = self._rows.copy()
+        for section in self._sections.open:
+            rows += self._section_rows(section, is_first=not rows)
+        return rows
 
     @property
     def words(self) -> int:
         """The number of words, where a wide character is one."""
-        return self._words + sum(count_words(section.source) for section in self._sections.open)
+        settled = self._sections.settled
+        self._words += sum(count_words(each.source) for each in settled[self._counted :])
+        self._counted = len(settled)
+        return self._words + sum(count_words(each.source) for each in self._sections.open)
 
     @property
-    def code_blocks(self) -> list[CodeBlock]:
-        """The blocks of code, each whole even if it was cut into sections."""
-        blocks: list[CodeBlock] = []
-        for part, section in enumerate(self._sections.all()):
+    def code(self) -> list[str]:
+        """The code in its blocks, each whole even if it was cut into sections."""
+        blocks: list[str] = []
+        for section in self._sections.all():
             if section.kind == "code" and section.opens:
-                blocks.append(CodeBlock(part, 0, section.source))
+                blocks.append(section.source)
             elif section.kind == "code" and blocks:
-                begun = blocks[-1]
-                blocks[-1] = begun._replace(source=f"{begun.source}\n{section.source}")
+                blocks[-1] += f"\n{section.source}"
             elif section.kind == "markdown" and not self._verbatim:
-                codes = enumerate(code_in(section))
-                blocks += [CodeBlock(part, number, without_marks(code)) for number, code in codes]
+                blocks += map(without_marks, code_in(section))
         return blocks
 
-    def _part(self, section: Section) -> Part:
+    def _section_rows(self, section: Section, *, is_first: bool) -> list[Row]:
         is_verbatim = self._verbatim and section.kind != "code"
-        gap = bool(self.parts) and (section.blank if is_verbatim else section.gap)
-        # `draw` must not hold `self`, which holds it.
-        width, styles, sources = self.width, self._styles, self.sources
-
-        def draw() -> list[Row]:
-            try:
-                rows = section_rows(section, width, *styles, verbatim=is_verbatim)
-            except Exception:  # a bug in the Markdown or Pygments library must not hide the text
-                rows = plain_rows(section.source, width, *styles)
-            if sources:
-                rows = [linked_marks(row, sources) for row in rows]
-            return [BLANK, *rows] if gap else rows
-
-        estimate = section.source.count("\n") + 1 + len(section.source) // max(width, 1)
-        return Part(draw, estimate + gap)
+        try:
+            rows = section_rows(section, self.width, *self._styles, verbatim=is_verbatim)
+        except Exception:  # a bug in the Markdown or Pygments library must not hide the text
+            rows = plain_rows(section.source, self.width, *self._styles)
+        if self.sources:
+            rows = [linked_marks(row, self.sources) for row in rows]
+        is_apart = not is_first and (section.blank if is_verbatim else section.gap)
+        return [BLANK, *rows] if is_apart else rows
 
 
 class MessageLayout:
-    """A message's parts at one width."""
+    """A message's rows at one width."""
 
     def __init__(
         self,
@@ -223,38 +190,28 @@ class MessageLayout:
         self._unfolded, self._progress = unfolded, progress
         self._reply = progress.reply if progress is not None else None
         self._body, self._reasoning = self._texts(before)
-        self.parts: list[Part] = [self._header()]
+        self.rows: list[Row] = self._header()
+        self.text_at = len(self.rows)
+        """The first row behind the header."""
         self._body_at = self._body_end = 0
-        """Index of the first part of the text, and of the one behind its last."""
-        self._add_parts()
-        self.height = sum(part.height for part in self.parts)
-        """Rows of the message; as exact as the heights of its parts."""
-
-    def lines(self, part: int) -> list[Row]:
-        """Return a part's rows, and make its height in the message's exact."""
-        laid_out = self.parts[part]
-        before = laid_out.height
-        rows = laid_out.rows
-        self.height += laid_out.height - before
-        return rows
+        """The first row of the text, and the one behind its last."""
+        self._add_rows()
 
     @property
-    def folds(self) -> list[tuple[int, int, str]]:
-        """The rows that fold and unfold: part, row, key."""
-        return [
-            (index, number, row.action.key)
-            for index in range(len(self.parts))
-            if not self._body_at <= index < self._body_end
-            for number, row in enumerate(self.lines(index))
+    def folds(self) -> dict[int, str]:
+        """The rows that fold and unfold, with the keys of what they do so."""
+        return {
+            number: row.action.key
+            for number, row in enumerate(self.rows)
             if row.action is not None and row.action.name == "toggle"
-        ]
+        }
 
     @property
     def code_blocks(self) -> list[CodeBlock]:
-        """The blocks of code in its text, with indices of the message's parts."""
-        if self._is_small:
-            return []
-        return [each._replace(part=each.part + self._body_at) for each in self._body.code_blocks]
+        """The blocks of code in its text."""
+        rows = range(self._body_at, self._body_end)
+        begins = [row for row in rows if self.rows[row].action == ClickAction("code")]
+        return [CodeBlock(*block) for block in zip(begins, self._body.code, strict=False)]
 
     @property
     def waiting_call(self) -> int | None:
@@ -279,7 +236,7 @@ class MessageLayout:
         is_complete = self._progress is None and self.entry.status == "complete"
         return is_complete and self._neighbors.is_last
 
-    def _texts(self, before: MessageLayout | None) -> tuple[_TextParts, _TextParts]:
+    def _texts(self, before: MessageLayout | None) -> tuple[_TextRows, _TextRows]:
         """Return text and reasoning, those of an earlier layout if they can go on."""
         message = self.entry.message
         is_verbatim = message.role != "assistant"
@@ -287,9 +244,9 @@ class MessageLayout:
         sources = message.about.references.sources if is_cited else ()
         if before is not None and before._width == self._width and before._body.sources == sources:
             return before._body, before._reasoning
-        body = _TextParts(self._width, verbatim=is_verbatim)
+        body = _TextRows(self._width, verbatim=is_verbatim)
         body.sources = sources
-        return body, _TextParts(self._width - 2, "reasoning")
+        return body, _TextRows(self._width - 2, "reasoning")
 
     def _key(self, what: str) -> str:
         return f"{self.entry.message.id or id(self.entry)}/{what}"
@@ -301,35 +258,33 @@ class MessageLayout:
         """Lay out the row that unfolds a thing, or folds it."""
         return fold_row(self._key(what), label, self._width, *more, is_open=self._is_open(what))
 
-    # --- its parts -----------------------------------------------------------------------
+    # --- its rows ------------------------------------------------------------------------
 
-    def _add_parts(self) -> None:
+    def _add_rows(self) -> None:
         message = self.entry.message
         if self._is_small:
-            self.parts.append(_drawn(self._folded_text()))
+            self.rows += self._folded_text()
             return
         text = message.content if self._reply is None else self._reply.text
-        body = self._body.read(marked_text(text, message.citations) if self._body.sources else text)
-        above = [*self._replaced(), *self._reasoning_parts(is_thinking=not body)]
-        gap = [_drawn([BLANK])] if above and body else []
-        self.parts += [*above, *gap]
-        self._body_at = len(self.parts)
-        self.parts += body
-        self._body_end = len(self.parts)
-        below = (self._sources(), self._calls(), self._footer())
-        self.parts += [_drawn(rows) for rows in below if rows]
-        if len(text) <= LAID_OUT_WHOLE and self._progress is None:
-            for part in self.parts:
-                _ = part.rows
+        self._body.read(marked_text(text, message.citations) if self._body.sources else text)
+        body = self._body.rows
+        above = [*self._replaced(), *self._reasoning_rows(is_thinking=not body)]
+        self.rows += [*above, BLANK] if above and body else above
+        self._body_at = len(self.rows)
+        self.rows += body
+        self._body_end = len(self.rows)
+        gap = [BLANK] if body else []
+        for rows in (self._sources(), self._calls()):
+            self.rows += [*gap, *rows] if rows else []
+        self.rows += self._footer()
 
-    def _header(self) -> Part:
+    def _header(self) -> list[Row]:
         message_id, options = self.entry.message.id, self._options
-        rows = header_rows(
+        return header_rows(
             *(self.entry, self._width, self._progress, options.speakers),
             above=above_rows(self._neighbors.day, self._width, is_first=self._neighbors.is_first),
             is_muted=message_id in options.muted,
         )
-        return _drawn(rows)
 
     def _folded_text(self) -> list[Row]:
         """Lay out a system or tool message: its first rows, or all of it if it is unfolded."""
@@ -345,7 +300,7 @@ class MessageLayout:
             rows.append(Row(styled(f"… {left:,} more characters", "fold")))
         return [*rows, row]
 
-    def _replaced(self) -> list[Part]:
+    def _replaced(self) -> list[Row]:
         """Return the row that folds the texts of attempts that the provider gave up."""
         reply = self._reply
         replaced = reply.replaced if reply else self.entry.message.about.replaced
@@ -355,9 +310,9 @@ class MessageLayout:
         if self._is_open("replaced"):
             text = "\n\n".join(filter(None, replaced))[:SHOWN]
             rows += barred(plain_rows(text, self._width - 2, "quiet"))
-        return [_drawn(rows)]
+        return rows
 
-    def _reasoning_parts(self, *, is_thinking: bool) -> list[Part]:
+    def _reasoning_rows(self, *, is_thinking: bool) -> list[Row]:
         message = self.entry.message
         text = self._reply.thought if self._reply else message.thought
         mark = styled("  ◇ muted", "muted-mark") if message.is_reasoning_muted else Content("")
@@ -365,22 +320,20 @@ class MessageLayout:
             if not any(block.encrypted for block in message.reasoning):
                 return []
             words = styled("  Reasoning, encrypted by the provider", "fold")
-            return [_drawn([Row(joined(words, mark))])]
-        parts = self._reasoning.read(text)
+            return [Row(joined(words, mark))]
+        self._reasoning.read(text)
         is_thinking = is_thinking and self._progress is not None
         count = self._reasoning.words
         verb = "Thinking" if is_thinking else "Reasoning"
         label = f"{verb} ({count:,} word{'s' * (count != 1)})"
-        row = _drawn([self._fold("thought", label, mark)])
-        if not self._is_open("thought"):
-            return [row]
-        return [row, *(Part(lambda part=part: barred(part.rows), part.height) for part in parts)]
+        row = self._fold("thought", label, mark)
+        return [row, *barred(self._reasoning.rows)] if self._is_open("thought") else [row]
 
     def _sources(self) -> list[Row]:
         references = self.entry.message.about.references
         if references == NO_REFERENCES or self._progress is not None:
             return []
-        rows = [BLANK] if self._body.parts else []
+        rows: list[Row] = []
         is_open = len(references.sources) <= LISTED_AT_ONCE
         if not is_open:
             is_open = self._is_open("sources")
@@ -395,9 +348,7 @@ class MessageLayout:
         if self._reply is not None:
             calls = self._reply.calls
             count = len(calls)
-        if not calls:
-            return []
-        rows: list[Row] = [BLANK] if self._body.parts else []
+        rows: list[Row] = []
         for index, call in enumerate(calls[:LISTED]):
             key, is_open = self._key(f"call/{index}"), self._is_open(f"call/{index}")
             state = self._state(index, call)

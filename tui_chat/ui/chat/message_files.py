@@ -84,7 +84,7 @@ class MessageFiles(Transcript, WorkspaceWidget):  # pyright: ignore[reportIncomp
             parts |= {
                 "copy": ("The whole conversation, to the clipboard", entries),
                 "message": ("This message", entries[index : index + 1]),
-                "turn": ("This turn", entries[turn.first : turn.first + turn.count]),
+                "turn": ("This turn", entries[turn.first : turn.first + turn.size]),
                 "after": ("From here to the end", entries[index:]),
                 "before": ("From the beginning to here", entries[: index + 1]),
             }

@@ -31,8 +31,8 @@ class ClickAction(NamedTuple):
         "toggle", "code", "version", "retry", "model", "run", "answer", "view", "subagent"
     ]
     key: str = ""
-    """The key of the fold, the index of the code block in its part, the step to another version,
-    the index of the attachment, or the action of the app.
+    """The key of the fold, the step to another version, the index of the attachment, or the action
+    of the app.
     """
 
 

@@ -77,7 +77,7 @@ class TranscriptSearch:
         if not self._messages:
             self.current = None
             return None
-        here = self.current or LinePosition(0, 0, -1)
+        here = self.current or LinePosition(0, -1)
         rows = self._rows(here.block) if here.block in self._messages else []
         rows = [row for row in rows if (row > here if direction > 0 else row < here)]
         if not rows:
@@ -89,9 +89,10 @@ class TranscriptSearch:
 
     def marks(self, position: LinePosition) -> list[tuple[int, int, bool]]:
         """Return the hits on a row: first character, end, and True on the row that is shown."""
-        if self._pattern is None or not position.part:  # the header is not the message's text
+        layout = self._layouts(position.block)
+        if self._pattern is None or position.line < layout.text_at:
             return []
-        text = self._layouts(position.block).lines(position.part)[position.line].text
+        text = layout.rows[position.line].text
         is_shown = position == self.current
         return [(*hit.span(), is_shown) for hit in self._pattern.finditer(_lower_in_place(text))]
 
@@ -114,14 +115,9 @@ class TranscriptSearch:
     def _rows(self, message: int) -> list[LinePosition]:
         """Return the rows of a message that have the words, or the one that stands for them."""
         layout = self._layouts(message)
-        rows = [
-            position
-            for part in range(1, len(layout.parts))
-            for line in range(len(layout.lines(part)))
-            if self.marks(position := LinePosition(message, part, line))
-        ]
-        part, line = next(((part, line) for part, line, _ in layout.folds), (0, 0))
-        return rows or [LinePosition(message, part, line)]
+        positions = (LinePosition(message, line) for line in range(len(layout.rows)))
+        rows = [position for position in positions if self.marks(position)]
+        return rows or [LinePosition(message, next(iter(layout.folds), 0))]
 
 
 def word_pattern(words: Iterable[str]) -> re.Pattern[str] | None:

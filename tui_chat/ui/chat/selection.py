@@ -1,6 +1,6 @@
 """Selected text of a conversation: what the mouse selects there, and what is copied of it.
 
-The rows of a selection number the rows of the conversation by message, part and row, so that no
+The rows of a selection number the rows of the conversation by message and row, so that no
 scrolling and no growing reply changes them.
 """
 
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.ui.chat.rows import Row
 
-_ROWS_OF_PART = 1 << 16
-_PARTS_OF_MESSAGE = 1 << 20
+_ROWS_OF_MESSAGE = 1 << 30
 _END = 1 << 62
 
 
 def row_number(position: LinePosition) -> int:
     """Return the row of a selection, which no scrolling changes."""
-    return (position.block * _PARTS_OF_MESSAGE + position.part) * _ROWS_OF_PART + position.line
+    return position.block * _ROWS_OF_MESSAGE + position.line
 
 
 def unit_at(unit: Unit, position: LinePosition, column: int, rows: Sequence[Row]) -> Span:
     """Return what a press selects: a character, its word, or the whole line.
 
-    A line is what the author wrote as one, wrapped or not. `rows` are those of the part.
+    A line is what the author wrote as one, wrapped or not. `rows` are those of the message.
     """
     number = row_number(position)
     if unit != "line":
@@ -50,32 +49,31 @@ def unit_at(unit: Unit, position: LinePosition, column: int, rows: Sequence[Row]
 def selected_text(
     selection: Selection,
     entries: Sequence[Entry],
-    rows_of: Callable[[int], list[list[Row]]],
+    rows_of: Callable[[int], Sequence[Row]],
 ) -> str:
     """Return the selected text: whole messages as they were written, parts of them as drawn.
 
-    `rows_of` returns the rows of each part of a message. Wrapped rows are joined again, without
-    the bars and indentation of wrapped rows and of code.
+    `rows_of` returns the rows of a message. Wrapped rows are joined again, without the bars and
+    indentation of wrapped rows and of code.
     """
     start_x, start = selection.start or (0, 0)
     end_x, end = selection.end or (_END, _END)
-    size = _PARTS_OF_MESSAGE * _ROWS_OF_PART
+    size = _ROWS_OF_MESSAGE
     pieces: list[str] = []
     for index in range(start // size, min(end // size, len(entries) - 1) + 1):
         if (index * size, 0) >= (start, start_x) and (index + 1) * size <= end:
             pieces.append(entries[index].message.content)
             continue
         joined = ""
-        for part, rows in enumerate(rows_of(index)):
-            for number, row in enumerate(rows):
-                at = row_number(LinePosition(index, part, number))
-                if start <= at <= end:
-                    is_wrapped = row.joint is not None and bool(joined)
-                    first = start_x if at == start else 0
-                    if is_wrapped or row.ground:
-                        first = max(first, row.margin)
-                    text = row.text[first : end_x if at == end else None]
-                    text = text if row.ground else text.rstrip()
-                    joined += f"{row.joint}{text}" if is_wrapped else f"\n{text}"
+        for number, row in enumerate(rows_of(index)):
+            at = row_number(LinePosition(index, number))
+            if start <= at <= end:
+                is_wrapped = row.joint is not None and bool(joined)
+                first = start_x if at == start else 0
+                if is_wrapped or row.ground:
+                    first = max(first, row.margin)
+                text = row.text[first : end_x if at == end else None]
+                text = text if row.ground else text.rstrip()
+                joined += f"{row.joint}{text}" if is_wrapped else f"\n{text}"
         pieces.append(joined.strip("\n"))
     return "\n\n".join(pieces)

@@ -291,7 +291,8 @@ class Transcript(BlockView[Row]):
         if current is None:
             return
         top = self._viewport.top
-        if self.cursor is None and step < 0 and top.block == current and top.part > 0:
+        is_begun = top.block == current and top.line >= self._layouts(current).text_at
+        if self.cursor is None and step < 0 and is_begun:
             self.go_to(current)  # its beginning is out of sight
         elif current + step >= len(self.entries):
             self.go_to_end()
@@ -384,23 +385,19 @@ class Transcript(BlockView[Row]):
         column = column_at(row.text, offset.x - GUTTER)
         if not 0 <= offset.y < len(rows):
             column = len(row.text) if offset.y > 0 else 0
-        part = self._layouts(position.block).lines(position.part)
-        return selecting.unit_at(unit, position, column, part)
+        return selecting.unit_at(unit, position, column, self._layouts(position.block).rows)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         if not self.entries:
             return None
-        return selecting.selected_text(selection, self.entries, self._all_rows), "\n"
+        return (
+            selecting.selected_text(selection, self.entries, lambda at: self._layouts(at).rows),
+            "\n",
+        )
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
         self.refresh_changed()
-
-    def _all_rows(self, index: int) -> list[list[Row]]:
-        layout = self._layouts(index)
-        rows = [layout.lines(part) for part in range(len(layout.parts))]
-        self._viewport.update_height(index)
-        return rows
 
     # Finding
 
@@ -474,15 +471,15 @@ class Transcript(BlockView[Row]):
         blocks = self._layouts(message).code_blocks
         self._copied_code = self.entries[message].message.id, index
         what = f"code block {index + 1} of {len(blocks)}" if len(blocks) > 1 else "code block"
-        self._show_row(LinePosition(message, blocks[index].part, 0))
+        self._show_row(LinePosition(message, blocks[index].row))
         self.copy(blocks[index].source, what)
 
     @property
     def links(self) -> list[str]:
         """The addresses of the links of the current message."""
         current = self.current_index
-        rows = [] if current is None else self._all_rows(current)
-        runs = (run for part in rows for row in part for run in runs_of(row.content))
+        rows = [] if current is None else self._layouts(current).rows
+        runs = (run for row in rows for run in runs_of(row.content))
         return list(dict.fromkeys(run.link for run in runs if run.link))
 
     # Folding
@@ -493,7 +490,7 @@ class Transcript(BlockView[Row]):
         if current is None:
             self.notify("There is no message yet.")
             return
-        folds = {key for *_, key in self._layouts(current).folds}
+        folds = {*self._layouts(current).folds.values()}
         if not folds:
             self.notify("Nothing in this message is folded.")
             return
@@ -537,9 +534,9 @@ class Transcript(BlockView[Row]):
             case ClickAction("toggle", key):
                 self._layouts.unfolded ^= {key}
                 self._refold(position.block)
-            case ClickAction("code", number):
+            case ClickAction("code"):
                 for index, block in enumerate(self._layouts(position.block).code_blocks):
-                    if (block.part, str(block.number)) == (position.part, number):
+                    if block.row == position.line:
                         self._copy_code(position.block, index)
             case ClickAction():
                 await self.act(action)

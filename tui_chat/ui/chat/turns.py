@@ -22,7 +22,7 @@ class UserTurn(NamedTuple):
 
     first: int
     """Index of its first message, which is the user's except for what precedes the first one."""
-    count: int
+    size: int
     """The number of its messages."""
 
 

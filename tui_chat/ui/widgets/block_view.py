@@ -1,7 +1,7 @@
 """A line view of blocks that lay themselves out when they come into sight, like messages.
 
-1. A position is a block, a part of it, and a line of that part. The position of the top row is
-   the truth; the scroll offset is computed from it.
+1. A position is a block and a line of it. The position of the top row is the truth; the scroll
+   offset is computed from it.
 2. What is on the screen is laid out, so its height is exact. Heights elsewhere may be estimates.
    Correcting an estimate above the screen changes the scroll offset and not the picture.
 3. At the end, the viewport follows: the last line stays on the last row.
@@ -33,7 +33,7 @@ _SCROLL_TARGET_Y = cast("Reactive[float]", Widget.scroll_target_y)
 
 
 class Line(Protocol):
-    """A line of a part."""
+    """A line of a block."""
 
     @property
     def text(self) -> str:
@@ -45,30 +45,12 @@ LineT_co = TypeVar("LineT_co", bound=Line, covariant=True)
 LineT = TypeVar("LineT", bound=Line)
 
 
-class BlockPart(Protocol):
-    """Some lines of a block."""
-
-    @property
-    def height(self) -> int:
-        """Their number; an estimate until they were looked at."""
-        ...
-
-
 class Block(Protocol[LineT_co]):
-    """An item that lays itself out at a width, part by part."""
+    """An item that was laid out at a width."""
 
     @property
-    def parts(self) -> Sequence[BlockPart]:
-        """Its parts, from top to bottom."""
-        ...
-
-    @property
-    def height(self) -> int:
-        """The sum of the heights of its parts."""
-        ...
-
-    def lines(self, part: int) -> Sequence[LineT_co]:
-        """Return a part's lines, and make its height exact."""
+    def rows(self) -> Sequence[LineT_co]:
+        """Its lines, from top to bottom."""
         ...
 
 
@@ -76,11 +58,10 @@ class LinePosition(NamedTuple):
     """A line of a block."""
 
     block: int
-    part: int
     line: int
 
 
-START = LinePosition(0, 0, 0)
+START = LinePosition(0, 0)
 
 
 class Viewport(Generic[LineT]):
@@ -105,11 +86,7 @@ class Viewport(Generic[LineT]):
     @property
     def offset(self) -> int:
         """The lines above the screen, partly estimated."""
-        if not self._heights:
-            return 0
-        block, part, line = self._top
-        above = sum(part.height for part in self._block_at(block).parts[:part])
-        return sum(self._heights[:block]) + above + line
+        return sum(self._heights[: self._top.block]) + self._top.line
 
     @property
     def top(self) -> LinePosition:
@@ -124,27 +101,34 @@ class Viewport(Generic[LineT]):
         self.follows = follows or keep is None
         self._top = keep or START
 
+    def resize(self, heights: Sequence[int]) -> None:
+        """Show the same blocks at another width; the first line stays about where it is."""
+        block, line = self._top
+        before = self._heights[block] if self._heights else 0
+        self.load(heights, keep=self._top, follows=self.follows)
+        if heights and line:
+            self._top = LinePosition(block, line * len(self._exact(block)) // max(before, 1))
+
     def update_height(self, block: int) -> None:
         """Update the height of a block whose layout changed."""
         if block < len(self._heights):
-            self._heights[block] = self._block_at(block).height
+            self._exact(block)
 
     def scroll(self, lines: int) -> None:
         """Scroll by lines, counted exactly: what is passed is laid out."""
         self.follows = False
-        block, part, line = self._top
+        block, line = self._top
         line += lines
-        while line < 0 and (before := self._beside(block, part, -1)):
-            block, part = before
-            line += len(self._exact(block, part))
-        while line >= (size := len(self._exact(block, part))):
-            after = self._beside(block, part, 1)
-            if after is None:
+        while line < 0 and block:
+            block -= 1
+            line += len(self._exact(block))
+        while line >= (size := len(self._exact(block))):
+            if block + 1 == len(self._heights):
                 line = max(size - 1, 0)
                 break
             line -= size
-            block, part = after
-        self._top = LinePosition(block, part, max(line, 0))
+            block += 1
+        self._top = LinePosition(block, max(line, 0))
         self.lay_out()
 
     def jump(self, offset: int) -> None:
@@ -152,15 +136,14 @@ class Viewport(Generic[LineT]):
         self.follows = False
         starts = [0, *accumulate(self._heights)]
         block = max(min(bisect_right(starts, offset), len(self._heights)) - 1, 0)
-        self._top = LinePosition(block, 0, 0)
+        self._top = LinePosition(block, 0)
         if self._heights:
-            last = self._block_at(block).height - 1
-            self.scroll(max(min(offset - starts[block], last), 0))
+            self.scroll(max(min(offset - starts[block], len(self._exact(block)) - 1), 0))
 
     def reveal(self, block: int) -> None:
         """Put the first line of a block on the first row, or as high as the end allows."""
         self.follows = False
-        self._top = LinePosition(block, 0, 0)
+        self._top = LinePosition(block, 0)
         self.lay_out()
 
     def show(self, position: LinePosition) -> None:
@@ -194,56 +177,36 @@ class Viewport(Generic[LineT]):
 
     @property
     def _is_at_end(self) -> bool:
-        block, part, line = self.rows[-1][0]
-        return self._beside(block, part, 1) is None and line + 1 == len(self._exact(block, part))
+        block, line = self.rows[-1][0]
+        return block + 1 == len(self._heights) and line + 1 == len(self._exact(block))
 
     def _fill(self) -> None:
         """Collect rows downward from the top."""
         self.rows = []
-        block, part, line = self._top
+        block, line = self._top
         block = min(block, len(self._heights) - 1)
-        part = min(part, len(self._block_at(block).parts) - 1)
-        place: tuple[int, int] | None = (block, part)
-        line = min(line, max(len(self._exact(block, part)) - 1, 0))
-        self._top = LinePosition(block, part, line)
-        while place and len(self.rows) < self.height:
-            block, part = place
-            lines = self._exact(block, part)
+        line = min(line, max(len(self._exact(block)) - 1, 0))
+        self._top = LinePosition(block, line)
+        while block < len(self._heights) and len(self.rows) < self.height:
+            lines = self._exact(block)
             for index in range(line, min(len(lines), line + self.height - len(self.rows))):
-                self.rows.append((LinePosition(block, part, index), lines[index]))
-            line = 0
-            place = self._beside(block, part, 1)
+                self.rows.append((LinePosition(block, index), lines[index]))
+            block, line = block + 1, 0
 
     def _from_end(self, need: int) -> LinePosition:
         """Return the position of the row that has so many rows from it to the end."""
-        block = len(self._heights) - 1
-        part = len(self._block_at(block).parts) - 1
-        while True:
-            size = len(self._exact(block, part))
+        for block in range(len(self._heights) - 1, -1, -1):
+            size = len(self._exact(block))
             if size >= need:
-                return LinePosition(block, part, size - need)
+                return LinePosition(block, size - need)
             need -= size
-            before = self._beside(block, part, -1)
-            if before is None:
-                return START
-            block, part = before
+        return START
 
-    def _exact(self, block: int, part: int) -> Sequence[LineT]:
-        """Return a part's lines and correct its estimated height."""
-        shown = self._block_at(block)
-        lines = shown.lines(part)
-        self._heights[block] = shown.height
+    def _exact(self, block: int) -> Sequence[LineT]:
+        """Return a block's lines and correct its estimated height."""
+        lines = self._block_at(block).rows
+        self._heights[block] = len(lines)
         return lines
-
-    def _beside(self, block: int, part: int, step: int) -> tuple[int, int] | None:
-        """Return the part below (1) or above (-1) another one."""
-        part += step
-        if 0 <= part < len(self._block_at(block).parts):
-            return block, part
-        block += step
-        if not 0 <= block < len(self._heights):
-            return None
-        return block, 0 if step > 0 else len(self._block_at(block).parts) - 1
 
 
 class BlockView(LineView, Generic[LineT]):
@@ -373,8 +336,6 @@ class BlockView(LineView, Generic[LineT]):
         self._viewport.height = size.height
         if size.width != self._width:
             self._width = size.width
-            top = self._viewport.top
-            keep = None if self._viewport.follows else top._replace(line=0)
-            self._viewport.load(self.lay_out_width(), keep=keep)
+            self._viewport.resize(self.lay_out_width())
         self._viewport.lay_out()
         self._update_scroll_bar()

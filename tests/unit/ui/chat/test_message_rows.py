@@ -1,4 +1,4 @@
-"""Small parts of messages: lines of files, hits over the ends of rows, the column."""
+"""Small parts of messages: lines of files."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.ui.chat.header_footer import footer_rows
-from tui_chat.ui.chat.rows import indented, safe, wrap
-from tui_chat.ui.chat.search import find_spans, word_pattern
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(2_000)
 IMAGE = MediaBlock("image", "image/png", data=base64.b64encode(PNG).decode())
@@ -36,10 +34,3 @@ def test_a_line_says_what_a_part_is():
     ]
     assert footer(*[IMAGE] * 5_000)[-1] == "▣ … 4,900 more attachments"
     assert all(len(line) <= 20 for line in footer(IMAGE, width=20))
-
-
-def test_a_hit_goes_over_the_end_of_a_wrapped_line():
-    lines = indented(wrap(safe("the quick brown fox"), 10), safe("> "))
-    wanted = word_pattern(["QUICK  brown"])
-    assert wanted is not None
-    assert find_spans(wanted, lines) == {0: [(6, 11)], 1: [(2, 7)]}

@@ -34,11 +34,11 @@ def layout(of: Entry, width: int = 60, *unfolded: str) -> MessageLayout:
 
 
 def texts(laid_out: MessageLayout) -> list[str]:
-    return [line.text.rstrip() for n in range(len(laid_out.parts)) for line in laid_out.lines(n)]
+    return [line.text.rstrip() for line in laid_out.rows]
 
 
 def runs(laid_out: MessageLayout) -> list[TextRun]:
-    lines = (line for n in range(len(laid_out.parts)) for line in laid_out.lines(n))
+    lines = laid_out.rows
     return [run for line in lines for run in runs_of(line.content)]
 
 
@@ -72,9 +72,9 @@ def test_many_sources_are_folded_to_a_line() -> None:
     of = entry(TEXT, *sources, queries=("how tall", "since when"))
     folded = layout(of)
     assert texts(folded)[-1].startswith("▸ 12 sources: 0.example, 1.example, ")
-    assert [key for *_, key in folded.folds] == ["a/sources"]
+    assert [*folded.folds.values()] == ["a/sources"]
     opened = layout(of, 60, "sources")
-    assert [key for *_, key in opened.folds] == ["a/sources"]
+    assert [*opened.folds.values()] == ["a/sources"]
     lines = texts(opened)
     at = next(i for i, line in enumerate(lines) if line.startswith("▾ 12 sources"))
     assert lines[at + 1] == "[1]  Title 0  0.example"
@@ -94,7 +94,7 @@ def test_lines_fit_and_hostile_titles_are_shown(width: int) -> None:
     hostile = Source("\x1b[31m\u202e" + "x" * 300, "https://" + "a" * 200 + ".example/")
     sources = [hostile, Source("中文" * 100, "https://b.example/")] * 5
     found = layout(entry(TEXT, *sources, failures=("\x1b]0;" * 40,), cut=True), width, "sources")
-    for line in (line for n in range(len(found.parts)) for line in found.lines(n)):
+    for line in found.rows:
         assert cell_len(line.text) <= width
         assert "\x1b" not in line.text
         assert "\u202e" not in line.text
