@@ -25,13 +25,6 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
             words: max(verbs, key=lambda verb: match_score(verb, words)).title for words in WORDS
         }
         assert first == WORDS
-        for misspelled, meant in (
-            ("rgnrt", "Regenerate reply"),
-            ("tempreture", "Session settings"),
-            ("exprot", "Export conversation…"),
-        ):
-            best = max(verbs, key=lambda verb, words=misspelled: match_score(verb, words))
-            assert best.title == meant
         for words in ("mouse", "voice", "zen"):
             assert not any(match_score(verb, words) for verb in verbs), "not letters of others"
         assert {verb.title for verb in verbs if match_score(verb, "config") >= 60} == {
@@ -43,7 +36,6 @@ async def test_the_words_that_people_search_for_put_the_action_first(tmp_path: P
         assert "Impersonate: the model writes your next message as a draft" not in found, (
             "scattered"
         )
-        assert [hit async for hit in provider.search("rgnrt")], "scattered letters alone"
 
 
 async def test_what_is_typed_at_once_with_enter_is_run(tmp_path: Path) -> None:

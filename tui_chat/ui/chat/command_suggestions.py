@@ -20,7 +20,6 @@ from tui_chat.models.setting_types import (
 )
 from tui_chat.ui.chat.completion import CompletionQuery, Suggestion
 from tui_chat.ui.commands import (
-    BY_NAME,
     CommandCall,
     UnknownCommand,
     complete_command,
@@ -93,7 +92,7 @@ def suggest(
     """Return commands, or names that may follow a command, the likeliest first."""
     if query.kind == "command":
         commands = tuple(_suggestion(command) for command in complete_command(query.words))
-        return (*commands, *_suggest_setting_commands(query.words))[:MAX_SUGGESTIONS]
+        return commands[:MAX_SUGGESTIONS]
     if query.command == "set":
         return _suggest_settings(query.words, workspace)
     names = rank_names(_arguments(query.command, workspace, themes), query.words)
@@ -119,15 +118,6 @@ def _suggest_settings(words: str, workspace: Workspace | None) -> tuple[Suggesti
     return tuple(
         Suggestion(f"{key} ", key, detail, is_complete=False, typed_is_complete=key == name)
         for key, detail in names
-    )
-
-
-def _suggest_setting_commands(typed: str) -> tuple[Suggestion, ...]:
-    """Return the settings whose names begin with what is typed: they work as commands."""
-    return tuple(
-        Suggestion(f"/{name} ", f"/{name} VALUE", kind.accepts, is_complete=False)
-        for name, kind in SETTINGS.items()
-        if len(typed) > 1 and name.startswith(typed.casefold()) and name not in BY_NAME
     )
 
 

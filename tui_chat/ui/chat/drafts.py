@@ -12,10 +12,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -30,7 +29,7 @@ from tui_chat.ui.questions import confirm
 if TYPE_CHECKING:
     from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.envelope import Note
-    from tui_chat.models.session import LastSession, Session
+    from tui_chat.models.session import LastSession
     from tui_chat.ui.chat.chat_pane import ChatPane
     from tui_chat.workspace.attachments import Attachment
     from tui_chat.workspace.state import QueuedMessage
@@ -54,16 +53,6 @@ class Submission:
     files: tuple[Attachment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingDraft:
-    """The rest of the composer's text after its submissions when it was last saved."""
-
-    session: Session | None
-    """None if the session has no message yet."""
-    text: str
-    files: tuple[Attachment, ...]
-
-
 class ComposerDrafts:
     """Saves, submits and restores what the composer holds."""
 
@@ -83,8 +72,6 @@ class ComposerDrafts:
         """The session whose draft the composer holds."""
         self._submissions: tuple[Submission, ...] = ()
         """Oldest first."""
-        self._remaining: Mapping[str, RemainingDraft] = MappingProxyType({})
-        """By session id, while the session has submissions."""
         self._switch: object = None
         """Stands for the latest switch."""
         self._is_composing = False
@@ -146,17 +133,11 @@ class ComposerDrafts:
         if workspace is None or not self._chat.host.is_workspace_open or not self.is_active:
             return
         session_id, session = workspace.state.session_id, workspace.state.session
-        files = tuple(attachment.stored for attachment in self.attachments)
-        submitted = [
-            submission.text
-            for submission in self._submissions
-            if submission.session_id == session_id
-        ]
-        text = self._composer.text
-        if submitted:
-            remaining = RemainingDraft(session, text, self.attachments)
-            self._remaining = {**self._remaining, session_id: remaining}
-        await workspace.sessions.save_draft(session, joined_drafts(*submitted, text), files)
+        submitted = [each for each in self._submissions if each.session_id == session_id]
+        draft = joined_drafts(*(each.text for each in submitted), self._composer.text)
+        attached = (*(file for each in submitted for file in each.files), *self.attachments)
+        files = tuple(attachment.stored for attachment in attached)
+        await workspace.sessions.save_draft(session, draft, files)
         if workspace.state.unsaved_draft and self._save_timer is None:
             self._save_timer = self._chat.set_timer(SAVE_AGAIN_AFTER, self._save_in_background)
 
@@ -306,20 +287,25 @@ class ComposerDrafts:
                 if not self._is_as_named(workspace):
                     self._give_back(submission)
                     return
-            stored: list[Session | None] = []
+            is_stored = False
             is_first = workspace.state.session is None and self._is_for_active(submission)
 
             def store() -> None:
+                nonlocal is_stored
                 self._remove(submission)
-                stored.append(workspace.state.session)
+                is_stored = True
 
             try:
                 await self._store(workspace, draft, parts, submission, store)
             finally:
                 self._remove(submission)
-                if not stored and self._is_for_active(submission):
+                if not is_stored and self._is_for_active(submission):
                     self._give_back(submission)
-            await self._save_rest(workspace, submission, stored, is_first=is_first)
+            if is_first and is_stored:
+                # The new chat's draft belongs to its session now; one may be on its way to disk.
+                await workspace.sessions.save_draft(None, "")
+            if self._is_for_active(submission):  # else it was saved when the session was left
+                await self.save()
 
     async def _store(
         self,
@@ -371,42 +357,6 @@ class ComposerDrafts:
             and self.is_active
             and workspace.state.session_id == submission.session_id
         )
-
-    async def _save_rest(
-        self,
-        workspace: Workspace,
-        submission: Submission,
-        stored: list[Session | None],
-        *,
-        is_first: bool,
-    ) -> None:
-        """Save as the draft what remains of it once a submission is stored (`stored` holds its
-        session) or is given back (`stored` is empty). `is_first` is True if it begins a session.
-        """
-        session_id = submission.session_id
-        remaining = self._remaining.get(session_id)
-        if is_first and stored:
-            # The new chat's draft belongs to its session now; one may still be on its way to disk.
-            await workspace.sessions.save_draft(None, "")
-        if self._is_for_active(submission):
-            await self.save()
-        elif remaining is not None:
-            session = stored[0] if stored else remaining.session
-            text, files = remaining.text, remaining.files
-            if not stored:
-                text = joined_drafts(submission.text, text)
-                files = (*submission.files, *files)
-            self._remaining = {
-                **self._remaining,
-                session_id: RemainingDraft(session, text, files),
-            }
-            waiting = (each.text for each in self._submissions if each.session_id == session_id)
-            await workspace.sessions.save_draft(
-                session, joined_drafts(*waiting, text), tuple(file.stored for file in files)
-            )
-        if all(each.session_id != session_id for each in self._submissions):
-            others = {key: each for key, each in self._remaining.items() if key != session_id}
-            self._remaining = others
 
 
 async def confirm_send(app: App[None], faults: Sequence[Note]) -> bool:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NO_MESSAGE_YET = "There is no message in this session yet."
 
 
-class MessageFiles(Transcript, WorkspaceWidget):  # pyright: ignore[reportIncompatibleVariableOverride]  see `LazyComponents`
+class MessageFiles(Transcript, WorkspaceWidget):
     """A transcript whose messages can be exported, and their files and links opened."""
 
     def _entry(self) -> Entry | None:

@@ -41,6 +41,7 @@ class PromptHistory:
     def recall(self, stored: Sequence[str]) -> None:
         """Set what was sent before the program started, the newest first."""
         self._stored = stored
+        self._texts = self.texts()  # the others come first: the shown one stays where it is
 
     def leave(self) -> None:
         """Return to the draft: what is typed now is the draft."""

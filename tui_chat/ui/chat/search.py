@@ -60,7 +60,11 @@ class TranscriptSearch:
         if not words.strip():
             return None
         self.current = self._start._replace(line=self._start.line - 1)
-        return self.go(1) or self._start
+        after = self.go(1)
+        if after is not None and after < self._start:  # the nearest one is above
+            self.current = self._start
+            return self.go(-1)
+        return after or self._start
 
     def find_in(self, message: int, words: Sequence[str]) -> LinePosition | None:
         """Search for words found elsewhere; without words, or a hit in the branch, end it. Return

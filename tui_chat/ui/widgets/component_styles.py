@@ -2,41 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
-
 from rich.style import Style
 from textual.color import Color
-from textual.css.styles import RenderStyles
-from textual.dom import DOMNode
 from textual.widget import Widget
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-
-class LazyComponents(Widget):
-    """A widget whose component classes are styled when they are first used.
-
-    Textual styles all of them with each change of style, and most lists and texts show few at a
-    time. As a second base it goes behind the Textual class whose CSS applies.
-    """
-
-    _used_components: frozenset[str] = frozenset()
-
-    # What Textual styles; there is no public hook.
-    def _get_component_classes(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]  a class method there
-        return self._used_components
-
-    def get_component_styles(self, *names: str) -> RenderStyles:
-        """Return the styles of component classes over each other. Raises KeyError."""
-        unused = super()._get_component_classes().intersection(names) - self._used_components
-        for name in unused:
-            node = DOMNode(classes=name)
-            node._attach(self)  # as Textual does; no public way
-            cast("App[object]", self.app).stylesheet.apply(node)  # pyright: ignore[reportUnknownMemberType]  Textual types it App[Unknown]
-            self._component_styles[name] = node.styles
-        self._used_components |= unused
-        return super().get_component_styles(*names)
 
 
 class ComponentStyles:

@@ -23,7 +23,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui_chat.ui.widgets.component_styles import ComponentStyles, LazyComponents
+from tui_chat.ui.widgets.component_styles import ComponentStyles
 
 if TYPE_CHECKING:
     from textual.reactive import Reactive
@@ -34,7 +34,7 @@ CACHE_SIZE = 400
 VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
 
-class LineView(ScrollView, LazyComponents, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
+class LineView(ScrollView, can_focus=True, inherit_bindings=False):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
     """Lines that scroll vertically; the scroll bar takes one cell.
 
     `palette` resolves the component classes `<prefix>--<name>` that the subclass declares.
