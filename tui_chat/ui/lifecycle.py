@@ -172,7 +172,7 @@ class Lifecycle:
                     self._apply_config(event.before, state.config)
                 elif isinstance(event, SourceAsked):
                     event.answer = show_question(app, event.dialog)
-                self._reply_alerts.handle(event, state.entries, is_temporary=state.is_temporary)
+                self._reply_alerts.handle(event, state.entries)
 
     def _apply_config(self, before: Config, config: Config) -> None:
         """Use what a changed configuration says about the screen."""

@@ -277,10 +277,6 @@ class Panes(Horizontal):
         self.screen.set_focus(composer)
         return composer
 
-    def focus_composer(self) -> None:
-        """Focus the composer, where one goes on after a choice."""
-        self.chat.focus()
-
     def next_focus(self, focused: Widget | None) -> Widget | None:
         """Return what gets the focus when `focused` loses it; None if no widget can."""
         candidates = [widget for widget in self.screen.focus_chain if widget is not focused]
@@ -403,18 +399,6 @@ class Panes(Horizontal):
         if self.chat.show_message(message_id, words):
             self.chat.transcript.focus()
 
-    def show_request_of(self, message_id: str) -> None:
-        """Show the request that produced a reply."""
-        self.inspector.show_message_request(message_id)
-
-    def show_in_live_request(self, origin: Origin) -> None:
-        """Show where what came from an origin is in the live request."""
-        self.inspector.reveal_in_live(origin)
-
     def show_status(self, text: str) -> None:
         """Show what is going on below the conversation; an empty text ends it."""
         self.chat.activity.show_status(text)
-
-    def repost_cursor(self) -> None:
-        """Highlight the message under the transcript's cursor in the request again."""
-        self.chat.transcript.repost_cursor()

@@ -169,7 +169,7 @@ class Conversation(MessageFiles):
             message = with_content(message, written.text)
             if is_stored and written.send:  # one goes on behind the new reply
                 self.go_to_end()
-                self.host.panes.focus_composer()
+                self._chat.focus()
 
     @work(group="branch")
     async def action_sibling(self, step: int) -> None:
@@ -315,12 +315,13 @@ class Conversation(MessageFiles):
                 "Only replies have their own request; w shows this message in the next one."
             )
         elif entry is not None:
-            self.host.panes.show_request_of(entry.message.id)
+            self.host.panes.inspector.show_message_request(entry.message.id)
 
     def action_reveal(self) -> None:
         """Show where a message is in the live request."""
         if entry := self._complete_entry():
-            self.host.panes.show_in_live_request(Origin(OriginKind.HISTORY, entry.message.id))
+            origin = Origin(OriginKind.HISTORY, entry.message.id)
+            self.host.panes.inspector.reveal_in_live(origin)
 
     # --- the last message, and moving ----------------------------------------------------
 

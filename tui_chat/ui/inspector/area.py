@@ -132,7 +132,7 @@ class InspectorArea(RequestEditActions):
         pane.show_banner(self._banner(request))
         pane.show(composed)
         if is_other_session:
-            self.host.panes.repost_cursor()  # there was nothing to highlight before
+            self.host.panes.chat.transcript.repost_cursor()  # there was nothing to highlight before
         if not pane.is_on_screen:
             return
         if state.entries is not self._pinned_in:

@@ -146,7 +146,7 @@ class PresetsArea(Area):
         """Show where the message under the cursor is in the live request."""
         if self.pane is not None and (message := self.pane.message) is not None:
             origin = Origin(OriginKind.PRESET, message.id, message.name)
-            self.host.panes.show_in_live_request(origin)
+            self.host.panes.inspector.reveal_in_live(origin)
 
     # --- choosing ------------------------------------------------------------------------
 

@@ -139,7 +139,7 @@ class SessionActions(Area):
             self.notify("Started a new session: the role can't change once a session has messages.")
         else:
             await workspace.sessions.choose_role(role_id)
-            self.host.panes.focus_composer()
+            self.host.panes.chat.focus()
 
     async def _role_id(self, workspace: Workspace, name: str, *, has_begun: bool) -> str | None:
         """Return the id of a role, asking for it if it is not named; None if none is chosen. Raises
@@ -207,7 +207,7 @@ class SessionActions(Area):
         workspace.requests.show_in(None)
         self._set_model(workspace, *chosen)
         self._warn_of_model(workspace, *chosen)
-        self.host.panes.focus_composer()
+        self.host.panes.chat.focus()
         endpoint = workspace.state.config.endpoint_named(chosen[0])
         if not name and lacks_key(endpoint, self.context.environ):
             await self.tui.run_action(f"configuration.enter_key({endpoint.name!r})")

@@ -19,7 +19,6 @@ Text is copied with an escape sequence, and with a command for terminals that ig
 from __future__ import annotations
 
 import asyncio
-import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -47,10 +46,6 @@ BELL = "\x07"
 
 LONG_REPLY = 5.0
 """Seconds from which the end of a reply is notified if another window has the focus."""
-
-_BLOCK_MARKS = re.compile(r"^[ \t]*(?:(?:#{1,6}|>|[-*+])[ \t]+|(?:```|~~~)\S*)", re.MULTILINE)
-_EXCERPT = 1_000
-"""Characters of a reply from which the text is taken."""
 
 
 def run_helper(command: Sequence[str], environ: Mapping[str, str], given: bytes) -> bool:
@@ -122,16 +117,6 @@ class Clipboard:
             await asyncio.to_thread(copy_with_command, text, self._environ)
 
 
-def describe_ending(entry: Entry) -> str:
-    """Return how a reply ended: its error, the tools it calls, or its beginning."""
-    if entry.status == "failed":
-        return f"The reply failed: {entry.error}"
-    if entry.message.tool_calls:
-        names = ", ".join(dict.fromkeys(call.name for call in entry.message.tool_calls))
-        return f"The reply calls {names}."
-    return _BLOCK_MARKS.sub("", entry.message.content[:_EXCERPT]).strip() or entry.status
-
-
 def notification_sequence(how: Notify, title: str, text: str) -> str:
     """Return the bytes for the terminal, without control characters of the title and text."""
     title, text = one_line(title, 60).replace(";", ","), one_line(text, 120)
@@ -156,12 +141,8 @@ class ReplyAlerts:
         self._streaming_id = ""
         """The id of the reply that is streaming in the active session."""
 
-    def handle(
-        self, event: WorkspaceEvent, entries: tuple[Entry, ...], *, is_temporary: bool = False
-    ) -> None:
-        """Follow the replies; `entries` are the active branch's. Of a reply in a temporary session
-        nothing is quoted: desktops keep notifications.
-        """
+    def handle(self, event: WorkspaceEvent, entries: tuple[Entry, ...]) -> None:
+        """Follow the replies; `entries` are the active branch's."""
         from tui_chat.workspace.events import BranchChanged, ReplySettled
 
         last = entries[-1] if entries else None
@@ -172,14 +153,15 @@ class ReplyAlerts:
                 self._streaming_id = last.message.id
             elif last.message.id == self._streaming_id:
                 self._streaming_id = ""
-                self._reply_ended(last, is_quoted=not is_temporary)
+                self._reply_ended(last)
 
-    def _reply_ended(self, entry: Entry, title: str = "", *, is_quoted: bool = True) -> None:
-        if (entry.seconds or 0) >= LONG_REPLY:
-            text = describe_ending(entry) if is_quoted else "The reply has ended."
-            sequence = notification_sequence(
-                self.how, "tui-chat", f"{title}: {text}" if title else text
-            )
-            driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  Textual has no public way to write
-            if sequence and driver is not None and not self._app.app_focus:
-                driver.write(sequence)
+    def _reply_ended(self, entry: Entry, title: str = "") -> None:
+        if self._app.app_focus or (entry.seconds or 0) < LONG_REPLY:
+            return
+        # Nothing of it is quoted: desktops keep notifications.
+        text = "The reply failed." if entry.status == "failed" else "The reply has ended."
+        text = f"{title}: {text}" if title else text
+        sequence = notification_sequence(self.how, "tui-chat", text)
+        driver = self._app._driver  # pyright: ignore[reportPrivateUsage]  Textual has no public way to write
+        if sequence and driver is not None:
+            driver.write(sequence)
