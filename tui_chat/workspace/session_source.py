@@ -22,14 +22,6 @@ class StartingCall(NamedTuple):
 class Subagents(Protocol):
     """The sessions of subagents among those of a source."""
 
-    def calls_of(self, session_id: str) -> dict[str, str]:
-        """Return the sessions of subagents by the ids of the session's calls that started them."""
-        ...
-
-    def started_by(self, session_id: str) -> StartingCall | None:
-        """Return what started a session; None if that is not known."""
-        ...
-
     def nested(self, sessions: tuple[SessionSummary, ...]) -> tuple[SessionSummary, ...]:
         """Return sessions, each subagent behind its starter; the same object for the same ones."""
         ...

@@ -12,7 +12,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.plugins.transcripts.test_viewer import viewer_of
-from tests.support.app import screen_text, told, until
+from tests.support.app import told, until
 from tests.support.exports import chatgpt, claude_code, lines, node
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
@@ -21,7 +21,6 @@ from tui_chat.plugins.transcripts import viewed_files
 from tui_chat.plugins.transcripts.view import known_places
 from tui_chat.plugins.transcripts.viewed_files import FIRST_FILES, require_conversations
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -134,7 +133,9 @@ def test_known_places_are_those_that_exist(tmp_path: Path):
     assert found == [tmp_path / ".claude/projects", tmp_path / "elsewhere/sessions"]
 
 
-async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path, folder: Path):
+async def test_a_subagent_is_listed_behind_the_session_that_started_it(
+    tmp_path: Path, folder: Path
+):
     call = {"type": "tool_use", "id": "t1", "name": "Agent", "input": {"prompt": "Ask the miller"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "Three hundred"}
     write(folder / "-mill/a.jsonl", *session(1, "How old is the mill?"),
@@ -151,20 +152,6 @@ async def test_a_subagent_is_opened_from_its_call_and_left_again(tmp_path: Path,
         assert files is not None
         titles = [each.title for each in files.subagents.nested(workspace.state.sessions)]
         assert titles == ["How old is the mill?", "ask", "A quincunx of trees"]
-        await until(pilot, lambda: len(workspace.state.entries) == 4)
-        assert "Enter opens it" in screen_text(app)
-        parent = workspace.state.session_id
-        transcript = app.screen.query_one(Transcript)
-        transcript.focus()
-        transcript.show_message(workspace.state.entries[0].message.id)
-        await pilot.press("enter")
-        assert workspace.state.session_id == parent  # that message started none
-        await pilot.press("j", "enter")
-        await until(pilot, lambda: texts(workspace) == ["Ask the miller"])
-        assert "subagent, Enter goes back" in screen_text(app)
-        await pilot.press("enter")
-        await until(pilot, lambda: workspace.state.session_id == parent)
-        await until(pilot, lambda: transcript.current_index == 1)
 
 
 async def test_sessions_are_ordered_by_their_own_time(tmp_path: Path):
@@ -273,5 +260,6 @@ async def test_a_subagent_of_an_older_version_is_beside_its_session(tmp_path: Pa
         workspace = await opened(app, pilot)
         await until(pilot, lambda: len(workspace.state.entries) == 3)
         assert workspace.session_files is not None
-        calls = workspace.session_files.subagents.calls_of(workspace.state.session_id)
-        assert calls == {"t1": stable_id("claude-code", "s1", "b7")}
+        subagents = workspace.session_files.subagents
+        sessions = [each.session_id for each in subagents.nested(workspace.state.sessions)]
+        assert sessions[-1] == stable_id("claude-code", "s1", "b7")

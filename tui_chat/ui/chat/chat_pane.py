@@ -206,12 +206,11 @@ class ChatPane(Area):
         from tui_chat.offline.models import MODELS
         from tui_chat.workspace.branches import muted_messages
 
-        workspace, state = self.workspace, self.workspace.state
-        session, files = state.session, workspace.session_files
+        state = self.workspace.state
+        session = state.session
         fork_of = one_line(session.fork_of) if session is not None else ""
         if session is not None and session.title == f"Fork of {session.fork_of}":
             fork_of = ""
-        is_subagent = files is not None and files.subagents.started_by(state.session_id) is not None
         recorded = one_line(session.model) if session is not None else ""
         streaming = next((e for e in entries[-2:] if e.status == "streaming"), None)
         title = self.title_line
@@ -219,7 +218,6 @@ class ChatPane(Area):
         title.is_temporary = state.is_temporary
         title.facts = (
             f"role {state.role_fault}: /role continues without it" if state.role_fault else "",
-            "subagent, Enter goes back" if is_subagent else "",
             # In a read-only app nothing is sent, to no model.
             recorded if self.read_only else "",
             f"fork of {clipped(fork_of, 24)}" if fork_of and not self.read_only else "",
@@ -228,11 +226,9 @@ class ChatPane(Area):
             if streaming is not None and not state.is_streaming
             else "",
         )
-        calls = files.subagents.calls_of(state.session_id) if files is not None else {}
         muted = muted_messages(entries)
         self.transcript.set_options(
             speakers=state.speakers,
-            subagents=frozenset(calls),
             muted=muted.ids,
             muted_calls=muted.calls,
         )

@@ -23,7 +23,6 @@ from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message, Muted
-    from tui_chat.models.session import Entry
     from tui_chat.ui.area import AreaContext
     from tui_chat.ui.chat.chat_pane import ChatPane
 
@@ -69,22 +68,14 @@ class Conversation(MessageFiles):
     # --- rows ----------------------------------------------------------------------------
 
     async def action_press(self) -> None:
-        """Do the main thing of the message: answer its call, open its subagent, press its button,
-        unfold it.
-        """
-        current, files = self.current_index, self.workspace.session_files
-        entry = self.current
-        started = files.subagents.calls_of(self.workspace.state.session_id) if files else ()
+        """Do the main thing of the message: answer its call, press its button, unfold it."""
+        current = self.current_index
         if current is not None and self._layouts(current).can_retry:
             await self._run("retry")
         elif self.waiting_call is not None:
             self._chat.tool_question.focus_for_call()
-        elif entry is not None and any(call in started for call in _call_ids(entry)):
-            self.action_subagent()
-        elif current is None or self._layouts(current).folds or not files:
-            await self.action_fold()
         else:
-            self.action_subagent()
+            await self.action_fold()
 
     async def action_fold(self) -> None:
         """Switch a summary on or off; unfold another message, or fold it again."""
@@ -103,8 +94,6 @@ class Conversation(MessageFiles):
                 await self.tui.run_action("sessions.choose_model")
             case "view":
                 self.action_view(int(action.key))
-            case "subagent":
-                self.action_subagent(action.key)
             case "version":
                 self.action_sibling(int(action.key))
             case "answer":
@@ -385,38 +374,3 @@ class Conversation(MessageFiles):
         written = await ask_text(self.tui, "System message", text)
         if written is not None:
             self._add_system(written)
-
-    # --- tool calls and subagents --------------------------------------------------------
-
-    @work(group="open", exclusive=True)
-    async def action_subagent(self, call_id: str = "") -> None:
-        """Open the session of a call's subagent, or go back to the call that started this one."""
-        entry, files = self._entry(), self.workspace.session_files
-        if entry is None or files is None:
-            return
-        here = self.workspace.state.session_id
-        started, started_by = files.subagents.calls_of(here), files.subagents.started_by(here)
-        calls = [call_id] if call_id else [each for each in _call_ids(entry) if each in started]
-        if calls:
-            await self._open(started.get(calls[0], ""))
-            self.action_begin()
-        elif started_by is not None:
-            await self._open(started_by.session_id)
-            self._show_call(started_by.call_id)
-        else:
-            self.notify("Nothing in this message is folded.")
-
-    async def _open(self, session_id: str) -> None:
-        await self.host.switch_session(lambda workspace: workspace.sessions.open(session_id))
-        self.host.panes.show_conversation()
-
-    def _show_call(self, call_id: str) -> None:
-        """Go to the message with a call, if it is in the branch."""
-        for entry in self.entries:
-            if call_id and any(call.id == call_id for call in entry.message.tool_calls):
-                self.show_message(entry.message.id)
-
-
-def _call_ids(entry: Entry) -> tuple[str, ...]:
-    """Return the ids of the calls that a message makes, or of the one that it answers."""
-    return (*(call.id for call in entry.message.tool_calls), entry.message.tool_call_id)

@@ -67,8 +67,6 @@ class Neighbors(NamedTuple):
 class LayoutOptions:
     """What the layout of all messages depends on besides the width."""
 
-    subagents: frozenset[str] = frozenset()
-    """Ids of the calls that started subagents whose sessions can be opened."""
     speakers: SpeakerNames = SpeakerNames()
     muted: frozenset[str] = frozenset()
     """Ids of the messages that are not sent because they are muted, or go with what is."""
@@ -362,8 +360,6 @@ class MessageLayout:
             return "arriving"
         if (self.entry.message.id, call.id) in self._options.muted_calls:
             return "muted"
-        if call.id in self._options.subagents:
-            return "subagent"
         if result := self._neighbors.results.get(index):
             return result
         return "awaits" if self._waits_for_results else "unanswered"

@@ -27,9 +27,7 @@ StyleNames = tuple[str, ...]
 class ClickAction(NamedTuple):
     """The effect of a click. Never made from the text of a message."""
 
-    name: Literal[
-        "toggle", "code", "version", "retry", "model", "run", "answer", "view", "subagent"
-    ]
+    name: Literal["toggle", "code", "version", "retry", "model", "run", "answer", "view"]
     key: str = ""
     """The key of the fold, the step to another version, the index of the attachment, or the action
     of the app.

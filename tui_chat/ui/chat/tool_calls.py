@@ -29,10 +29,9 @@ LISTED = 200
 ResultState = Literal["answered", "declined", "failed"]
 """`failed`: the result says why there is none."""
 
-CallState = Literal["arriving", "awaits", "unanswered", "subagent", "muted"] | ResultState
+CallState = Literal["arriving", "awaits", "unanswered", "muted"] | ResultState
 """`awaits`: the conversation waits for the result. `unanswered`: it went on without one.
-`subagent`: it started one, whose session can be opened. `muted`: its result is muted, so that it
-is not sent."""
+`muted`: its result is muted, so that it is not sent."""
 
 _STATES: dict[CallState, tuple[str, str]] = {
     "arriving": ("", ""),
@@ -42,7 +41,6 @@ _STATES: dict[CallState, tuple[str, str]] = {
     "failed": ("✗ failed", "error"),
     "unanswered": ("no answer", "meta"),
     "muted": ("◇ muted with its result", "muted-mark"),
-    "subagent": ("→ Enter opens it", "answered"),
 }
 
 
@@ -70,8 +68,8 @@ def call_rows(
         content = joined(content, safe("  " + shown, "quiet"))
     if label:
         gap = max(width - content.cell_length - cell_len(label), 1)
-        does = {"awaits": ClickAction("answer"), "subagent": ClickAction("subagent", call.id)}
-        fact = styled(label, style, action=does.get(state))
+        action = ClickAction("answer") if state == "awaits" else None
+        fact = styled(label, style, action=action)
         content = joined(content, styled(" " * gap), fact)
     rows = [Row(one_row(content, width).content, action=ClickAction("toggle", key))]
     if is_open:
