@@ -170,6 +170,7 @@ async def test_text_typed_after_clicking_a_slow_session_waits_for_it(tmp_path: P
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(BranchStore, "load", slow_branch)
             patch.setattr(key_queue, "TIME_LIMIT", TIME_LIMIT)
+            await pilot.press("f2")
             lines = screen_text(app).splitlines()
             row = next(y for y, line in enumerate(lines) if "first" in line[:30])
             click(app, 6, row)

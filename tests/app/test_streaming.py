@@ -42,7 +42,7 @@ async def arriving(
     with Provider(Answer(answer)) as provider:
         async with open_screen(folder, config=provider.config(), size=PHONE) as screen:
             await screen.sees(f"said {before - 1}")
-            await screen.press("home")
+            await screen.press("ctrl+home")
             await screen.sees("said 0")
             await screen.type("mine")
             await screen.press("enter")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.support.tables import each_row
-from tui_chat.ui.chat.command_suggestions import command_error, suggest
-from tui_chat.ui.chat.completion import CompletionQuery
+from tui_chat.ui.chat.command_suggestions import command_error
 from tui_chat.ui.commands import (
     BY_NAME,
     COMMANDS,
@@ -116,12 +115,3 @@ def test_an_unknown_command_names_the_nearest(typed: str, meant: str):
     assert error is not None
     assert meant in error.advice
     assert "begin with //" in error.advice
-
-
-def test_names_of_settings_are_suggested_as_commands():
-    def texts(typed: str) -> list[str]:
-        return [each.text for each in suggest(CompletionQuery("command", typed, 0), None, ())]
-
-    assert "/temperature " in texts("temp")
-    assert texts("stop").count("/stop") == 1, "the command, not the setting of that name"
-    assert "/temperature " not in texts("t")

@@ -103,9 +103,12 @@ class Viewport(Generic[LineT]):
 
     def resize(self, heights: Sequence[int]) -> None:
         """Show the same blocks at another width; the first line stays about where it is."""
+        if self.follows:
+            self.load(heights)
+            return
         block, line = self._top
         before = self._heights[block] if self._heights else 0
-        self.load(heights, keep=self._top, follows=self.follows)
+        self.load(heights, keep=self._top)
         if heights and line:
             self._top = LinePosition(block, line * len(self._exact(block)) // max(before, 1))
 
