@@ -1,4 +1,4 @@
-"""Selected text of a conversation: what the mouse selects there, and what is copied of it.
+"""Selected text of a conversation, as it is copied.
 
 The rows of a selection number the rows of the conversation by message and row, so that no
 scrolling and no growing reply changes them.
@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from textual.geometry import Offset
 from textual.selection import Selection
 
 from tui_chat.ui.widgets.block_view import LinePosition
-from tui_chat.ui.widgets.mouse_selection import Span, Unit, unit_in
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry
@@ -26,24 +24,6 @@ _END = 1 << 62
 def row_number(position: LinePosition) -> int:
     """Return the row of a selection, which no scrolling changes."""
     return position.block * _ROWS_OF_MESSAGE + position.line
-
-
-def unit_at(unit: Unit, position: LinePosition, column: int, rows: Sequence[Row]) -> Span:
-    """Return what a press selects: a character, its word, or the whole line.
-
-    A line is what the author wrote as one, wrapped or not. `rows` are those of the message.
-    """
-    number = row_number(position)
-    if unit != "line":
-        start, end = unit_in(unit, rows[position.line].text, column)
-        return Offset(start, number), Offset(end, number)
-    first = last = position.line
-    while first and rows[first].joint is not None:
-        first -= 1
-    while last + 1 < len(rows) and rows[last + 1].joint is not None:
-        last += 1
-    top = number - position.line
-    return Offset(0, top + first), Offset(len(rows[last].text), top + last)
 
 
 def selected_text(

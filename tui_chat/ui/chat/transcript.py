@@ -27,7 +27,12 @@ from tui_chat.ui.chat.rows import ClickAction, Row, runs_of
 from tui_chat.ui.chat.search import TranscriptSearch
 from tui_chat.ui.chat.welcome import Welcome, welcome_rows
 from tui_chat.ui.widgets.block_view import BlockView, LinePosition
-from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at
+from tui_chat.ui.widgets.mouse_selection import (
+    MouseSelection,
+    Span,
+    character_at,
+    column_at,
+)
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -85,7 +90,7 @@ class Transcript(BlockView[Row]):
         self.cursor: int | None = None
         """Index of the message that keys act on; None if it follows from what is on the screen."""
         self._search = TranscriptSearch(self._layouts)
-        self._mouse = MouseSelection(self, self._unit_under, self.scroll_by)
+        self._mouse = MouseSelection(self, self._character_under, self.scroll_by)
         self._painter: Painter | None = None
         self._session_id: str | None = None
         self._highlighted = ""
@@ -377,7 +382,7 @@ class Transcript(BlockView[Row]):
     def on_mouse_up(self) -> None:
         self._mouse.release()
 
-    def _unit_under(self, unit: Unit, offset: Offset) -> Span | None:
+    def _character_under(self, offset: Offset) -> Span | None:
         rows = self._viewport.rows
         if not rows:
             return None
@@ -385,7 +390,7 @@ class Transcript(BlockView[Row]):
         column = column_at(row.text, offset.x - GUTTER)
         if not 0 <= offset.y < len(rows):
             column = len(row.text) if offset.y > 0 else 0
-        return selecting.unit_at(unit, position, column, self._layouts(position.block).rows)
+        return character_at(row.text, column, selecting.row_number(position))
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         if not self.entries:

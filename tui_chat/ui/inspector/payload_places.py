@@ -24,8 +24,7 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.drawn_row import BodyPosition, BodyRow, CursorTarget, run_at, target_at
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
-from tui_chat.ui.inspector.row_wrapping import ESCAPE
-from tui_chat.ui.widgets.mouse_selection import Span, Unit, column_at, unit_in
+from tui_chat.ui.widgets.mouse_selection import Span, character_at, column_at
 
 MOST_HITS = 1_000
 """Most hits counted."""
@@ -220,24 +219,12 @@ def target_under(layout: PayloadLayout, row: int, x: int) -> CursorTarget | None
     return target_at(spot, line, run_at(spot, line, x - layout.lead(spot)))
 
 
-_WORDS = re.compile(rf"{ESCAPE.pattern}|[\w'’\-]+|[^\w\s\\]+|\s+")
-"""An escape is no part of the word behind it."""
-
-
-def unit_at(layout: PayloadLayout, unit: Unit, row: int, x: int) -> Span:
-    """Return what a press on a row selects, `x` cells behind the gutter: a character, its word, or
-    the line, wrapped or not.
-    """
+def place_at(layout: PayloadLayout, row: int, x: int) -> Span:
+    """Return the character at a place of a row, `x` cells behind the gutter."""
     spot, line = layout.seen(row)
-    if unit == "line":
-        last = len(line.breaks)
-        start, end = line.slice(last)
-        return Offset(0, row - spot.row), Offset(end - start, row - spot.row + last)
     start, end = line.slice(spot.row)
     text = line.text[start:end]
-    column = column_at(text, x - layout.lead(spot))
-    first, after = unit_in(unit, text, column, _WORDS)
-    return Offset(first, row), Offset(after, row)
+    return character_at(text, column_at(text, x - layout.lead(spot)), row)
 
 
 def selected_text(layout: PayloadLayout, selection: Selection) -> str:

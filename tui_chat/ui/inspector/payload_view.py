@@ -33,16 +33,16 @@ from tui_chat.ui.inspector.payload_places import (
     NotePlaces,
     draft_row,
     origin_rows,
+    place_at,
     position_at,
     selected_text,
     target_under,
-    unit_at,
 )
 from tui_chat.ui.inspector.row_painter import GUTTER, Highlights, RowLook, paint_row
 from tui_chat.ui.inspector.views import InspectorState, copy_text, reveal_origin
 from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.line_view import LineView
-from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit
+from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
 
@@ -120,7 +120,7 @@ class PayloadView(LineView):
         """The piece under the mouse, else under the cursor."""
         self.cursor = BodyCursor()
         self._mouse: tuple[int, int] | None = None
-        self._selection = MouseSelection(self, self._unit_under, self.scroll_by)
+        self._selection = MouseSelection(self, self._character_under, self.scroll_by)
         self._form = ""
         self._toggled: dict[str, set[str]] = {}
         """The JSON pointers of what is folded or unfolded by the user, by form."""
@@ -527,12 +527,12 @@ class PayloadView(LineView):
         """Scroll by rows, up if they are negative."""
         self.scroll_to(y=self.scroll_offset.y + rows)
 
-    def _unit_under(self, unit: Unit, offset: Offset) -> Span | None:
+    def _character_under(self, offset: Offset) -> Span | None:
         layout, top = self.layout_now, self.scroll_offset.y
         if layout is None:
             return None
         row = min(max(top + offset.y, 0), layout.rows - 1)
-        return unit_at(layout, unit, row, offset.x - GUTTER)
+        return place_at(layout, row, offset.x - GUTTER)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         return (

@@ -28,7 +28,12 @@ from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, cut
 from tui_chat.ui.inspector.views import InspectorState, reveal_origin
-from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span, Unit, column_at, unit_in
+from tui_chat.ui.widgets.mouse_selection import (
+    MouseSelection,
+    Span,
+    character_at,
+    column_at,
+)
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 from tui_chat.ui.widgets.row_list import RowList
 from tui_chat.ui.widgets.typed_app import app_of
@@ -214,7 +219,7 @@ class RowsView(RowList):
         self._origin_due: Origin | None = None
         """The origin to go to once there are rows."""
         self._mouse = MouseSelection(
-            self, self._unit_under, lambda rows: self.scroll_to(y=self.scroll_offset.y + rows)
+            self, self._character_under, lambda rows: self.scroll_to(y=self.scroll_offset.y + rows)
         )
 
     def build(self, width: int) -> Iterable[Part]:
@@ -421,17 +426,12 @@ class RowsView(RowList):
         if not self._mouse.has_selected:
             super().line_clicked(line, event)
 
-    def _unit_under(self, unit: Unit, offset: Offset) -> Span | None:
+    def _character_under(self, offset: Offset) -> Span | None:
         number = min(max(self.scroll_offset.y + offset.y, 0), len(self.rows) - 1)
         if number < 0:
             return None
-        row = self.row(number)
-        if unit != "character" and (row.action or row.origin):
-            return None  # a double click goes there
-        first, last = 0, len(row.text)
-        if unit != "line":
-            first, last = unit_in(unit, row.text, column_at(row.text, offset.x))
-        return Offset(first, number), Offset(last, number)
+        text = self.row(number).text
+        return character_at(text, column_at(text, offset.x), number)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         lines: list[str] = []

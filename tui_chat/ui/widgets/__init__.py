@@ -3,7 +3,7 @@
 line_view      the widget under transcript, payload and lists: lines, drawn when in sight
 block_view     a line view of blocks whose heights are estimates until they come into sight
 row_list       the one list widget, a line view of rows: cursor, paging, mouse
-mouse_selection  text selected by drag, double and triple click
+mouse_selection  text selected by drag
 after_refresh  calls after a refresh that come in any case
 component_styles  style names to Rich styles of the current theme
 marked_text    text with marked places

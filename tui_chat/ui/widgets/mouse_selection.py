@@ -1,4 +1,4 @@
-"""Selecting text with the mouse: by drag, by word with a double click, by line with a triple click.
+"""Selecting text by dragging the mouse.
 
 Textual selects rows of the screen, but a line view scrolls, and its lines change, under the mouse.
 So the gesture is handled here, and its result is a Textual `Selection` whose rows are lines of the
@@ -8,9 +8,7 @@ character of a line's text, whatever is drawn to its left.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from typing import Literal
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -22,19 +20,13 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
-CLICK_CHAIN = 0.5
-"""Seconds within which another press at the same place counts as a double or triple click."""
 SCROLL_INTERVAL = 1 / 30
 """Seconds between two steps of scrolling while the mouse is dragged beyond an edge."""
 SCROLL_LINES = 6
 """Maximum lines of such a step."""
 
-_WORD = re.compile(r"[\w'’\-]+|[^\w\s]+|\s+")
-
-Unit = Literal["character", "word", "line"]
-"""The units that a single, double and triple click select by."""
 Span = tuple[Offset, Offset]
-"""First and last place of a unit."""
+"""The places before and after a character."""
 
 
 class MouseSelection:
@@ -43,26 +35,23 @@ class MouseSelection:
     def __init__(
         self,
         widget: Widget,
-        unit_under: Callable[[Unit, Offset], Span | None],
+        character_under: Callable[[Offset], Span | None],
         scroll: Callable[[int], None],
     ) -> None:
-        """`unit_under` returns the unit under the mouse, or beyond an edge the nearest one; None if
-        there is no text.
+        """`character_under` returns the character under the mouse, or beyond an edge the nearest
+        one; None if there is no text.
         """
-        self._widget, self._unit_under, self._scroll = widget, unit_under, scroll
-        self._unit: Unit = "character"
-        self._clicks = 0
+        self._widget, self._character_under, self._scroll = widget, character_under, scroll
         self._pressed_at = Offset(-1, -1)
-        self._pressed_when = 0.0
         self._anchor: Span | None = None
-        """The selection of the press; None while no button is down."""
+        """The character of the press; None while no button is down."""
         self._selected: Selection | None = None
         self._pointer = Offset(0, 0)
         self._edge_timer: Timer | None = None
 
     @property
     def has_selected(self) -> bool:
-        """True if the last press, or the drag that followed, selected something."""
+        """True if the drag after the last press selected something."""
         return self._selected is not None
 
     @property
@@ -72,12 +61,6 @@ class MouseSelection:
         result = self._widget.get_selection(selection) if selection is not None else None
         return result[0].rstrip("\n") if result is not None else ""
 
-    @property
-    def last_row(self) -> int:
-        """The last row that is selected; -1 if nothing is."""
-        selection = self._widget.text_selection
-        return -1 if selection is None or selection.end is None else selection.end.y
-
     def clear(self) -> None:
         """End the selection, because what it was made of changed."""
         self._anchor = None
@@ -86,18 +69,11 @@ class MouseSelection:
 
     def press(self, event: events.MouseDown) -> None:
         """Start a selection at the mouse."""
-        offset = event.get_content_offset_capture(self._widget)
+        self._pressed_at = offset = event.get_content_offset_capture(self._widget)
         self._selected = None
-        again = offset == self._pressed_at and event.time - self._pressed_when < CLICK_CHAIN
-        self._clicks = self._clicks % 3 + 1 if again else 1
-        self._pressed_at, self._pressed_when = offset, event.time
-        self._unit = ("character", "word", "line")[self._clicks - 1]
-        self._anchor = self._unit_under(self._unit, offset) if event.button == 1 else None
-        if self._anchor is None:
-            return
-        if self._unit != "character":
-            self._select_to(offset)
-        self._widget.capture_mouse()
+        self._anchor = self._character_under(offset) if event.button == 1 else None
+        if self._anchor is not None:
+            self._widget.capture_mouse()
 
     def drag(self, event: events.MouseMove) -> None:
         """Extend the selection to the mouse; beyond an edge, scroll until the mouse is back."""
@@ -129,11 +105,11 @@ class MouseSelection:
 
     def _select_to(self, offset: Offset) -> None:
         self._pointer = offset
-        unit = self._unit_under(self._unit, offset)
-        if self._anchor is None or unit is None:
+        character = self._character_under(offset)
+        if self._anchor is None or character is None:
             return
-        # Selected from the first end of both units to the last, in whichever direction.
-        ends = sorted((*self._anchor, *unit), key=lambda end: (end.y, end.x))
+        # Selected from the first end of both characters to the last, in whichever direction.
+        ends = sorted((*self._anchor, *character), key=lambda end: (end.y, end.x))
         self._selected = Selection(ends[0], ends[-1])
         self._widget.screen.selections = {self._widget: self._selected}
 
@@ -169,19 +145,12 @@ def column_at(text: str, cell: int) -> int:
     return len(text)
 
 
-def unit_in(
-    unit: Literal["character", "word"], text: str, index: int, words: re.Pattern[str] = _WORD
-) -> tuple[int, int]:
-    """Return the first and last place of the character or word at an index of a text; `words`
-    divides a text into words and what is between them.
-    """
-    if unit == "character":
-        end = index + 1
-        while end < len(text) and cell_len(text[: end + 1]) == cell_len(text[:end]):
-            end += 1
-        return index, min(end, len(text))
-    spans = (word.span() for word in words.finditer(text))
-    return next((span for span in spans if span[0] <= index < span[1]), (index, index))
+def character_at(text: str, index: int, row: int) -> Span:
+    """Return the places before and after the character at an index of the text of a row."""
+    end = index + 1
+    while end < len(text) and cell_len(text[: end + 1]) == cell_len(text[:end]):
+        end += 1
+    return Offset(index, row), Offset(min(end, len(text)), row)
 
 
 def highlight(strip: Strip, span: tuple[int, int], background: Style, left: int) -> Strip:
