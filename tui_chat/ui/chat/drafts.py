@@ -192,7 +192,8 @@ class ComposerDrafts:
         stored = await workspace.sessions.draft()
         if workspace.state.session_id != session_id:
             return  # another session was opened meanwhile, and its draft comes
-        self._composer.text = stored + (self._composer.text if keep_typed else "")
+        if stored or not keep_typed:  # else its cursor would jump
+            self._composer.text = stored + (self._composer.text if keep_typed else "")
         self._session_id = session_id
         if self.attachments and not keep_typed:
             self.show_attachments(())
