@@ -335,8 +335,6 @@ class Lifecycle:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return False
-        if (hurry := getattr(self._app._driver, "hurry", None)) is not None:  # pyright: ignore[reportPrivateUsage]
-            hurry()  # at once: the loop itself may be waiting for the terminal
         if self._end is None:
             loop.call_soon_threadsafe(self._begin_end, number)
         return True

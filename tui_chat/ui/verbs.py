@@ -220,7 +220,7 @@ _CONVERSATION = (
          place="conversation"),
     Verb("pin", "conversation.pin", "Pin message (always included)", "p",
          words="keep, always send, sticky, favorite, star", place="conversation"),
-    Verb("open", "conversation.open", "Open a link, picture or file of this message", "o",
+    Verb("open", "conversation.open", "Open a link or picture of this message, or save a file", "o",
          words="url, browser, link, image, preview, open attachment, picture",
          place="conversation"),
     Verb("save", "conversation.save", "Save the picture or file of this message", slash="save",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 
 import pytest
 
@@ -12,30 +11,6 @@ from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.ui.dialogs.file_viewer import MOST_PIXELS, ImagePreview
-from tui_chat.ui.terminal.external_programs import open_outside
-
-
-def test_only_what_cannot_run_is_opened(tmp_path: Path) -> None:
-    opener = tmp_path / "xdg-open"
-    opener.write_text(
-        f'#!/bin/sh\nPATH=/usr/bin:/bin\ncp "$1" "{tmp_path}/opened"\n'
-        f'echo "$1" > "{tmp_path}/name"\n'
-    )
-    opener.chmod(0o700)
-    desktop = {"DISPLAY": ":0", "PATH": str(tmp_path)}
-    content = drawing()
-    assert open_outside(content, desktop).endswith("xdg-open")
-    assert (tmp_path / "opened").read_bytes() == content
-    name = Path((tmp_path / "name").read_text().strip())
-    assert name.suffix == ".png"
-    assert name.parent.stat().st_mode & 0o077 == 0, "nobody else reads it"
-    with pytest.raises(InputError, match="Only pictures"):
-        open_outside(b"[Desktop Entry]\nExec=sh", desktop)
-    opener.write_text("#!/bin/sh\nexit 3\n")
-    with pytest.raises(InputError, match="could not open it"):
-        open_outside(content, desktop)
-    with pytest.raises(InputError, match="No program"):
-        open_outside(content, {"PATH": str(tmp_path)})
 
 
 def test_hostile_pictures_are_refused() -> None:

@@ -25,8 +25,6 @@ CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
 HEADER_HEIGHT = 2
 """Rows that are added to the estimate of a message's text."""
-COUNTED_TEXTS = 100
-"""The newest messages, whose lines are counted for an estimate."""
 
 
 class BranchLayout:
@@ -101,7 +99,7 @@ class BranchLayout:
 
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
-        heights = _estimated_heights([e.message.content for e in self.entries], self._width)
+        heights = [_estimated_height(e.message.content, self._width) for e in self.entries]
         for index, entry in enumerate(self.entries) if self._layouts else ():
             cached = self._layouts.get(id(entry))
             if cached is not None and cached[0] is entry:
@@ -194,15 +192,8 @@ def _depends_on_next(entry: Entry) -> bool:
     return bool(entry.message.tool_calls) or entry.status in ("failed", "interrupted")
 
 
-def _estimated_heights(texts: Sequence[str], width: int) -> list[int]:
-    """Return approximate heights of texts. Only the newest are read, because reading a long branch
-    takes as long as showing it; the others count as many lines for a character as these.
-    """
-    newest, older = texts[-COUNTED_TEXTS:], texts[:-COUNTED_TEXTS]
-    heights = [text.count("\n") + len(text) // width for text in newest]
-    lines_per_character = sum(heights) / max(sum(map(len, newest)), 1)
-    heights = [*(int(len(text) * lines_per_character) for text in older), *heights]
-    return [HEADER_HEIGHT + 1 + height for height in heights]
+def _estimated_height(text: str, width: int) -> int:
+    return HEADER_HEIGHT + 1 + text.count("\n") + len(text) // width
 
 
 @dataclass(frozen=True, slots=True)

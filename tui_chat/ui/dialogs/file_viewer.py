@@ -44,15 +44,14 @@ def can_preview() -> bool:
 
 
 class ImagePreview(Dialog[str | None]):
-    """A picture; the answer is `open` or `save` if the user wants more than to see it."""
+    """A picture; the answer is `save` if the user wants that."""
 
     DEFAULT_CSS = """
     ImagePreview > Vertical { width: auto; }
     ImagePreview Static { width: auto; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "answer('open')", show=False),
-        Binding("s", "answer('save')", show=False),
+        Binding("s", "save", show=False),
     ]
 
     def __init__(self, title: str, picture: Image) -> None:
@@ -81,7 +80,7 @@ class ImagePreview(Dialog[str | None]):
         with Vertical() as box:
             set_title(box, self._title)
             yield Static(id="picture")
-            yield Static("o open in another program · s save · Esc close", classes="hint")
+            yield Static("s save · Esc close", classes="hint")
 
     def on_resize(self, event: events.Resize) -> None:
         columns, lines = event.size
@@ -91,8 +90,8 @@ class ImagePreview(Dialog[str | None]):
         cells = max(round(own_width * scale), 1), max(round(own_height * scale / 2), 1)
         self.query_one("#picture", Static).update(_renderable(self._picture, *cells))
 
-    def action_answer(self, answer: str) -> None:
-        self.dismiss(answer)
+    def action_save(self) -> None:
+        self.dismiss("save")
 
 
 def _renderable(picture: Image, width: int, height: int) -> RenderableType:
@@ -120,10 +119,8 @@ async def save_file(
 
 
 async def view_file(area: WorkspaceWidget, name: str, content: bytes) -> None:
-    """Preview a picture in the terminal; open any other file outside."""
-    from tui_chat.ui.terminal.external_programs import open_outside
-
-    answer: str | None = "open"
+    """Preview a picture in the terminal; save any other file."""
+    answer: str | None = "save"
     if can_preview() and kind_of(detect_mime(content)) == "image":
         try:
             preview = await to_thread(ImagePreview.of, name, content)
@@ -133,6 +130,3 @@ async def view_file(area: WorkspaceWidget, name: str, content: bytes) -> None:
             answer = await area.tui.push_screen_wait(preview)
     if answer == "save":
         await save_file(area, name, content)
-    elif answer == "open":
-        opened = await to_thread(open_outside, content, area.context.environ)
-        area.notify(f"Opened {one_line(name)} with {opened}.", markup=False)

@@ -1,8 +1,7 @@
 """Textual's driver for Unix terminals, with our parser, and safe if the terminal goes away.
 
 1. Pastes arrive whole, because `TerminalParser` reads the input.
-2. Output to a closed terminal is dropped without an exception; the app is told, saves and ends. A
-   terminal that accepts no more output cannot keep the app from ending either.
+2. Output to a closed terminal is dropped without an exception; the app is told, saves and ends.
 3. Stop and continue signals are handled by the event loop. In a signal handler they would write to
    a queue that the interrupted code may have locked.
 
@@ -21,7 +20,6 @@ import termios
 import time
 from codecs import getincrementaldecoder
 from contextlib import suppress
-from queue import Full
 from threading import Thread
 from typing import Any, cast
 
@@ -48,9 +46,6 @@ RESET = (
     f"{NO_PIXELS}{NO_OTHER_KEYS}\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l\x1b[0m"
 )
 """Ends every terminal mode that Textual or this driver starts."""
-
-ENDING_SECONDS = 2.0
-"""Seconds that an ending app waits for a terminal that accepts no output."""
 
 
 class TerminalFile:
@@ -100,9 +95,6 @@ class TerminalDriver(LinuxDriver):
         self._file = cast("Any", self._terminal)
         self._is_on = False
         """True while the driver controls the terminal."""
-        self._deadline: float | None = None
-        """The time at which output that the terminal does not accept is dropped; None to wait
-        forever."""
 
     # Taking over and giving back
 
@@ -123,31 +115,8 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Queue a text for the writer; dropped while the driver does not control the terminal."""
-        writer = self._writer_thread
-        while writer is not None and writer.is_alive() and not self._terminal.is_gone:
-            try:
-                writer._queue.put(data, timeout=TICK)  # pyright: ignore[reportPrivateUsage]
-            except Full:
-                if self._deadline is not None and time.monotonic() > self._deadline:
-                    self._terminal.is_gone = True
-            else:
-                return
-
-    def close(self) -> None:
-        """Wait until everything is written, but not forever if the app must end."""
-        writer = self._writer_thread
-        if writer is None:
-            return
-        if self._deadline is None and not self._terminal.is_gone:
-            super().close()
-            return
-        with suppress(Full):
-            writer._queue.put(None, timeout=ENDING_SECONDS)  # pyright: ignore[reportPrivateUsage]
-            writer.join(ENDING_SECONDS)
-
-    def hurry(self) -> None:
-        """Wait only a moment for the terminal from now on, because the app must end."""
-        self._deadline = time.monotonic() + ENDING_SECONDS
+        if self._writer_thread is not None:
+            super().write(data)
 
     def restore_at_once(self) -> None:
         """Restore the terminal without the writer thread, from any thread, before a sudden end."""

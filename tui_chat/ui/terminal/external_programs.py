@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
 import webbrowser
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from mimetypes import guess_extension
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -20,8 +18,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from tui_chat.errors import InputError
-from tui_chat.files import write_new_file, write_private
-from tui_chat.models.media import detect_mime
+from tui_chat.files import write_private
 
 ENDING_SECONDS = 1.0
 """Seconds that a program has to leave the terminal if the app ends before it."""
@@ -96,51 +93,6 @@ async def edit_in_editor(app: App[Any], text: str, name: str = "message.md") -> 
         await run_in_terminal(app, (*command, str(path)), advice=advice)
         left = path.read_text(encoding="utf-8", errors="replace")  # noqa: ASYNC240 - a small file
     return left.removesuffix("\n") if not text.endswith("\n") else left
-
-
-_OPENED = ("image/", "audio/", "video/", "application/pdf")
-"""Types of files that are opened: what a model sends must not be run."""
-_WAIT = 2.0
-"""Seconds after which a program that still runs has opened the file."""
-
-
-def open_outside(content: bytes, environ: Mapping[str, str]) -> str:
-    """Open a picture, sound, video or PDF with the desktop's program for it; blocks for a moment.
-    Its type is read from its bytes, never from a name. Return the command that opened it.
-
-    The file is private, and remains until the temporary files of the computer are removed: the
-    program may read it at any time. Raises InputError.
-    """
-    mime = detect_mime(content)
-    if not mime.startswith(_OPENED):
-        raise InputError(
-            "Only pictures, sounds, videos and PDFs are opened.", advice="s saves any file."
-        )
-    command = _opener(environ)
-    folder = Path(tempfile.mkdtemp(prefix="tui-chat-"))
-    path = write_new_file(folder / f"view{guess_extension(mime) or ''}", content)
-    try:
-        code = _exit_code([command, str(path)], _WAIT)
-    except OSError as error:
-        raise InputError(f"{command} cannot be started: {error.strerror}.") from error
-    if code:
-        raise InputError(f"{command} could not open it.", advice="s saves it.")
-    return command
-
-
-def _opener(environ: Mapping[str, str]) -> str:
-    """Return the command that opens a file on the desktop. Raises InputError without one."""
-    if sys.platform == "darwin":
-        return "open"
-    if sys.platform == "win32":
-        return "explorer"
-    has_desktop = environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
-    if not has_desktop or (command := shutil.which("xdg-open", path=environ.get("PATH"))) is None:
-        raise InputError(
-            "No program can show it from this terminal.",
-            advice="s saves it. With the package textual-image, pictures are shown here.",
-        )
-    return command
 
 
 def open_link(url: str) -> bool:
