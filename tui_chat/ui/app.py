@@ -31,10 +31,9 @@ from textual.worker import WorkerFailed
 from tui_chat import hooks
 from tui_chat.errors import TuiChatError
 from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
+from tui_chat.ui.app_actions import ConfigurationActions, PluginActions
 from tui_chat.ui.area import AreaContext
-from tui_chat.ui.configuration_actions import ConfigurationActions
-from tui_chat.ui.key_clock import KeyClock
-from tui_chat.ui.key_queue import KeyMarker, KeyQueue
+from tui_chat.ui.key_queue import KeyClock, KeyMarker, KeyQueue
 from tui_chat.ui.key_row import KeyPanel, KeyRow
 from tui_chat.ui.keys import NO_KEY, KeyBindings, split_keys
 from tui_chat.ui.lifecycle import CrashLog, Lifecycle
@@ -42,7 +41,6 @@ from tui_chat.ui.main_screen import MainScreen
 from tui_chat.ui.notifications import SECONDS, Notifications, show_error
 from tui_chat.ui.palette import VerbPalette
 from tui_chat.ui.panes import MEDIUM, WIDE
-from tui_chat.ui.plugin_actions import PluginActions
 from tui_chat.ui.terminal.clipboard_and_notifications import Clipboard, ReplyAlerts
 from tui_chat.ui.themes import THEME_DEFAULTS, ThemeFiles, color_defaults
 from tui_chat.ui.verbs import AREAS, BY_ID, VERBS, bindings

@@ -2,7 +2,6 @@
 
 chat_pane         ChatPane: shows what changed in the workspace, and has replies generated
 conversation      the transcript with what is done with its messages
-message_files     what is done with their files and links, and the export
 chat_composer     the composer with what it does: sending, the queue, commands, snippets
 attachments       the files of the draft, and what attaches and removes them
 tool_question     the question about a waiting tool call, and its answers

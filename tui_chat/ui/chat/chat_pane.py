@@ -24,9 +24,8 @@ from tui_chat.ui.area import Area, AreaContext
 from tui_chat.ui.chat.attachments import AttachmentLine
 from tui_chat.ui.chat.chat_composer import ChatComposer
 from tui_chat.ui.chat.composer import FIRST_PLACEHOLDER, PLACEHOLDER
-from tui_chat.ui.chat.conversation import Conversation
+from tui_chat.ui.chat.conversation import NO_MESSAGE_YET, Conversation
 from tui_chat.ui.chat.drafts import ComposerDrafts
-from tui_chat.ui.chat.message_files import NO_MESSAGE_YET
 from tui_chat.ui.chat.rows import clipped
 from tui_chat.ui.chat.side_replies import HistoryCompaction, SideReplies
 from tui_chat.ui.chat.side_replies import offer as offer_compaction
