@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual import events
 from textual.app import App
@@ -74,6 +74,16 @@ class KeyMarker(Message):
         self.arrived = asyncio.Event()
 
 
+class _Before(NamedTuple):
+    """What there was before an event was handled."""
+
+    target: Widget | None
+    """The widget that it was for."""
+    screen: Screen[object]
+    dialogs: frozenset[Worker[object]]
+    """The running workers that may ask something."""
+
+
 class KeyQueue:
     """Hands keys to the app one after the other; the app calls `on_event` for every event."""
 
@@ -87,7 +97,9 @@ class KeyQueue:
         """`deliver` handles an event as an app without a queue does."""
         self._app, self._main, self._clock, self._deliver = app, main, clock, deliver
         clock.are_keys_waiting = lambda: bool(self._pending)
-        self._pending: deque[events.Event] = deque()
+        self._pending: deque[events.Key | events.Paste] = deque()
+        self._click: _Before | None = None
+        """What there was before a click, which may lead somewhere."""
         self._arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_letters = False
@@ -107,17 +119,27 @@ class KeyQueue:
             self._task.cancel()
 
     async def on_event(self, event: events.Event) -> None:
-        """Queue keys, pasted text, and the end of a click; handle any other event at once."""
-        is_key = isinstance(event, events.Key | events.Paste)
-        is_click = isinstance(event, events.MouseUp) and self.is_idle
-        if (is_key or is_click) and not event.is_forwarded:
+        """Queue keys and pasted text; handle any other event at once."""
+        if event.is_forwarded:
+            await self._deliver(event)
+        elif isinstance(event, events.Key | events.Paste):
             self._pending.append(event)
-            self.is_idle = False
-            if is_key:
-                self._clock.key_moved()
-            self._arrived.set()
+            self._clock.key_moved()
+            self._wake()
+        elif isinstance(event, events.MouseUp) and self.is_idle:
+            self._click = self._before(self._app.mouse_over)
+            await self._deliver(event)
+            self._wake()
         else:
             await self._deliver(event)
+
+    def _wake(self) -> None:
+        self.is_idle = False
+        self._arrived.set()
+
+    def _before(self, target: Widget | None) -> _Before:
+        """Return what there is before an event for a widget is handled."""
+        return _Before(target, self._app.screen, self._dialogs)
 
     def _screen_changed(self, screen: Screen[object]) -> None:
         if not getattr(screen, "takes_keys_typed_ahead", True):
@@ -125,7 +147,10 @@ class KeyQueue:
 
     async def _hand_over(self) -> None:
         while True:
-            if not self._pending:
+            if self._click is not None:
+                before, self._click = self._click, None
+                await self._lead(before)
+            elif not self._pending:
                 self.is_idle = not self._has_letters
                 self._arrived.clear()
                 if self._has_letters:
@@ -133,39 +158,42 @@ class KeyQueue:
                     self._has_letters = False
                     continue
                 await self._arrived.wait()
-            await self._until(lambda: self._has_place, inf)
-            if self._pending:
-                await self._hand_over_next()
+            else:
+                await self._until(lambda: self._has_place, inf)
+                if self._pending:
+                    await self._hand_over_next()
 
     async def _hand_over_next(self) -> None:
         """Hand over the next event, and wait until it has led where it leads."""
         event = self._pending[0]
         if isinstance(event, events.Key):
             event = self._in_bound_case(event)
-        is_text = isinstance(event, events.Paste) or (
-            isinstance(event, events.Key) and self._is_letter(event)
-        )
+        is_text = isinstance(event, events.Paste) or self._is_letter(event)
         if self._has_letters and not is_text:
             await self._handled(self._app.focused)
             self._has_letters = False
             return
         self._pending.popleft()
         self._clock.key_moved()
-        app, screen, dialogs = self._app, self._app.screen, self._dialogs
-        target = app.mouse_over if isinstance(event, events.MouseUp) else app.focused
+        before = self._before(self._app.focused)
         try:
             await self._deliver(event)
         except Exception as error:
-            app._handle_exception(error)  # pyright: ignore[reportPrivateUsage]  as Textual does
+            self._app._handle_exception(error)  # pyright: ignore[reportPrivateUsage]  as Textual does
         if is_text:
             self._has_letters = True
-            return
-        await self._handled(target)
+        else:
+            await self._lead(before)
+
+    async def _lead(self, before: _Before) -> None:
+        """Wait until an event has led where it leads."""
+        app = self._app
+        await self._handled(before.target)
         drawn = asyncio.Event()
         call_after_refresh(app, drawn.set)
         await drawn.wait()
-        answered = screen not in app.screen_stack
-        leads = self._dialogs if answered else self._dialogs - dialogs
+        answered = before.screen not in app.screen_stack
+        leads = self._dialogs if answered else self._dialogs - before.dialogs
         await self._until(
             lambda: not (leads & self._dialogs) or len(app.screen_stack) > 1, TIME_LIMIT
         )
