@@ -374,7 +374,7 @@ class TuiChat(App[None]):
 
     async def action_quit(self) -> None:
         """Quit and keep the draft; ask first if something would be lost."""
-        await self.lifecycle.quit()
+        self.lifecycle.quit()
 
     async def on_unmount(self) -> None:
         """Stop replies and close the store, however the app ends."""

@@ -9,7 +9,6 @@ import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager, suppress
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from traceback import format_exc
@@ -243,32 +242,20 @@ class Lifecycle:
             seconds = await workspace.windows.check()
             self._app.set_timer(seconds, self._check_soon)
 
-    @property
-    def has_early_draft(self) -> bool:
-        """True if text was typed before the session that it belongs to was open."""
-        return bool(self._main.panes.chat.composer.text) and not self._main.is_workspace_open
-
     async def wait_for_draft(self) -> None:
         """Wait for a while until text that was typed early can be saved with its session."""
-        if self.has_early_draft:
+        if self._main.panes.chat.composer.text and not self._main.is_workspace_open:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._main.opened_workspace(), OPENING_SECONDS)
 
     # --- quitting and closing ------------------------------------------------------------
 
-    async def quit(self) -> None:
+    def quit(self) -> None:
         """Save the draft and quit; ask first about replies, edited presets and unsaved data."""
-        if self.has_early_draft:  # the app must go on to open the workspace
-            waits = self._quit_when_open
-            self._app.run_worker(waits, group="quit", exclusive=True, description="quit")
-        else:
-            await self._quit()
-
-    async def _quit_when_open(self) -> None:
-        await self.wait_for_draft()
-        await self._quit()
+        self._app.run_worker(self._quit, group="dialog", exclusive=True, description="quit")
 
     async def _quit(self) -> None:
+        await self.wait_for_draft()
         await self._main.panes.chat.drafts.save()
         workspace = self._workspace
         if workspace is not None and (
@@ -277,8 +264,7 @@ class Lifecycle:
             or workspace.state.streaming_sessions
             or workspace.state.unsaved
         ):
-            asks = partial(self._confirm_quit, workspace)
-            self._app.run_worker(asks, group="dialog", exclusive=True, description="confirm quit")
+            await self._confirm_quit(workspace)
         else:
             self._app.exit()
 
