@@ -16,8 +16,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from textual import events
-from textual.geometry import Region, Size
-from textual.strip import Strip
+from textual.geometry import Size
 from textual.widget import Widget
 
 from tui_chat.ui.widgets.line_view import VIRTUAL_SIZE, LineView
@@ -242,22 +241,6 @@ class BlockView(LineView, Generic[LineT]):
         """Called after other lines may have come into sight."""
 
     # Drawing
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the rows of a region. They have no border and fill the width, so a painted line
-        is used as it is: a frame of a growing reply costs what is new in it.
-        """
-        filters, (_, background) = self.get_line_filters(), self.background_colors
-        strips: list[Strip] = []
-        for y in crop.line_range:
-            strip = self.render_line(y)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-            strips.append(strip)
-        left, right = crop.column_span
-        if left or right < self._width:
-            return [strip.crop(left, right) for strip in strips]
-        return strips
 
     def lay_out(self, *, grows: bool = False) -> None:
         """Lay out what is in sight, and have the rows drawn that look otherwise."""
