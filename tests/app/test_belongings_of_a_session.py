@@ -43,7 +43,7 @@ async def queued(folder: Path, provider: Provider, *first: str) -> AsyncGenerato
         await screen.type(WORDS)
         await screen.press("enter")
         await screen.press("escape")
-        await screen.sees("Stopped by you", WORDS)
+        await screen.sees("Stopped by you", "1 queued")
         yield screen
 
 
@@ -100,12 +100,15 @@ async def queue_behind_a_reply(screen: Screen, message: str, later: str) -> None
 async def test_two_windows_queue_for_one_session(tmp_path: Path):
     with Provider(STOPPED) as provider:
         async with queued(tmp_path, provider) as one, open_screen(tmp_path) as two:
-            await two.sees(WORDS)
+            await two.sees("1 queued")
             await queue_behind_a_reply(two, "second", "from two")
             await one.sees("second")
             await queue_behind_a_reply(one, "third", "from one")
-            await one.sees(WORDS, "from one", "from two")
+            await one.sees("3 queued")
         async with open_screen(tmp_path) as again:
+            await again.sees("3 queued")
+            await again.type("/queue")
+            await again.press("enter")
             await again.sees(WORDS, "from one", "from two")
 
 
@@ -122,7 +125,7 @@ async def test_a_kept_temporary_session_keeps_what_belongs_to_it(
         await screen.press("enter")
         await screen.sees("Kept as")
     async with open_screen(tmp_path) as screen:
-        await screen.sees(WORDS, "quokka.txt")
+        await screen.sees("1 queued", "quokka.txt")
 
 
 async def test_a_fork_offers_the_tools_of_its_session(tmp_path: Path):

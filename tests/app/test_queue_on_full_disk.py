@@ -32,7 +32,7 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             )
             await screen.type("the ferry")
             await screen.press("enter")
-            await screen.sees("› the ferry", "Queued · not saved yet")
+            await screen.sees("1 queued", "Not saved yet")
             assert queued(tmp_path) == []
 
             await screen.press("escape")
@@ -42,8 +42,8 @@ async def test_a_queued_message_is_marked_until_it_is_stored(tmp_path: Path):
             await screen.loses("Quit without saving?")
             await write_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
             await screen.press("ctrl+r")
-            await screen.loses("not saved yet")
-            await screen.sees("› the ferry")
+            await screen.loses("Not saved yet")
+            await screen.sees("1 queued")
             [(stored,)] = queued(tmp_path)
             assert "the ferry" in stored
 
@@ -62,16 +62,16 @@ async def test_a_message_that_waits_to_be_stored_does_not_undo_a_later_one(tmp_p
             )
             await screen.type("the ferry")
             await screen.press("enter")
-            await screen.sees("Queued · not saved yet")
+            await screen.sees("1 queued", "Not saved yet")
             await screen.type("the boat")
             await screen.press("enter")
-            await screen.sees("› the boat")
+            await screen.sees("2 queued")
             await screen.until(lambda: bool(queued(tmp_path)), "the queue is not stored")
             await write_elsewhere(tmp_path / "chat.db", "DROP TRIGGER full")
-            await screen.loses("not saved yet")
+            await screen.loses("Not saved yet")
             await screen.type("the raft")
             await screen.press("enter")
-            await screen.sees("› the ferry", "› the boat", "› the raft")
+            await screen.sees("3 queued")
             await screen.until(lambda: "the raft" in queued(tmp_path)[0][0], "it is not stored")
             [(stored,)] = queued(tmp_path)
             assert "the ferry" in stored
