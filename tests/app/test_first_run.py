@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.app import make_app, opened, replied, settle, until, workspace_of
+from tests.support.app import make_app, opened, settle, until
 from tests.support.screen import Screen
 from tui_chat.ui.chat.welcome import Welcome, welcome_rows
 
@@ -40,19 +40,3 @@ async def test_a_key_that_was_found(tmp_path: Path) -> None:
     async with make_app(tmp_path, environ=KEYS).run_test(size=(160, 45)) as pilot:
         await opened(pilot)
         await Screen(pilot).sees("/model anthropic", "/model google", "its key is set")
-
-
-async def test_the_last_sessions_are_a_click_away(tmp_path: Path) -> None:
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        workspace = workspace_of(app)
-        await pilot.press(*"Tides", "enter")
-        await replied(pilot)  # else it is told that the reply has arrived
-        await pilot.press("ctrl+n")
-        await until(pilot, lambda: workspace.state.session is None)
-        await settle(pilot)
-        transcript = app.chat.transcript
-        rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
-        row = next(y for y, text in enumerate(rows) if "Tides  now" in text)
-        await pilot.click(transcript, offset=(rows[row].index("Tides"), row))
-        await until(pilot, lambda: len(workspace.state.entries) == 2)

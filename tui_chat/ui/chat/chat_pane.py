@@ -157,12 +157,6 @@ class ChatPane(Area):
         match event:
             case events.BranchChanged():
                 self._show_branch()
-            case events.SessionsChanged():
-                state = self.workspace.state
-                # Until then, the session that was open last is not known.
-                is_open = self.host.is_workspace_open
-                if is_open and state.is_branch_loaded and not state.entries:
-                    self._show_entries(())  # the welcome lists the last sessions
             case events.ConfigChanged(before):
                 mode = self.workspace.state.config.editing_mode
                 if mode != before.editing_mode:
