@@ -16,7 +16,6 @@ from typing import Any, cast
 from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.request import (
-    RECORDED_SOURCES,
     CallSummary,
     RawResponse,
     RequestRecord,
@@ -180,19 +179,6 @@ class RequestStore:
             *(session_id, endpoint, before),
         )
         return None if row is None else _sent_of(row)
-
-    async def was_sent_here(self, entry_id: str) -> bool:
-        """Return True if this program sent a reply's request, also in a fork; not if recorded."""
-        row = await self.database.row(
-            "SELECT recipe FROM requests JOIN messages USING (message_id) "
-            "JOIN sessions AS s USING (session_id) WHERE message_id = ? "
-            "AND (copied = 0 OR s.fork_of <> '') LIMIT 1",
-            entry_id,
-        )
-        if row is None:
-            return False
-        with decoding("request"):
-            return recipe_of(row[0]).get("source") not in RECORDED_SOURCES
 
     async def calls(self, session_id: str) -> tuple[CallSummary, ...]:
         """Return the calls of a session and of its side conversations, oldest first."""

@@ -192,23 +192,6 @@ class Branches:
         core.publish(Done(f"Forked: this is a new session, with {_counted(count)}."))
         return True
 
-    @reported(False)
-    async def was_made_here(self, entry_id: str) -> bool:
-        """Return True if a message is part of an exchange of this program; False if it was recorded
-        or imported, or if that cannot be told.
-
-        The reply that it is, or the next one, else the one before it, tells.
-        """
-        core = self.core
-        ids = [entry.message.id for entry in core.state.entries]
-        index = ids.index(entry_id) if entry_id in ids else 0
-        entries = (*core.state.entries[index:], *reversed(core.state.entries[:index]))
-        replies = (entry for entry in entries if entry.message.role == "assistant")
-        reply = next(replies, None)
-        if reply is None:
-            return False
-        return await core.active_store.requests.was_sent_here(reply.message.id)
-
     @reported(None)
     async def delete(self, entry_id: str) -> None:
         """Delete a message, on any branch, and what follows it. `Workspace.undo` restores them."""

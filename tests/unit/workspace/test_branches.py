@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
-from tests.support.reading import import_into
 from tests.support.vendors import LOOPBACKS
 from tests.support.workspace import answered, contents, ids, last_failure, say
 from tui_chat.models.token_probabilities import unpack_tokens
@@ -101,20 +98,6 @@ async def test_an_arriving_reply_cannot_be_edited(make_workspace):
     await heard.until(lambda: workspace.state.entries[-1].status == "stopped")
     assert await workspace.branches.edit(reply, "Something else.")
     assert contents(workspace) == ["one", "Something else."]
-
-
-async def test_messages_of_an_imported_conversation_were_not_made_here(make_workspace, tmp_path):
-    workspace, _ = await make_workspace(sent=["one", "two"])
-    assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [True] * 4
-    messages = [{"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}]
-    file = tmp_path / "talk.json"
-    file.write_text(json.dumps({"title": "Talk", "messages": messages}))
-    [report] = await import_into(workspace, (file,))
-    await workspace.sessions.open(report.session_ids[0])
-    assert contents(workspace) == ["Q", "A"]
-    assert [await workspace.branches.was_made_here(each) for each in ids(workspace)] == [False] * 2
-    await workspace.branches.delete(ids(workspace)[1])
-    assert not await workspace.branches.was_made_here(ids(workspace)[0]), "no reply tells"
 
 
 async def test_a_conversation_that_ends_with_a_user_message_can_be_answered(make_workspace):

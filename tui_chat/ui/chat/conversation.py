@@ -65,8 +65,6 @@ class Conversation(Transcript, WorkspaceWidget):
     def __init__(self, context: AreaContext) -> None:
         super().__init__(id="conversation")
         self.context = context
-        self._inspected = ""
-        """The id of the message whose request was asked for last."""
 
     @property
     def _chat(self) -> ChatPane:
@@ -202,24 +200,11 @@ class Conversation(Transcript, WorkspaceWidget):
         )
         self.host.panes.show_conversation()
 
-    @work(group="dialog", exclusive=True)
-    async def action_delete(self) -> None:
-        entry, index = self._complete_entry(), self.current_index
-        if entry is None or index is None:
-            return
-        is_sure = await self.workspace.branches.was_made_here(entry.message.id)
-        # `i d` means the inspector's Diff, where it has opened.
-        if not is_sure or entry.message.id == self._inspected:
-            after = len(self.entries) - index - 1
-            what = "this message" + (f" and what follows it ({after:,} more)" if after else "")
-            question = f"Delete {what}? {self.host.undo_key} undoes it."
-            is_sure = await confirm(self.tui, "Delete?", question, yes="Delete")
-        if is_sure:
-            self._delete(entry.message.id)
-
     @work(group="branch")
-    async def _delete(self, entry_id: str) -> None:
-        await self.workspace.branches.delete(entry_id)
+    async def action_delete(self) -> None:
+        """Delete a message and what follows it; undo restores them."""
+        if entry := self._complete_entry():
+            await self.workspace.branches.delete(entry.message.id)
 
     @work(group="branch")
     async def action_undo(self) -> None:
@@ -305,7 +290,6 @@ class Conversation(Transcript, WorkspaceWidget):
     def action_inspect(self) -> None:
         """Show the request that produced a reply."""
         entry = self._complete_entry()
-        self._inspected = entry.message.id if entry is not None else ""
         if entry is not None and entry.message.role != "assistant":
             self.notify(
                 "Only replies have their own request; w shows this message in the next one."
