@@ -288,7 +288,7 @@ async def test_what_follows_a_fork_or_the_choice_of_a_model_is_text(tmp_path: Pa
         await say(pilot, "hello")
         composer, workspace = app.chat.composer, workspace_of(app)
         await pilot.press("shift+tab")
-        burst(app, "f", "enter", *"code")
+        burst(app, "f", *"code")
         await until(pilot, lambda: composer.text == "code")
         await pilot.press("f2")
         burst(app, "ctrl+o", *"mirror", "enter", *"e rename")

@@ -21,7 +21,7 @@ from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.rows import ClickAction
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.chat.turns import turn_at, user_turns, words_of
-from tui_chat.ui.questions import ask, ask_line, ask_text, confirm
+from tui_chat.ui.questions import ask, ask_text, confirm
 from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 
@@ -180,23 +180,18 @@ class Conversation(Transcript, WorkspaceWidget):
 
     # --- forking, deleting, pinning ------------------------------------------------------
 
-    @work(group="dialog", exclusive=True)
+    @work(group="open", exclusive=True)
     async def action_fork(self, title: str = "") -> None:
-        """Fork a session from the branch up to a message; ask for its title unless it is given."""
+        """Fork a session from the branch up to a message; without a title, it is named after it."""
         await self.reach_message()
         entry = self._complete_entry()
         session = self.workspace.state.session if entry is not None else None
         if entry is None or session is None:
             return
-        proposed = f"Fork of {session.title.removeprefix('Fork of ')}"
-        chosen = title or await ask_line(self.tui, "Title of the fork", proposed, enter="fork")
-        if chosen is not None:
-            self._fork(entry.message.id, chosen)
-
-    @work(group="open", exclusive=True, description="fork")
-    async def _fork(self, entry_id: str, title: str) -> None:
+        message_id = entry.message.id
+        title = title or f"Fork of {session.title.removeprefix('Fork of ')}"
         await self.host.switch_session(
-            lambda workspace: workspace.branches.fork(entry_id, title), leaves=False
+            lambda workspace: workspace.branches.fork(message_id, title), leaves=False
         )
         self.host.panes.show_conversation()
 
