@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,18 +13,15 @@ from tests.support.app import (
     composer_facts,
     make_app,
     opened,
-    press,
     replied,
     say,
     screen_text,
     settle,
     until,
 )
-from tests.support.reading import import_into
-from tests.support.tables import each_row
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.dialogs.base import Confirm, TextAreaPrompt
+from tui_chat.ui.dialogs.base import TextAreaPrompt
 
 
 async def at_transcript(pilot: Pilot[None], text: str) -> TuiChat:
@@ -131,55 +127,11 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
         assert said == ["There is no message yet."] * 2
 
 
-@each_row("kind", ["messages", "own"])
-async def test_a_recorded_or_imported_message_is_deleted_only_when_confirmed(
-    kind: str, tmp_path: Path
-) -> None:
-    file = tmp_path / "conversations.json"
-    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
-        app = await at_transcript(pilot, "Question")
-        workspace = app.workspace
-        if kind == "own":
-            assert await workspace.exports.export(workspace.state.session_id, "json", file)
-            told = json.loads(file.read_text())
-            file.write_text(json.dumps(told).replace(workspace.state.session_id, "another"))
-            for entry in workspace.state.entries:
-                text = file.read_text().replace(entry.message.id, f"new-{entry.message.id}")
-                file.write_text(text)
-        else:
-            said = {"role": "user", "content": "Q"}, {"role": "assistant", "content": "Answer"}
-            file.write_text(json.dumps({"title": "Talk", "messages": said}))
-        [report] = await import_into(workspace, (file,))
-        assert report.session_ids
-        await workspace.sessions.open(report.session_ids[0])
-        await until(pilot, lambda: workspace.state.is_branch_loaded)
-        app.query_one(Transcript).focus()
-        await settle(pilot)
-        before = texts(app)
-        assert len(before) == 2
-        for answer in ("n", "y"):
-            await pilot.press("d")
-            await until(pilot, lambda: isinstance(app.screen, Confirm))
-            assert texts(app) == before
-            await pilot.press(answer)
-            await until(pilot, lambda: len(app.screen_stack) == 1)
-            await settle(pilot)
-        await until(pilot, lambda: texts(app) == before[:1])
-        await pilot.press("u")
-        await until(pilot, lambda: texts(app) == before)
-
-
 async def test_asking_for_a_request_and_its_diff_never_deletes(tmp_path: Path) -> None:
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         app = await at_transcript(pilot, "Hello")
-        before, transcript = texts(app), app.query_one(Transcript)
-        await pilot.press("k", "k", "i")
-        assert app.focused is transcript
-        await pilot.press("d")
-        await until(pilot, lambda: isinstance(app.screen, Confirm))
-        await press(pilot, "escape")
-        assert app.focused is transcript
-        await pilot.press("j", "i", "d")
+        before = texts(app)
+        await pilot.press("i", "d")
         await until(pilot, lambda: "was sent already" in str(app.notifications.shown))
         assert len(app.screen_stack) == 1
         assert texts(app) == before
