@@ -204,8 +204,6 @@ class BranchChange:
     """True if the branches have nothing in common."""
     same: int
     """The number of entries with which both begin."""
-    above: int
-    """The number of entries that were added above the old ones."""
     added: tuple[Entry, ...]
     """The entries that follow the old ones."""
     replaces_entries: bool
@@ -223,11 +221,7 @@ def branch_change(
     old: tuple[Entry, ...], new: tuple[Entry, ...], *, same_session: bool
 ) -> BranchChange:
     """Compare two branches; `same_session` is True if both are known to be of one session."""
-    same, above = common_beginning(old, new), len(new) - len(old)
-    ends = ((old[0], new[above]), (old[-1], new[-1])) if old and above > 0 else ()
-    if not (ends and all(a.message.id == b.message.id != "" for a, b in ends)):
-        above = 0
-    same_first = bool(old and new) and old[0].message.id == new[0].message.id != ""
+    same = common_beginning(old, new)
     is_other_version = False
     if same < min(len(old), len(new)):
         before, after = old[same], new[same]
@@ -237,10 +231,9 @@ def branch_change(
             and before.sibling != after.sibling
         )
     return BranchChange(
-        is_other_session=not (same_session or same or above or same_first),
+        is_other_session=not (same_session or same),
         same=same,
-        above=above,
-        added=new[len(old) + above :],
+        added=new[len(old) :],
         replaces_entries=same < min(len(old), len(new)),
         is_other_version=is_other_version,
     )

@@ -125,9 +125,7 @@ class Transcript(BlockView[Row]):
 
         Another version of a message, and the last reply of a session that is opened, are shown from
         their first row on. A reader who scrolled up keeps the place, unless the user sent a
-        message or the branch is of another session. The place is also kept when earlier messages
-        are added above, and when the first message is shown in another version, which `session_id`
-        tells from another session.
+        message or the branch is of another session, which `session_id` tells.
         """
         same_session = session_id is not None and session_id == self._session_id
         self._session_id = session_id
@@ -138,14 +136,11 @@ class Transcript(BlockView[Row]):
         if change.replaces_entries:
             self._mouse.clear()
         keep, follows = view.top, view.follows
-        keep = keep._replace(block=keep.block + change.above)
         is_elsewhere = change.is_other_session or change.user_spoke
         if is_elsewhere or keep.block >= len(entries):
             keep = None
-        if is_elsewhere or (self.cursor is not None and self.cursor + change.above >= len(entries)):
+        if is_elsewhere or (self.cursor is not None and self.cursor >= len(entries)):
             self.cursor = None
-        elif self.cursor is not None:
-            self.cursor += change.above
         has_unseen = not change.is_other_session and self.has_new_text
         self.has_new_text = has_unseen or bool(keep and not follows and change.added)
         self._layouts.set_entries(entries)
