@@ -28,6 +28,7 @@ async def test_versions_are_not_counted_as_messages(tmp_path: Path):
             await send(screen, "hello")
             await screen.has_messages(2)
             await screen.sees("A reply.")
+            await screen.loses("Esc stop")
             await screen.press("ctrl+r")
             await screen.sees("Another.", "2/2")
             await send(screen, "go on")
