@@ -22,8 +22,6 @@ from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
         ("/MODEL  gpt-5 ", ("model", "gpt-5")),
         ("/rename two\nlines", ("rename", "two\nlines")),
         ("/nothing here", "nothing"),
-        ("/git:commit", ("snippet", "git:commit")),
-        ("/My_git:do/it/ two\nlines ", ("snippet", "My_git:do/it/ two\nlines")),
     ],
 )
 def test_commands_are_distinguished_from_messages(text: str, meant: object):
@@ -42,7 +40,6 @@ def test_commands_are_distinguished_from_messages(text: str, meant: object):
         ("/ alone", "/ alone"),
         ("/todo: buy milk", "/todo: buy milk"),
         ("/http://localhost", "/http://localhost"),
-        ("//git:commit", "/git:commit"),
         ("say /help", "say /help"),
         ("", ""),
     ],
