@@ -33,7 +33,8 @@ from tui_chat.errors import TuiChatError
 from tui_chat.hooks import PluginFailed, PluginFault, failed, watch_reports
 from tui_chat.ui.app_actions import ConfigurationActions, PluginActions
 from tui_chat.ui.area import AreaContext
-from tui_chat.ui.key_queue import KeyClock, KeyMarker, KeyQueue
+from tui_chat.ui.key_clock import KeyClock
+from tui_chat.ui.key_queue import KeyMarker, KeyQueue
 from tui_chat.ui.key_row import KeyPanel, KeyRow
 from tui_chat.ui.keys import NO_KEY, KeyBindings, split_keys
 from tui_chat.ui.lifecycle import CrashLog, Lifecycle

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tui_chat.config import Config
     from tui_chat.errors import TuiChatError
     from tui_chat.models.text import Origin
-    from tui_chat.ui.key_queue import KeyClock
+    from tui_chat.ui.key_clock import KeyClock
     from tui_chat.ui.main_screen import MainScreen
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace

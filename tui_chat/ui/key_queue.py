@@ -32,6 +32,7 @@ from textual.worker import Worker
 from tui_chat.ui.widgets.after_refresh import call_after_refresh
 
 if TYPE_CHECKING:
+    from tui_chat.ui.key_clock import KeyClock
     from tui_chat.ui.main_screen import MainScreen
 
 TIME_LIMIT = 1.0
@@ -44,26 +45,6 @@ DIALOG_GROUPS = ("dialog", "open", "inspect")
 """Groups of the workers that may ask something, open a session or show a request."""
 _LOOK = 0.005
 """Seconds between looks at what keys wait for."""
-
-
-class KeyClock:
-    """Counts the seconds without a key: none typed ahead must answer a question of consent."""
-
-    def __init__(self, now: Callable[[], float] = monotonic) -> None:
-        """`now` returns seconds of a clock that never goes back."""
-        self.now = now
-        self.are_keys_waiting: Callable[[], bool] = lambda: False
-        """Returns True while keys that were pressed are not delivered; the key queue sets it."""
-        self._last = now()
-        """The time at which a key was last pressed or delivered."""
-
-    def key_moved(self) -> None:
-        """A key reached the app, or left it for the focused widget."""
-        self._last = self.now()
-
-    def quiet_seconds(self, since: float = float("-inf")) -> float:
-        """Return the seconds without a key, at most those after `since`; 0 while keys wait."""
-        return 0.0 if self.are_keys_waiting() else self.now() - max(self._last, since)
 
 
 class KeyMarker(Message):
