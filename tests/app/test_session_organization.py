@@ -72,13 +72,11 @@ async def test_a_session_is_renamed_tagged_filed_archived_and_restored(tmp_path:
         await pilot.press("ctrl+p", *"archive", "enter")
         await until(pilot, lambda: listed(app).archived)
         await until(pilot, lambda: last_notification(app) == "Archived “A fine title”.")
-        await pilot.press("ctrl+p", *"archive", "enter")
-        await until(pilot, lambda: not listed(app).archived)
 
-        await pilot.press("d")
+        await pilot.press("f2", *"/delete-chat", "enter")
         await until(pilot, lambda: app.workspace is not None and not app.workspace.state.sessions)
         assert app.workspace.state.session is None
-        await pilot.press("f2", *"/undo", "enter")
+        await pilot.press(*"/undo", "enter")
         await until(pilot, lambda: bool(app.workspace and app.workspace.state.sessions))
         await until(pilot, lambda: app.chat.title_line.title == "A fine title")
 

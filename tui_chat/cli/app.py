@@ -107,11 +107,10 @@ async def open_workspace(
     *,
     remembers: bool = True,
     in_memory: bool = False,
-    only_reads: bool = False,
     read_config: Callable[[], Config] | None = None,
 ) -> Workspace:
     """Open the store, with `in_memory` an empty one that nothing is written of, and return a
-    workspace on it; `only_reads`: see `Store.open`; `remembers` and `read_config`: see there.
+    workspace on it; `remembers` and `read_config`: see there.
     Raises InputError and StoreError.
     """
     from tui_chat.store import Store
@@ -127,7 +126,7 @@ async def open_workspace(
             sentence = f"{config.data_dir} cannot be created: {error.strerror}."
             raise InputError(sentence, advice="Choose another folder with --data-dir.") from error
         path = paths.database_file(config.data_dir)
-        store = await Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
+        store = await Store.open(path, now=time.time, new_id=new_id)
     collect_seldom()
     core = WorkspaceCore(
         config,
@@ -177,16 +176,14 @@ def _http_client() -> HttpClient:
 
 
 @asynccontextmanager
-async def open_store(common: CommonOptions, *, only_reads: bool = False) -> AsyncGenerator[Store]:
-    """Open the database in the folder that the flags name; `only_reads`: see `Store.open`. Raises
-    StoreError.
-    """
+async def open_store(common: CommonOptions) -> AsyncGenerator[Store]:
+    """Open the database in the folder that the flags name. Raises StoreError."""
     from tui_chat.store import Store
 
     collect_seldom()
     path = common.database
     say_update(path)
-    opening = Store.open(path, now=time.time, new_id=new_id, only_reads=only_reads)
+    opening = Store.open(path, now=time.time, new_id=new_id)
     async with await opening as store:
         yield store
 

@@ -198,12 +198,9 @@ async def _compose(
 
 
 async def _load_tools(workspace: Workspace, question: BuildOptions) -> None:
-    """Ask the sources of tools for theirs, or say which are not asked."""
+    """Ask the sources of tools for theirs, unless none is to be started."""
     if question.tools:
         await load_tools(workspace)
-    elif names := await workspace.tool_sources.unasked():
-        missing = f"Tools of {', '.join(names)} are missing here"
-        write_line(f"note: {missing}: --no-tools starts no server.", err=True)
 
 
 def _with_options(inputs: Inputs, question: BuildOptions) -> Inputs:

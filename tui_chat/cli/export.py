@@ -84,7 +84,7 @@ async def export_command(
         raise InputError(f"One file cannot hold several sessions as {kind}.", advice=advice)
     require_target(output, force=force)
     library = library_in(common.config_folder)
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         named = [] if everything else [await named_session(store, name)]
         sessions = list(await store.sessions.list()) if everything else named
         if export_formats()[kind].unwritten:

@@ -68,7 +68,7 @@ async def search(
         order="newest" if newest else "rank",
         **conditions,
     )
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         hits = await store.search.find(query)
     if as_json:
         write_json([asdict(hit) for hit in hits])

@@ -82,7 +82,7 @@ async def list_sessions(
       tui-chat sessions list --tag outdoors --limit 20
       tui-chat sessions list --deleted --json
     """
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         found = await (store.sessions.list_trash() if deleted else store.sessions.list())
         found = [
             each

@@ -17,7 +17,7 @@ from tui_chat.workspace.usage import UsageGroup, UsageSum, group_name, known_cos
 @click.option(
     "--by",
     "group",
-    type=click.Choice(["day", "month", "model", "session", "kind"]),
+    type=click.Choice(["day", "model"]),
     default="day",
     show_default=True,
 )
@@ -33,7 +33,7 @@ async def usage(common: CommonOptions, group: UsageGroup, as_json: bool) -> None
     \b
     Examples:
       tui-chat usage --by model
-      tui-chat usage --by month --json
+      tui-chat usage --json
     """
     sums, total = await sums_of(common, group)
     if as_json:
@@ -56,7 +56,7 @@ async def sums_of(common: CommonOptions, group: UsageGroup) -> tuple[dict[str, U
     config, tables = common.config(), load_prices()
     sums: dict[str, UsageSum] = {}
     total = UsageSum()
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         async for reply in store.usage.requests():
             cost = known_cost(reply, config, tables)
             sums.setdefault(group_name(reply, group), UsageSum()).add(reply, cost)

@@ -66,9 +66,7 @@ async def command_workspace(
     in_memory = not create and not paths.database_file(config.data_dir).exists()
     if not in_memory:
         say_update(paths.database_file(config.data_dir))
-    workspace = await open_workspace(
-        config, remembers=False, in_memory=in_memory, only_reads=not create
-    )
+    workspace = await open_workspace(config, remembers=False, in_memory=in_memory)
     try:
         failures = Failures(workspace)
         await workspace.start_new_chat()

@@ -31,8 +31,6 @@ class SideRequest:
     endpoint: str
     model: str
     status: Literal["complete", "stopped", "failed"]
-    body: bytes = b""
-    """The exact bytes of the request; empty if they are not kept any more."""
     reply: str = ""
     usage: Usage = NO_USAGE
     cost: Decimal | None = None

@@ -120,34 +120,19 @@ def partial_path(path: Path) -> Path:
 
 
 _ABANDONED_AFTER = 3600.0
-"""Seconds after which a partial copy counts as abandoned if nothing changes it, although its
-program may run."""
+"""Seconds after which a partial copy that nothing changes counts as abandoned."""
 
 
 def _remove_abandoned(partial: Path) -> None:
     """Remove partial copies of killed programs beside a new one."""
     base = partial.name.removesuffix(f".{os.getpid()}.partial")
-    left = re.compile(re.escape(base) + r"\.(\d+)\.partial(-journal)?")
+    left = re.compile(re.escape(base) + r"\.\d+\.partial(-journal)?")
     with suppress(OSError):
         present = partial.stat().st_mtime
         for item in partial.parent.iterdir():
-            if (match := left.fullmatch(item.name)) is None:
-                continue
-            is_old = present - item.stat().st_mtime > _ABANDONED_AFTER
-            if is_old or _has_ended(int(match[1])):
+            is_partial = left.fullmatch(item.name) is not None
+            if is_partial and present - item.stat().st_mtime > _ABANDONED_AFTER:
                 item.unlink()
-
-
-def _has_ended(process: int) -> bool:
-    """Return True if no process has this id; False if that cannot be known."""
-    if sys.platform != "win32":  # where a signal ends it
-        try:
-            os.kill(process, 0)
-        except ProcessLookupError:
-            return True
-        except (OSError, OverflowError):
-            return False
-    return False
 
 
 def _copy_into(connection: sqlite3.Connection, partial: Path) -> int:

@@ -124,8 +124,6 @@ class Database:
     ) -> None:
         self.is_in_memory = is_in_memory
         """True if there is no file, and nothing of it is ever written to one."""
-        self.is_read_only = False
-        """True if nothing can be written."""
         self._connection = connection
         self._path = path
         self._turn = asyncio.Lock()
@@ -150,26 +148,6 @@ class Database:
                 await connection.close()
                 raise
         return cls(connection, path)
-
-    @classmethod
-    async def connect_read_only(cls, path: Path, uri: str, *, busy_timeout: float) -> Database:
-        """Open a file of the current schema on a disk that cannot be written to, by its URI."""
-        import aiosqlite
-
-        with store_errors(path):
-            connection = await aiosqlite.connect(
-                uri, uri=True, timeout=busy_timeout, isolation_level=None
-            )
-            try:
-                for setting in ("temp_store = MEMORY", "cache_size = -32000"):
-                    await connection.execute_fetchall(f"PRAGMA {setting}")
-                await connection.execute_fetchall("SELECT count(*) FROM sqlite_schema")
-            except BaseException:
-                await connection.close()
-                raise
-        database = cls(connection, path)
-        database.is_read_only = True
-        return database
 
     @classmethod
     async def create_in_memory(cls, scripts: Iterable[str]) -> Database:

@@ -28,14 +28,6 @@ from tui_chat.store.database import Database, Row, Transaction, writes
 from tui_chat.store.errors import decoding
 from tui_chat.store.rows import CACHE_LOSS, cost_of_text, cost_text, usage_values
 
-SIDE_BODIES_KEPT = 50
-"""The number of exact bodies that are kept; that of a summary holds a conversation."""
-
-_PRUNE = """
-    UPDATE side_requests SET body = NULL WHERE body IS NOT NULL AND seq <= (
-        SELECT seq FROM side_requests WHERE body IS NOT NULL ORDER BY seq DESC LIMIT 1 OFFSET ?
-    )
-"""
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
 
@@ -93,8 +85,8 @@ class SideRequestStore:
 
     @writes
     async def add(self, tx: Transaction, request: SideRequest) -> None:
-        """Store a request that has ended, and drop old bodies; of one without a session only what
-        it cost. Raises StoreError, also if its session is gone.
+        """Store a request that has ended; of one without a session only what it cost. Raises
+        StoreError, also if its session is gone.
         """
         now = self._now()
         if not request.session_id:
@@ -110,18 +102,17 @@ class SideRequestStore:
         await tx.run(
             "INSERT INTO side_requests (session_id, kind, endpoint, model, status, created, "
             "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
-            "cost, priced, error, reply, body) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "cost, priced, error, reply) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             *(request.session_id, request.kind, request.endpoint, request.model),
             *(request.status, now, *usage_values(request.usage), cost_text(request.cost)),
-            *(request.priced, clean(request.error), clean(request.reply), request.body),
+            *(request.priced, clean(request.error), clean(request.reply)),
         )
-        await tx.run(_PRUNE, SIDE_BODIES_KEPT)
 
     async def list(self, session_id: str) -> tuple[SideRequest, ...]:
         """Return the side requests of a session, oldest first."""
         rows = await self.database.rows(
-            "SELECT session_id, kind, endpoint, model, status, body, reply, usage_input, "
+            "SELECT session_id, kind, endpoint, model, status, reply, usage_input, "
             "usage_output, usage_cached, usage_cache_write, usage_reasoning, cost, priced, "
             "error, created FROM side_requests WHERE session_id = ? ORDER BY seq",
             session_id,
@@ -131,11 +122,11 @@ class SideRequestStore:
 
 def _side_request_of(row: Row) -> SideRequest:
     with decoding("side request"):
-        session_id, kind, endpoint, model, status, body, reply = row[:7]
-        cost, priced, error, created = row[12:]
+        session_id, kind, endpoint, model, status, reply = row[:6]
+        cost, priced, error, created = row[11:]
         return SideRequest(
-            *(session_id, kind, endpoint, model, status, body or b"", reply),
-            usage=Usage(*row[7:12]),
+            *(session_id, kind, endpoint, model, status, reply),
+            usage=Usage(*row[6:11]),
             cost=cost_of_text(cost),
             priced=priced,
             error=error,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, replace
 from decimal import Decimal, InvalidOperation
 from sys import intern
@@ -134,12 +134,6 @@ def refuse_bytes(row: Row) -> None:
 
 GrowingField = Literal["content", "blocks", "about"]
 """The columns of a message that grow during a reply."""
-
-
-def message_of(texts: Mapping[GrowingField, str]) -> Message:
-    """Return the message of the columns that grow during a reply; a missing one is empty."""
-    columns = {"message_role": "assistant", "pinned": 0, "timestamp": None, **texts}
-    return entry_of(tuple(columns.get(name, "") for name in ENTRY_NAMES)).message
 
 
 def read_blocks(content: str, text: str) -> tuple[Block, ...]:

@@ -261,16 +261,6 @@ RETRY_PAUSES = (0.02, 0.1, 0.5)
 """Seconds before each new attempt."""
 
 
-def read_only_uri(path: Path, busy_timeout: float) -> str | None:
-    """Return the URI at which SQLite only reads a database; None if it has another version than
-    this program's, or is none. Raises StoreError.
-    """
-    with store_errors(path):
-        if not path.is_file() or inspect_version(path, busy_timeout) != len(migrations()):
-            return None
-        return _uri(path, immutable=_is_at_rest(path))
-
-
 def _uri(path: Path, *, immutable: bool) -> str:
     # Read-only, SQLite neither recovers nor checkpoints into the file; `immutable` keeps it
     # from leaving an empty log beside it, and is safe if no program has the file open.

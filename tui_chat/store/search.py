@@ -1,9 +1,9 @@
 """Full-text search: finding messages and sessions by their words.
 
-1. Sessions with a matching title or role come first, then messages by their text, then those by
-   reasoning, calls or a refusal, then by attachments. In each, one message must have all terms.
-2. SQLite ranks (`bm25`), which visits every match. What more than `MOST_RANKED` messages have is
-   listed newest first, and the result says so.
+1. Sessions with a matching title or role come first, then messages that have all terms.
+2. SQLite ranks (`bm25`), which visits every match: text weighs most, then reasoning, calls and a
+   refusal, then attachments. What more than `MOST_RANKED` messages have is listed newest first, and
+   the result says so.
 3. By time, the newest messages are looked through first, and all only if these do not suffice.
 4. Deleted messages and sessions in the trash are in the index, but are never found.
 """
@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 import json
-from typing import TypeAlias
 
 from tui_chat.models.search import Hit, HitPlace, Hits, Query
 from tui_chat.store import index
@@ -31,13 +30,9 @@ _MOST_SESSIONS, _MOST_TITLES = 10, 150
 """The most sessions among the hits, and the newest titles that are compared."""
 _END = 2**62
 
-_Tier: TypeAlias = "tuple[tuple[str, HitPlace], ...]"
-_TIERS: tuple[_Tier, ...] = (
-    (("text", "text"),),
-    (("reasoning", "reasoning"), ("calls", "call"), ("refusal", "refusal")),
-    (("files", "attachment"),),
-)
-"""Columns of the index that are searched together, and the place of a hit in each."""
+_PLACES: tuple[HitPlace, ...] = ("text", "reasoning", "call", "refusal", "attachment")
+"""The place of a hit in each column of the index."""
+_RANK = "bm25(texts, 10, 1, 1, 1, 0.1)"
 
 # The filters are ?1 to ?8 of every statement; an empty one, or NULL, filters nothing.
 _SESSION_PASSES = """
@@ -84,7 +79,7 @@ class MessageSearch:
         The first search after an update takes longer: it completes the index.
         """
         database = self._database
-        while not (database.is_read_only or await database.read(index.is_complete)):
+        while not await database.read(index.is_complete):
             await database.write(index.put_batch)
         return await database.read(lambda tx: _find(tx, query))
 
@@ -100,16 +95,10 @@ class MessageSearch:
 async def _find(tx: Transaction, query: Query) -> Hits:
     if query.narrows and not query.text.strip():
         return await _newest(tx, query)
-    terms, by_time = match_expression(query.text), query.order == "newest"
-    hits, is_ranked, found = await _sessions(tx, query, terms), True, list[int]()
-    for tier in _TIERS:
-        if by_time or len(hits) < query.limit:
-            match = f"{{{' '.join(column for column, _ in tier)}}} : ({terms})"
-            seqs, are_ranked = await _seqs(tx, query, match, len(found))
-            seqs = [seq for seq in seqs if seq not in found]
-            hits += await _message_hits(tx, query, match, tier, seqs)
-            is_ranked, found = is_ranked and are_ranked, found + seqs
-    if by_time:
+    terms = match_expression(query.text)
+    seqs, is_ranked = await _seqs(tx, query, terms)
+    hits = [*await _sessions(tx, query, terms), *await _message_hits(tx, query, terms, seqs)]
+    if query.order == "newest":
         hits.sort(key=lambda hit: hit.created, reverse=True)
     return Hits(hits[: query.limit], is_ranked=is_ranked)
 
@@ -143,13 +132,13 @@ async def _newest(tx: Transaction, query: Query) -> Hits:
     )
 
 
-async def _seqs(tx: Transaction, query: Query, match: str, found: int) -> tuple[list[int], bool]:
+async def _seqs(tx: Transaction, query: Query, match: str) -> tuple[list[int], bool]:
     """Return the `seq` of the first messages that match and pass the filters, and whether they are
-    ranked; `found` as many more, since some may have been found before.
+    ranked.
     """
-    is_few, limit = await _has_few(tx, match), query.limit + found
+    is_few, limit = await _has_few(tx, match), query.limit
     by_rank = is_few and query.order == "rank"
-    order = "texts.rank, m.created DESC" if by_rank else "m.created DESC, m.seq DESC"
+    order = f"{_RANK}, m.created DESC" if by_rank else "m.created DESC, m.seq DESC"
     sql, filters = f"SELECT m.seq {_MATCHES}", _filters(query)
     rows: list[Row] = []
     if query.session_id or not is_few:
@@ -178,13 +167,11 @@ async def _has_few(tx: Transaction, match: str) -> bool:
     return count <= MOST_RANKED
 
 
-async def _message_hits(
-    tx: Transaction, query: Query, match: str, tier: _Tier, seqs: list[int]
-) -> list[Hit]:
+async def _message_hits(tx: Transaction, query: Query, match: str, seqs: list[int]) -> list[Hit]:
     """Return the hits of messages, in one statement, since each begins the query anew."""
     if not seqs:
         return []
-    columns = [index.TEXT_COLUMNS.index(column) for column, _ in tier]
+    columns = range(len(_PLACES))
     snippets = ", ".join(f"snippet(texts, {column}, ?5, ?6, '…', 30)" for column in columns)
     rows = await tx.rows(
         "SELECT m.seq, m.session_id, m.message_id, s.title, m.message_role, m.created, "
@@ -194,18 +181,17 @@ async def _message_hits(
         "AND +texts.rowid IN (SELECT value FROM json_each(?4))",
         *(match, min(seqs), max(seqs), json.dumps(seqs), OPEN, CLOSE),
     )
-    hits = {row[0]: _message_hit(row[1:], tier, query) for row in rows}
+    hits = {row[0]: _message_hit(row[1:], query) for row in rows}
     return [hits[seq] for seq in seqs]
 
 
-def _message_hit(row: Row, tier: _Tier, query: Query) -> Hit:
+def _message_hit(row: Row, query: Query) -> Hit:
     with decoding("message or title"):
         refuse_bytes(row)
     session_id, message_id, title, role, created, *snippets = row
-    # mostly one text has all of the words
-    best = max(range(len(tier)), key=lambda number: snippets[number].count(OPEN))
-    snippet, marks = readable_snippet(snippets[best], query.text)
-    return Hit(session_id, message_id, title, role, snippet, marks, created, tier[best][1])
+    column = next((number for number, text in enumerate(snippets) if OPEN in text), 0)
+    snippet, marks = readable_snippet(snippets[column], query.text)
+    return Hit(session_id, message_id, title, role, snippet, marks, created, _PLACES[column])
 
 
 _BY_TITLE = f"""

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui_chat.errors import StoreError
 from tui_chat.store import schema
 from tui_chat.store.branches import BranchStore
 from tui_chat.store.database import IN_MEMORY, Database, StoreContext
@@ -75,31 +74,14 @@ class Store:
         now: Callable[[], float],
         new_id: Callable[[], str],
         busy_timeout: float = 5.0,
-        only_reads: bool = False,
     ) -> Store:
-        """Open the database at `path`, creating or migrating it if necessary. With `only_reads`,
-        one that cannot be written to is opened nevertheless, if it has the current version.
+        """Open the database at `path`, creating or migrating it if necessary.
 
         `now` returns seconds since the epoch, `new_id` ids that are unique among all programs.
         `busy_timeout` is how many seconds to wait for another program that holds the file. Raises
         `StoreBusy`, `StoreNewer`, `StoreDamaged` or a plain `StoreError`. Streaming replies of
         programs that no longer run become `interrupted`.
         """
-        try:
-            return await cls._open(path, now, new_id, busy_timeout)
-        except StoreError as error:
-            if not only_reads or type(error) is not StoreError:
-                raise
-            uri = await asyncio.to_thread(schema.read_only_uri, path, busy_timeout)
-            if uri is None:
-                raise
-        database = await Database.connect_read_only(path, uri, busy_timeout=busy_timeout)
-        return cls(path, database, now=now, new_id=new_id, backup=None)
-
-    @classmethod
-    async def _open(
-        cls, path: Path, now: Callable[[], float], new_id: Callable[[], str], busy_timeout: float
-    ) -> Store:
         backup = await asyncio.to_thread(schema.prepare, path, now=now(), busy_timeout=busy_timeout)
         database = await Database.connect(path, busy_timeout=busy_timeout)
         store = cls(path, database, now=now, new_id=new_id, backup=backup)

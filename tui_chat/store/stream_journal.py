@@ -22,7 +22,7 @@ from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
 from tui_chat.store.database import Row, Transaction
-from tui_chat.store.rows import ABOUT, GrowingField, blocks_text, message_of
+from tui_chat.store.rows import ABOUT, GrowingField, blocks_text
 
 _FIELDS: tuple[GrowingField, ...] = ("content", "blocks", "about")
 
@@ -81,13 +81,6 @@ async def is_streaming(tx: Transaction, entry_id: str) -> bool:
     """Return True if an entry exists and is still streaming."""
     sql = "SELECT 1 FROM messages WHERE message_id = ? AND status = 'streaming'"
     return await tx.row(sql, entry_id) is not None
-
-
-async def read_journal(tx: Transaction, entry_id: str) -> Message | None:
-    """Return what has arrived of a reply; None if it has ended or is gone."""
-    if not await is_streaming(tx, entry_id):
-        return None
-    return message_of(await read_streamed_fields(tx, entry_id))
 
 
 async def read_streamed_fields(tx: Transaction, entry_id: str) -> dict[GrowingField, str]:

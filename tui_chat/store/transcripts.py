@@ -27,7 +27,7 @@ from tui_chat.store.requests import (
     save_revision,
 )
 from tui_chat.store.roles import find_role, save_role
-from tui_chat.store.rows import BLOCKS, MUTED
+from tui_chat.store.rows import BLOCKS
 from tui_chat.store.sessions import (
     UNTITLED,
     add_variables,
@@ -135,7 +135,6 @@ async def _import(
             await save_role(tx, role, now)
     await insert_sessions(tx, plan.sessions, now)
     await restore_sessions(tx, plan.present)
-    await _mute_parents(tx, batch, {entry.parent_id for entry, _ in plan.entries})
     await insert_messages(tx, plan.entries)
     for entry in plan.completed:
         await write_reply(tx, entry)
@@ -160,21 +159,6 @@ async def _import(
     for session_id in {plan.known[entry.message.id] for entry in plan.completed}:
         await refresh_status(tx, session_id)
     return results
-
-
-async def _mute_parents(
-    tx: Transaction, batch: Sequence[SessionTranscript], parents: set[str | None]
-) -> None:
-    """Mute stored messages that get their first answer now and are muted in the file: earlier
-    imports placed them beside the branch.
-    """
-    messages = [entry.message for transcript in batch for entry in transcript.entries]
-    await tx.run_many(
-        "UPDATE messages AS m SET muted = ? WHERE message_id = ? AND muted = '' AND NOT EXISTS "
-        "(SELECT 1 FROM messages AS child WHERE child.parent_id = m.message_id "
-        "AND child.session_id = m.session_id)",
-        [(MUTED.text(m.muted), m.id) for m in messages if m.muted and m.id in parents],
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,7 @@ the user's message, or a text of a kind that a plugin adds.
 2. A session is titled by its role and its first words at once. After its first complete reply the
    model that `title_model` in config.toml names is asked once, in the background, with the
    beginning of both messages. A title that differs from that is never replaced.
-3. A failure of that is silent, and nothing is asked again; `suggest_title` asks on demand, without
-   a `title_model` the session's own model.
+3. A failure of that is silent, and nothing is asked again.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Literal
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.errors import InputError, NotYet, StoreError, TuiChatError
+from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message
@@ -34,7 +33,7 @@ from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of, source_of_cost
 from tui_chat.send import receive
-from tui_chat.workspace.core import WorkspaceCore, reported
+from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.events import BranchChanged, ReplySettled
 from tui_chat.workspace.requests import Requests, require_usable_role
 from tui_chat.workspace.session_list import TITLE_LENGTH, SessionList, default_title
@@ -162,7 +161,6 @@ class Aside:
             composed.endpoint.name,
             composed.model,
             status,
-            composed.payload.body,
             reply.text[:REPLY_KEPT],
             reply.usage,
             cost,
@@ -200,7 +198,9 @@ class Aside:
             first_title = session_title(role, question.content, question.parts)
             if session.title != first_title or not question.content.strip():
                 return
-            composed = self._title_request(question, path[-1].message)
+            name, _, model = core.state.config.title_model.partition("/")
+            endpoint = core.state.config.endpoint_named(name)
+            composed = title_request(endpoint, model, question.content, path[-1].message.content)
             answer = await self.ask("title", session_id, composed)
             if not (title := read_title(answer.text)):
                 return
@@ -208,33 +208,6 @@ class Aside:
             if titled is not None and core.state.is_active(session_id):
                 core.update(BranchChanged(), session=titled)
             await self._list.refresh()
-
-    @reported("")
-    async def suggest_title(self) -> str:
-        """Return a title for the active session; empty, reported, if that is not possible."""
-        core = self.core
-        answer = await self.ask("title", core.state.session_id, self.title())
-        if not (title := read_title(answer.text)):
-            raise InputError("The model wrote no title.")
-        return title
-
-    def title(self) -> Composed:
-        """Return the request for a title of the active session. Raises InputError."""
-        state = self.core.state
-        messages = [e.message for e in state.entries if not e.message.muted.whole]
-        question = next((message for message in messages if message.role == "user"), None)
-        if state.session is None or question is None:
-            raise NotYet("There is no message in this session yet.")
-        replies = (message for message in messages if message.role == "assistant")
-        return self._title_request(question, next(replies, Message("assistant")))
-
-    def _title_request(self, question: Message, reply: Message) -> Composed:
-        state = self.core.state
-        endpoint, model = state.endpoint, state.effective_model
-        if state.config.title_model:
-            name, _, model = state.config.title_model.partition("/")
-            endpoint = state.config.endpoint_named(name)
-        return title_request(endpoint, model, question.content, reply.content)
 
 
 def _question(path: tuple[Entry, ...]) -> Message | None:

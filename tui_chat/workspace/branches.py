@@ -152,12 +152,6 @@ class Branches:
             bare = replace(with_blocks(message, kept), extras=None)
             about, now = replace(message.about, tokens=""), core.now().timestamp()
             edited = replace(with_content(bare, text), about=about, timestamp=now)
-            if about.summary is not None and entry is not core.state.entries[-1]:
-                # As a version it would lose what follows.
-                await self._compaction.edit(entry, text)
-                sentence = "The edited summary is at the end, and counts instead of the first."
-                core.publish(Done(sentence))
-                return True
             entry = await core.active_store.messages.edit(entry_id, edited)
             await self._sessions.reload_branch()
         return await self._replies.reply_to(entry.message.id) if send else True

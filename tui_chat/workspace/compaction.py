@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
 from itertools import accumulate
 
 from tui_chat.compose import Composed, compose
@@ -30,7 +29,6 @@ from tui_chat.models.message import Message
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
-from tui_chat.models.usage import Usage, cost_of
 from tui_chat.tokens import counter_for
 from tui_chat.workspace.aside import Aside
 from tui_chat.workspace.core import WorkspaceCore, reported
@@ -65,8 +63,6 @@ class CompactionPlan:
     is_whole: bool
     """False if more should be summed up than fits into one request."""
     composed: Composed
-    cost: Decimal | None = None
-    """US dollars for the input of the request; None if unknown."""
 
     @property
     def messages(self) -> int:
@@ -88,14 +84,7 @@ class Compaction:
     async def plan(self) -> CompactionPlan | None:
         """Return what would be summed up of the active branch; None, reported, if nothing can."""
         await self._sessions.branch_loaded()
-        plan = self._plan()
-        return replace(plan, cost=await self.input_cost(plan.composed))
-
-    async def input_cost(self, composed: Composed) -> Decimal | None:
-        """Return the US dollars for the input of a request; None if unknown."""
-        prices = (await self._usage.prices()).prices_of_request(composed, self.core.now())
-        budget = composed.envelope.budget
-        return cost_of(Usage(budget.total if budget else None, 0), prices(""))
+        return self._plan()
 
     def request(self) -> Composed:
         """Return the request for a summary of the active branch. Raises InputError."""
@@ -191,39 +180,23 @@ class Compaction:
             entries = await store.branches.load(plan.session_id)
             if plan.head_id not in (entry.message.id for entry in entries):
                 raise InputError("The messages of this summary are not on the shown branch.")
-            await self._add(plan.session_id, entries, plan.end, plan.messages, text)
+            await self._add(plan, entries, text)
         await self._sessions.refresh(plan.session_id)
         core.publish(Done(f"Summed up {plan.messages:,} messages.", session_id=plan.session_id))
         return True
 
-    async def _add(
-        self, session_id: str, entries: tuple[Entry, ...], end: int, messages: int, text: str
-    ) -> Entry:
+    async def _add(self, plan: CompactionPlan, entries: tuple[Entry, ...], text: str) -> None:
         if entries[-1].status == "streaming":
             raise NotYet("A reply is still arriving.", advice="Save the summary after it.")
-        kept = len(sendable_messages(entries)) - end
+        kept = len(sendable_messages(entries)) - plan.end
         message = Message.of(
             "system",
             clean(text).strip(),
             timestamp=self.core.now().timestamp(),
-            about=About(summary=Summary(kept, messages)),
+            about=About(summary=Summary(kept, plan.messages)),
         )
-        store = self.core.store_of(session_id)
-        return await store.messages.add(session_id, message, entries[-1].message.id)
-
-    async def edit(self, entry: Entry, text: str) -> None:
-        """Put an edited summary at the end of the active branch, where it counts instead of the
-        first; what follows that one stays. Raises InputError and StoreError.
-        """
-        state = self.core.state
-        summary = summary_of(entry.message)
-        history = sendable_messages(state.entries)
-        assert summary is not None
-        ids = [message.id for message in history]
-        end = ids.index(entry.message.id) - summary.kept
-        async with self._sessions.lock:
-            await self._add(state.session_id, state.entries, max(end, 0), summary.messages, text)
-        await self._sessions.reload_branch()
+        store = self.core.store_of(plan.session_id)
+        await store.messages.add(plan.session_id, message, entries[-1].message.id)
 
     @reported(None)
     async def switch(self, entry_id: str, enabled: bool) -> None:

@@ -344,8 +344,7 @@ class Exchanges:
         last = last_sent.get(name)
         is_new = last is None or last.entry_id != exchange.reply_id
         if is_accepted and is_new and exchange.target is None:
-            before = last.composed if last is not None else None
-            sent = LastSent(exchange.reply_id, exchange.composed, before)
+            sent = LastSent(exchange.reply_id, exchange.composed)
             self.core.update(RequestOutdated(), last_sent={**last_sent, name: sent})
 
     # --- the end of a reply ------------------------------------------------------------------

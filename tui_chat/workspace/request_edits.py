@@ -1,7 +1,7 @@
 """Edits of the request by hand: made at places of the request that is shown, kept with the session.
 
-1. Only the request that Enter would send, or a kind of reply, can be edited: not one that was sent,
-   a what-if, a preview in another protocol, or the request for a summary.
+1. Only the request that Enter would send, or a kind of reply, can be edited: not one that was
+   sent, a preview in another protocol, or the request for a summary.
 2. An edit holds for every request of the session (`kept`), or for that one: the next one, or the
    reply to a stored message. It stays until its request has been stored and leaves.
 3. A new chat's edits are kept as its draft is, and go into its session.
@@ -53,8 +53,6 @@ class RequestEdits:
             )
         if composed is None or composed.inputs is None:
             raise InputError("There is no request to edit.")
-        if request.what_if is not None:
-            raise InputError("A what-if is not sent, so it cannot be edited.", advice="Esc: back")
         if request.kind == "summary":
             raise InputError("This request is not part of the conversation, so it can't be edited.")
         if composed.protocol is not state.endpoint.protocol:

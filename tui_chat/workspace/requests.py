@@ -1,5 +1,4 @@
-"""Requests: composed from the workspace's state, what they would be if something changed, and the
-one that the inspector shows.
+"""Requests: composed from the workspace's state, and the one that the inspector shows.
 
 1. Composing is pure, and remembered until the state changes: the same state and draft give the same
    object. The one that the inspector shows is the one that is sent.
@@ -50,7 +49,6 @@ from tui_chat.workspace.state import (
     DiffBase,
     LiveRequestState,
     ViewedRequest,
-    WhatIf,
     WorkspaceState,
     unanswered_calls,
 )
@@ -221,61 +219,34 @@ class Requests:
             last = self._others[use] = key, compose_it()
         return last[1]
 
-    def what_if(
+    def compose_with(
         self,
+        preset: str | Preset,
         draft: str,
-        changes: WhatIf,
         protocol: Protocol | None = None,
         parts: tuple[MediaBlock, ...] = (),
     ) -> Composed:
-        """Return the request that `draft` would be with some changes. The session stays as it is.
-
-        Raises InputError if the endpoint or the preset cannot be used.
+        """Return the request that `draft` would be with another preset, see `DiffBase.preset`. The
+        session stays as it is. Raises InputError if the preset cannot be used.
         """
-        preset = self._preset_of(changes)
+        other = self._saved_preset(preset)
 
         def compose_it() -> Composed:
-            inputs = self._what_if_inputs(draft, changes, preset, parts)
-            return self.in_protocol(compose(inputs), protocol)
+            inputs = self._inputs(self.core.state, draft, self._history, parts)
+            return self.in_protocol(compose(replace(inputs, preset=other)), protocol)
 
-        # What is shown and what it is compared with are remembered both.
-        use = "what-if", preset is None, changes.history is None
-        return self._remembered(use, (draft, changes, preset, protocol, parts), compose_it)
+        return self._remembered("preset", (draft, other, protocol, parts), compose_it)
 
-    def _preset_of(self, changes: WhatIf) -> Preset | None:
-        """Return the preset of a what-if; None for the session's. Raises InputError."""
-        state, preset = self.core.state, changes.preset
+    def _saved_preset(self, preset: str | Preset) -> Preset:
+        """Return a preset as it is saved. Raises InputError."""
+        state = self.core.state
         if not isinstance(preset, str):
             return preset
         if preset == state.preset_name and state.preset_edits is not None:
             return state.preset_edits.saved
-        if preset and preset not in self._saved_presets:
+        if preset not in self._saved_presets:
             self._saved_presets[preset] = self.core.library.preset(preset)
-        return self._saved_presets.get(preset)
-
-    def _what_if_inputs(
-        self, draft: str, changes: WhatIf, preset: Preset | None, parts: tuple[MediaBlock, ...]
-    ) -> Inputs:
-        state, history = self.core.state, changes.history
-        endpoint = state.endpoint
-        if changes.endpoint:
-            endpoint = state.config.endpoint_named(changes.endpoint)
-        if history is None:
-            count, history = changes.messages, self._history
-            is_answered = bool(history) and history[-1].role == "user" and not (draft or parts)
-            # the message to be answered takes the draft's place
-            history = history if count is None else _newest(history, count + is_answered)
-        inputs = self._inputs(state, draft, history, parts)
-        settings: SessionSettings = inputs.settings
-        if changes.model or changes.endpoint:
-            settings = replace(settings, model=changes.model)
-        return replace(
-            inputs,
-            endpoint=endpoint,
-            preset=preset or inputs.preset,
-            settings=settings,
-            context_limit=inputs.context_limit if changes.limit is None else changes.limit,
-        )
+        return self._saved_presets[preset]
 
     def compose_for(self, slot: Slot, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Composed:
         """Return the request that `draft` would be to a target, at the end of its branch; without a
@@ -389,7 +360,7 @@ class Requests:
     def compose_shown(self) -> None:
         """Compose the live request and what is shown, and publish `RequestComposed`.
 
-        Raises InputError if a what-if names an endpoint or a preset that cannot be used.
+        Raises InputError if a what-if names a preset that cannot be used.
         """
         request = self.core.state.request
         self._show(self.compose(request.draft, request.protocol, request.parts))
@@ -441,8 +412,6 @@ class Requests:
         fault = ""
         if request.viewed is not None:
             shown = self.in_protocol(request.viewed.composed, request.protocol)
-        elif request.what_if is not None:
-            shown = self.what_if(request.draft, request.what_if, request.protocol, request.parts)
         elif request.kind != "normal":
             try:
                 shown = self._compose_shown_kind(request)
@@ -455,18 +424,13 @@ class Requests:
         """Show the request in another protocol, None for its own; the session keeps its own."""
         self._show_other(protocol=protocol)
 
-    def set_what_if(self, changes: WhatIf) -> None:
-        """Show the request with hypothetical changes; without any, show the live request."""
-        what_if = None if changes.is_empty else changes
-        self._show_other(what_if=what_if, viewed=None, protocol=None)
-
     def view(self, viewed: ViewedRequest) -> None:
         """Show another request."""
-        self._show_other(viewed=viewed, what_if=None, protocol=None)
+        self._show_other(viewed=viewed, protocol=None)
 
     def return_to_live(self) -> None:
         """Show the live request again, in its own protocol."""
-        self._show_other(viewed=None, what_if=None, protocol=None)
+        self._show_other(viewed=None, protocol=None)
 
     def compare_with(self, base: DiffBase) -> None:
         """Compare what is shown with something else."""
@@ -485,11 +449,12 @@ class Requests:
             other = Protocol(name)
             was = self.compose(request.draft, other, request.parts)
             return Comparison(f"the same as {other.label}", was.payload)
-        if (what_if := base.what_if) is not None:
-            is_own_preset = what_if.preset == core.state.preset_name
+        if base.preset:
+            is_own_preset = base.preset == core.state.preset_name
             description = base.description + (" as saved" if is_own_preset else "")
+            draft, protocol, parts = request.draft, request.protocol, request.parts
             try:
-                was = self.what_if(request.draft, what_if, request.protocol, request.parts)
+                was = self.compose_with(base.preset, draft, protocol, parts)
             except InputError as error:
                 return Comparison(description, None, str(error))
             return Comparison(description, was.payload)
@@ -507,12 +472,6 @@ class Requests:
         reason = "This endpoint has accepted no request of this session yet."
         payload = last.composed.payload if last is not None else None
         return Comparison("the last accepted request", payload, reason)
-
-
-@recent_memo()
-def _newest(history: tuple[Message, ...], count: int) -> tuple[Message, ...]:
-    """Return the newest messages, the same object for the same: it is a key of memos."""
-    return history[max(len(history) - count, 0) :]
 
 
 @recent_memo()

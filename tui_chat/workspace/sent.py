@@ -27,6 +27,7 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.request import (
     RecordedRequest,
@@ -37,12 +38,11 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, Session, last_reply
 from tui_chat.models.text import clean
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import CacheLoss, lost_cost
 from tui_chat.request_recipe import read_recipe, rebuilt_inputs, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.core import WorkspaceCore, reported
-from tui_chat.workspace.events import RequestComposed
+from tui_chat.workspace.events import RequestComposed, RequestOutdated
 from tui_chat.workspace.exchange import SentRequest
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.session_list import default_title
@@ -51,11 +51,12 @@ from tui_chat.workspace.state import (
     LastSent,
     ReceivedResponse,
     ViewedRequest,
-    WhatIf,
+    WorkspaceState,
 )
 from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
+    from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.store import Store
     from tui_chat.turn_file import TurnFile
 
@@ -293,35 +294,14 @@ class Sent:
             is_of_session=True,
         )
         if sent.record.is_recorded:
-            viewed = await self._with_request_before(viewed, entry_id)
+            before = await self.before(entry_id, composed.endpoint.protocol)
+            viewed = replace(viewed, before=before)
         elif (last := await self.last_sent(composed.endpoint.name, before=entry_id)) is not None:
             viewed = replace(viewed, before=last.composed)
         if core.state.session_id != session_id:
             return False
         self._requests.view(viewed)
         return True
-
-    async def _with_request_before(self, viewed: ViewedRequest, entry_id: str) -> ViewedRequest:
-        """Return a recorded request with the one before it, and what that means for the cache."""
-        from tui_chat.analysis.cache_forecast import forecast_cache
-
-        core, now = self.core, viewed.composed
-        before = await self.before(entry_id, now.endpoint.protocol)
-        if before is None:
-            return viewed
-        prices = (await self._usage.prices()).prices_of_request(now, core.now())
-        forecast = await asyncio.to_thread(forecast_cache, before, now, counter_for(now.model))
-        entry = viewed.entry
-        loss = entry.cache_loss if entry is not None else None
-        if loss is None and (entry is None or entry.usage.cached is None):
-            lost = forecast.lost
-            loss = (
-                CacheLoss(lost, "", lost_cost(lost, forecast.total, prices(""))) if lost else None
-            )
-        description = viewed.description
-        if loss is not None:
-            description = f"{loss.amount} · {description}"
-        return replace(viewed, description=description, before=before, forecast=forecast)
 
     async def load_response(self, entry_id: str) -> None:
         """Load the stored response to a request, and publish `RequestComposed`."""
@@ -351,11 +331,8 @@ class Sent:
             if sent is None or sent.shown is None:
                 return
             base = DiffBase(choice, f"the request of {sent.sent_at}", composed=sent.shown)
-        elif kind == "branch":
-            changes = WhatIf(history=await self.messages_to(name))
-            base = DiffBase(choice, "the same on another branch", what_if=changes)
         elif kind == "preset":
-            base = DiffBase(choice, f"the same with preset {name}", what_if=WhatIf(preset=name))
+            base = DiffBase(choice, f"the same with preset {name}", preset=name)
         if core.state.session_id == session_id:
             self._requests.compare_with(base)
 
@@ -418,6 +395,65 @@ class Sent:
         """Return a stored message; `reply` describes how one of them was received."""
         entry = reply if reply is not None and reply.message is message else Entry(message)
         return replace(entry, message=replace(message, id=self.core.new_id()))
+
+
+class PromptCache:
+    """Forecasts for the requests of the active session: how much of one the provider will find in
+    its prompt cache, compared with the last one that the same endpoint accepted.
+    """
+
+    def __init__(self, core: WorkspaceCore, requests: Requests, sent: Sent) -> None:
+        self.core = core
+        self._requests, self._sent = requests, sent
+        self._recalled: set[str] = set()
+        """The endpoints whose last request was looked up since the session was opened."""
+        core.watch(self._follow_session)
+
+    def _follow_session(self, before: WorkspaceState, now: WorkspaceState) -> None:
+        if now.session_id != before.session_id:
+            self._recalled = set()
+
+    def forecast(self, composed: Composed) -> Forecast | None:
+        """Return the forecast for a request; None if its endpoint accepted none of the session."""
+        last = self.core.state.last_sent.get(composed.endpoint.name)
+        return None if last is None else _forecast(composed, last.composed)
+
+    def should_recall(self, endpoint: str) -> bool:
+        """Return True once for an endpoint without a known request, for `recall` to look it up."""
+        if endpoint in self.core.state.last_sent or endpoint in self._recalled:
+            return False
+        self._recalled.add(endpoint)
+        return True
+
+    async def recall(self, endpoint: str, draft: str) -> None:
+        """Look up the session's last request that an endpoint accepted in the store, and publish
+        `RequestOutdated` if there is one now that was not known before.
+        """
+        core, session_id = self.core, self.core.state.session_id
+        last = await self._sent.last_sent(endpoint)
+        is_active = core.state.is_active(session_id)
+        if last is None or not is_active or endpoint in core.state.last_sent:
+            return
+        if core.state.request.session_id != session_id:
+            # Its first request is still being composed, in a thread if it is long.
+            self._recalled.discard(endpoint)
+            return
+        if core.state.endpoint.name == endpoint:
+            # Counting all of it takes a while; from then on only what changes is counted.
+            await asyncio.to_thread(_forecast, self._requests.compose(draft), last.composed)
+            if not core.state.is_active(session_id):
+                return
+        core.update(RequestOutdated(), last_sent={endpoint: last, **core.state.last_sent})
+
+
+@recent_memo()
+def _forecast(composed: Composed, last: Composed) -> Forecast:
+    from tui_chat.analysis.cache_forecast import forecast_cache
+
+    counter = counter_for(composed.model)
+    if composed.inputs is not None:  # corrected as the figures beside it are
+        counter = counter.corrected(composed.inputs.correction)
+    return forecast_cache(last, composed, counter)
 
 
 def _model_in_url(url: str) -> str:

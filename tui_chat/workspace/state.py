@@ -27,7 +27,6 @@ from tui_chat.models.tool import Tool, results_of
 from tui_chat.send import PartialReply
 
 if TYPE_CHECKING:
-    from tui_chat.analysis.cache_forecast import Forecast
     from tui_chat.analysis.captured_request import CapturedRequest
     from tui_chat.library.library import FileStamp
     from tui_chat.turn_file import TurnFile
@@ -56,8 +55,6 @@ class LastSent:
     entry_id: str
     """The id of the reply to it."""
     composed: Composed
-    before: Composed | None = None
-    """The one that its endpoint accepted before it; None if that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,37 +105,6 @@ class SourceStatus:
     """True if it is not started before the user has seen `runs` and allowed it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WhatIf:
-    """Hypothetical changes to a request; empty and None change nothing."""
-
-    limit: int | None = None
-    """The context limit, in tokens of input and output together."""
-    endpoint: str = ""
-    model: str = ""
-    messages: int | None = None
-    """The number of newest messages to send."""
-    preset: str | Preset = ""
-    """The name of a preset, which is taken as it is saved, or a preset that is in no file."""
-    history: tuple[Message, ...] | None = None
-    """The messages before the draft; None for those of the active branch."""
-
-    @property
-    def is_empty(self) -> bool:
-        """True if nothing is changed."""
-        return self == WhatIf()
-
-    @property
-    def description(self) -> str:
-        """The changes in words, separated by commas."""
-        parts = [f"a limit of {self.limit:,} tokens"] if self.limit is not None else []
-        parts += [f"{self.model or 'its first model'} at {self.endpoint}"] if self.endpoint else []
-        parts += [self.model] if self.model and not self.endpoint else []
-        parts += [f"the last {self.messages:,} messages"] if self.messages is not None else []
-        parts += [f"preset {self.preset}"] if self.preset and isinstance(self.preset, str) else []
-        return ", ".join(parts)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ViewedRequest:
     """A request that is shown in place of the live one: it was sent, captured or exported."""
@@ -154,8 +120,6 @@ class ViewedRequest:
     """The session's request before it, or another one to compare it with; None for none."""
     before_name: str = "the request before it"
     """What `before` is, in a few words."""
-    forecast: Forecast | None = None
-    """The part of it that the provider's cache could serve after that one."""
     is_automatic: bool = False
     """True if the session was opened on it; typing returns to the live request."""
     is_of_session: bool = False
@@ -168,19 +132,14 @@ class DiffBase:
 
     choice: str = "last"
     """`last` (the last request to the endpoint), `protocol NAME`, `preset NAME`, `state` (a state
-    of a preset), `branch MESSAGE_ID` or `request ENTRY_ID`."""
+    of a preset) or `request ENTRY_ID`."""
     description: str = ""
     """The name of what it is, for example `the request of 12:30`; empty for the last request and
     another protocol."""
     composed: Composed | None = None
     """The sent request."""
-    what_if: WhatIf | None = None
-    """What is changed in a request with another preset or on another branch."""
-
-    @property
-    def is_of_session(self) -> bool:
-        """True for a branch, which no other session has."""
-        return self.what_if is not None and self.what_if.history is not None
+    preset: str | Preset = ""
+    """The preset of another request: the name of one, as it is saved, or one that is in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +182,12 @@ class LiveRequestState:
     """The reason why there is no request of this kind now, as a sentence."""
     protocol: Protocol | None = None
     """The protocol in which to show the request; None for its own."""
-    what_if: WhatIf | None = None
     viewed: ViewedRequest | None = None
     diff_base: DiffBase = field(default_factory=DiffBase)
     live: Composed | None = None
     """The request that Enter would send; None before the first is composed."""
     shown: Composed | None = None
-    """The live request, or the what-if or viewed one in its place."""
+    """The live request, or the viewed one in its place."""
     session_id: str = ""
     """The session that `live` was composed for."""
     received: ReceivedResponse | None = None
@@ -239,11 +197,10 @@ class LiveRequestState:
         """Return it without what belongs to the active session, before another one is opened."""
         request = self
         if request.viewed is not None:
-            request = replace(request, viewed=None, what_if=None)
+            request = replace(request, viewed=None)
         return replace(
             request,
             protocol=None,
-            diff_base=DiffBase() if request.diff_base.is_of_session else request.diff_base,
             live=None,
             shown=None,
             session_id="",

@@ -403,12 +403,6 @@ class ToolSources:
         added = chain.from_iterable(self._added.values())
         return next((one for one in added if one.name and one.name == name), None)
 
-    async def unasked(self) -> list[str]:
-        """Return the names of the sources that the session may offer and that were not asked."""
-        await self.opened()
-        unasked = (one for one in self._sources if one.name and one.name not in self._loads)
-        return [one.name for one in unasked if self._may_offer(one) and not one.status.sentence]
-
     async def _open(self) -> None:
         core, config = self.core, self.core.state.config
         for plugin, part in hooks.parts_at("tool source"):

@@ -1,4 +1,4 @@
-"""The cost of replies: prices, tokens and dollars by day, month, model, session or kind; and
+"""The cost of replies: prices, tokens and dollars by day or model; and
 estimated token counts, corrected by what providers counted, for each endpoint and model.
 """
 
@@ -29,7 +29,7 @@ _SETTING = "corrections"
 _MAX_MODELS = 100
 """Models whose correction is stored, the latest ones."""
 
-UsageGroup = Literal["day", "month", "model", "session", "kind"]
+UsageGroup = Literal["day", "model"]
 
 
 @dataclass(slots=True)
@@ -81,8 +81,6 @@ class UsageSummary:
     """The usage of the current month."""
     models: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
     """The usage of the current month, by endpoint and model."""
-    months: dict[str, UsageSum] = field(default_factory=dict[str, UsageSum])
-    """The usage of the months before, each `YYYY-MM`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +124,13 @@ class UsageReports:
         core = self.core
         prices, now = await self.prices(), core.now()
         report = UsageSummary(await self.session(core.state.session_id))
-        this_month = f"{now:%Y-%m}"
+        month = f"{now:%Y-%m}-"
         async for reply in core.store.usage.requests():
-            cost = known_cost(reply, core.state.config, prices)
-            month = group_name(reply, "month", now.tzinfo)
-            if month == this_month:
-                model = group_name(reply, "model", now.tzinfo)
+            if group_name(reply, "day", now.tzinfo).startswith(month):
+                cost = known_cost(reply, core.state.config, prices)
+                model = group_name(reply, "model")
                 report.models.setdefault(model, UsageSum()).add(reply, cost)
                 report.month.add(reply, cost)
-            else:
-                report.months.setdefault(month, UsageSum()).add(reply, cost)
         return report
 
     async def session(self, session_id: str) -> UsageSum:
@@ -189,18 +184,9 @@ def read_corrections(text: str) -> dict[tuple[str, str], Correction]:
 
 def group_name(reply: ReplyUsage, group: UsageGroup, zone: tzinfo | None = None) -> str:
     """Return the name of a reply's group; days begin in `zone`, by default the local one."""
-    time = datetime.fromtimestamp(reply.created, UTC).astimezone(zone)
-    match group:
-        case "day":
-            return f"{time:%Y-%m-%d}"
-        case "month":
-            return f"{time:%Y-%m}"
-        case "model":
-            return f"{reply.endpoint}/{reply.model}"
-        case "session":
-            return f"{reply.session_id} {reply.title}".strip()
-        case "kind":
-            return reply.kind
+    if group == "model":
+        return f"{reply.endpoint}/{reply.model}"
+    return f"{datetime.fromtimestamp(reply.created, UTC).astimezone(zone):%Y-%m-%d}"
 
 
 def known_cost(reply: ReplyUsage, config: Config, prices: KnownPrices) -> Decimal | None:

@@ -26,9 +26,6 @@ from tui_chat.workspace.settings import SessionSetup
 
 CHECK_INTERVAL = 1.0
 """Seconds between two checks."""
-IDLE_INTERVAL = 3.0
-"""Seconds between two checks when no other program has written for `IDLE_AFTER` seconds."""
-IDLE_AFTER = 10.0
 FOLLOW_INTERVAL = 0.25
 """Seconds between two checks while a reply arrives elsewhere."""
 QUIET = 2.0
@@ -65,10 +62,7 @@ class Windows:
         except StoreError:
             self._commits = None
             return _ERROR_PAUSE
-        if self._is_followed:
-            return FOLLOW_INTERVAL
-        is_idle = self.core.clock() - self._changed_at >= IDLE_AFTER
-        return IDLE_INTERVAL if is_idle else CHECK_INTERVAL
+        return FOLLOW_INTERVAL if self._is_followed else CHECK_INTERVAL
 
     @property
     def _is_followed(self) -> bool:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from tui_chat.workspace.aside import Aside
 from tui_chat.workspace.branches import Branches
-from tui_chat.workspace.cache import PromptCache
 from tui_chat.workspace.compaction import Compaction
 from tui_chat.workspace.core import WorkspaceCore
 from tui_chat.workspace.exports import Exports
@@ -24,7 +23,7 @@ from tui_chat.workspace.presets import Presets
 from tui_chat.workspace.replies import Replies
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
-from tui_chat.workspace.sent import Sent
+from tui_chat.workspace.sent import PromptCache, Sent
 from tui_chat.workspace.session_list import SessionList
 from tui_chat.workspace.sessions import Sessions
 from tui_chat.workspace.settings import SessionSetup

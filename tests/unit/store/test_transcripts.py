@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.databases import made_at, plain
 from tests.support.stores import RICH, Opener
-from tui_chat.models.message import Message, Muted, with_content
+from tui_chat.models.message import Message, with_content
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
 from tui_chat.models.session import Entry, Session
@@ -99,23 +99,6 @@ async def test_new_messages_of_a_grown_transcript_extend_the_active_branch(store
     assert (done.is_new, done.added, done.known) == (False, 2, 5)
     assert await shown(store) == ["a", "c", "f"]
     assert len(await store.branches.tree("s")) == 7
-
-
-async def test_a_message_that_is_muted_in_the_file_is_muted_when_the_chat_goes_on_below_it(
-    store: Store,
-) -> None:
-    """Earlier imports placed hidden messages beside the branch, where they had no answers."""
-    await store.transcripts.add(TRANSCRIPT)
-    muted = [replace(e, message=replace(e.message, muted=Muted(whole=True))) for e in ENTRIES]
-    below = (
-        Entry(Message.of("user", "f", id="f"), "c"),
-        Entry(Message.of("user", "g", id="g"), "d"),
-    )
-    await store.transcripts.add(replace(TRANSCRIPT, entries=(*muted, *below)))
-    stored = await store.transcripts.get("s")
-    assert stored is not None
-    # b was muted before; d is in the branch already.
-    assert [e.message.id for e in stored.entries if e.message.muted] == ["b", "c"]
 
 
 async def test_deleted_messages_stay_deleted(store: Store) -> None:

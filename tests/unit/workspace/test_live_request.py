@@ -15,7 +15,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.settings import Settings
 from tui_chat.workspace import requests
 from tui_chat.workspace.events import Failed, RequestComposed, RequestOutdated
-from tui_chat.workspace.state import ViewedRequest, WhatIf
+from tui_chat.workspace.state import ViewedRequest
 
 NOTHING_BEFORE = (
     "This session has no earlier accepted request to this endpoint. "
@@ -53,18 +53,6 @@ async def test_another_protocol_shows_the_same_context_and_changes_no_setting(ma
     assert workspace.state.endpoint.protocol is own.protocol
     workspace.requests.return_to_live()
     assert shown(workspace) is own
-
-
-async def test_a_what_if_stands_in_for_the_live_request_until_it_is_ended(make_workspace):
-    workspace, _ = await make_workspace(sent=["one", "two"])
-    workspace.requests.set_draft("three")
-    live = shown(workspace)
-    workspace.requests.set_what_if(WhatIf(model="lorem", messages=0))
-    assert shown(workspace).model == "lorem"
-    assert len(shown(workspace).envelope.turns) < len(live.envelope.turns)
-    assert workspace.state.request.live is live
-    workspace.requests.set_what_if(WhatIf())
-    assert shown(workspace) is live
 
 
 async def test_a_sent_request_is_viewed_with_its_reply_and_left_with_its_session(make_workspace):
@@ -148,7 +136,6 @@ async def test_the_stored_response_is_loaded_into_the_state(make_workspace):
         ("protocol gemini", f"the same as {Protocol.GEMINI.label}"),
         ("preset other", "the same with preset other"),
         ("preset gone", "the same with preset gone"),
-        ("branch {first}", "the same on another branch"),
         ("request {reply}", "the request of "),
     ],
 )
@@ -156,10 +143,9 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
     put(tmp_path / "presets", "other", preset_with("Another rule."))
     workspace, heard = await make_workspace()
     reply = await say(workspace, heard, "one", "two")
-    first = ids(workspace)[1]
     workspace.requests.set_draft("three")
     live = shown(workspace).payload
-    await workspace.sent.compare_with(choice.format(first=first, reply=reply))
+    await workspace.sent.compare_with(choice.format(reply=reply))
     base = workspace.requests.comparison()
     assert base.name.startswith(name)
     if choice == "preset gone":
@@ -167,10 +153,6 @@ async def test_the_request_is_compared_with(choice, name, make_workspace, tmp_pa
         assert "gone" in base.reason
         return
     assert base.payload.body != live.body
-    if choice.startswith("branch"):
-        assert b"two" not in base.payload.body
-        await workspace.sessions.new(None)
-        assert workspace.state.request.diff_base.choice == "last", "it was a branch of the other"
 
 
 async def test_a_long_new_message_is_counted_in_a_thread_once(make_workspace):

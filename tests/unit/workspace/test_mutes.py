@@ -227,15 +227,6 @@ async def test_a_muted_reply_can_be_continued(make_workspace):
     assert workspace.state.entries[-1].message.muted == Muted(whole=True)
 
 
-async def test_a_title_is_of_what_is_sent(make_workspace):
-    workspace, _ = await make_workspace(sent=["salt", "marsh"])
-    for entry_id in ids(workspace)[:2]:
-        await workspace.branches.toggle_mute(entry_id)
-    body = workspace.aside.title().payload.body
-    assert b"marsh" in body
-    assert b"salt" not in body
-
-
 async def test_another_program_notices_a_mute(make_workspace):
     workspace, _ = await make_workspace(sent=["one"])
     other, _ = await make_workspace()

@@ -20,7 +20,7 @@ from tui_chat import hooks
 from tui_chat.api import Part, Plugin
 from tui_chat.errors import InputError
 from tui_chat.workspace.events import Failed, PresetChanged, PresetRenamed, PresetSaved
-from tui_chat.workspace.state import DiffBase, WhatIf
+from tui_chat.workspace.state import DiffBase
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -246,8 +246,7 @@ async def test_a_request_is_compared_with_a_state_of_its_preset(make_workspace, 
     earlier = workspace.state.preset
     rewrite(workspace, "second")
     workspace.requests.set_draft("hi")
-    what_if = WhatIf(preset=earlier)
-    workspace.requests.compare_with(DiffBase("state", "the state of 12:00", what_if=what_if))
+    workspace.requests.compare_with(DiffBase("state", "the state of 12:00", preset=earlier))
     compared = workspace.requests.comparison()
     assert compared.name == "the state of 12:00"
     assert b"first" in compared.payload.body

@@ -22,7 +22,6 @@ from tui_chat.models.request_edit import MOST_SENT, RequestEdit, edit_fault, edi
 from tui_chat.models.session import Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.workspace.events import Failed
-from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
 
 __all__ = ["make_workspace"]
@@ -231,11 +230,10 @@ async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorks
 @each_row(
     ("show", "words"),
     [
-        (lambda w: w.requests.set_what_if(WhatIf(limit=4000)), "what-if"),
         (lambda w: w.requests.show_in(Protocol.GEMINI), "preview in Gemini"),
         (lambda w: w.requests.set_draft("", kind="summary"), "not part of the conversation"),
     ],
-    ids=["what-if", "protocol", "summary"],
+    ids=["protocol", "summary"],
 )
 async def test_what_is_not_sent_so_is_not_edited(
     make_workspace: MakeWorkspace, show: Callable[[Workspace], None], words: str

@@ -33,7 +33,6 @@ from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.exchange import SentRequest
-from tui_chat.workspace.state import WhatIf
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -234,20 +233,6 @@ async def test_requests_of_a_session_can_be_compared(make_workspace):
     assert history
 
 
-async def test_a_draft_after_another_branch(make_workspace):
-    workspace, _ = await make_workspace(sent=["one", "two"])
-    first, reply, *_ = workspace.state.entries
-    other = ids(workspace)[-1]
-    assert await workspace.branches.edit(first.message.id, "uno")
-    history = await workspace.sent.messages_to(other)
-    elsewhere = WhatIf(history=history)
-    there = workspace.requests.what_if("draft", elsewhere)
-    turns = [turn.text.plain for turn in there.envelope.turns if turn.role != "system"]
-    assert turns == ["one", reply.message.content, "two", "two", "draft"]
-    assert workspace.requests.what_if("draft", WhatIf(history=history)) is there
-    assert workspace.requests.compose("draft").envelope.turns[-2].text.plain == "uno"
-
-
 PREFILLS = tuple(replace(each, facts=(("*", ModelFacts(prefill=True)),)) for each in LOOPBACKS)
 
 
@@ -285,20 +270,6 @@ async def test_a_reply_is_continued_if_the_model_accepts_its_beginning(endpoint,
     assert b"Continue your last message" in heard.received[-1].body
     assert b"Continue your last message" not in heard.received[-2].body
     assert workspace.state.entries[-1].message.content.startswith(before)
-
-
-async def test_what_if_keeps_as_many_messages_with_a_stored_draft(make_workspace):
-    workspace, _ = await make_workspace(sent=["one", "two", "three"])
-    await workspace.branches.delete(ids(workspace)[-1])
-
-    def shown(draft: str, kept: int) -> list[str]:
-        turns = workspace.requests.what_if(draft, WhatIf(messages=kept)).envelope.turns
-        return [turn.text.plain for turn in turns if turn.role != "system"]
-
-    assert shown("four", 1) == ["three", "four"]
-    assert shown("", 0) == ["three"]
-    assert shown("", 1) == ["two", "three"]
-    assert shown("", 9) == ["one", "one", "two", "two", "three"]
 
 
 @each_row("named", ["the reply", "the system message"])

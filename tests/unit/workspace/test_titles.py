@@ -7,7 +7,7 @@ import json
 
 from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS
-from tests.support.workspace import ids, last_failure, say, settled
+from tests.support.workspace import ids, say, settled
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.usage import sums_of
 from tui_chat.workspace.aside import read_title, title_request
@@ -59,10 +59,9 @@ async def test_a_title_that_the_user_gave_stays(make_workspace):
     await workspace.session_list.rename(workspace.state.session_id, "Mine")
     await settled(workspace, heard)
     await say(workspace, heard, "Again")
-    assert await workspace.aside.suggest_title()
     assert workspace.state.session.title == "Mine"
-    assert len(await titles(workspace)) == 1, "only that which was asked for now"
-    assert len(heard.received) == 3
+    assert await titles(workspace) == []
+    assert len(heard.received) == 2
 
 
 async def test_a_title_given_meanwhile_wins(make_workspace):
@@ -76,11 +75,11 @@ async def test_a_title_given_meanwhile_wins(make_workspace):
     assert (await workspace.store.sessions.get(session_id)).title == "Mine"
 
 
-async def test_nothing_is_asked_without_a_model_unless_the_user_asks(make_workspace):
-    workspace, _ = await make_workspace(sent=["Hello"])
+async def test_nothing_is_asked_without_a_model(make_workspace):
+    workspace, heard = await make_workspace(sent=["Hello"])
     assert workspace.state.session.title == "Hello"
-    assert await workspace.aside.suggest_title() == "User: Hello", "by the session's own model"
-    assert [kind for kind, *_ in await titles(workspace)] == ["title"]
+    await workspace.aside.stop()
+    assert len(heard.received) == 1
 
 
 async def test_a_failure_is_silent_and_not_repeated(make_workspace):
@@ -90,26 +89,12 @@ async def test_a_failure_is_silent_and_not_repeated(make_workspace):
     await settled(workspace, heard)
     assert workspace.state.session.title == "Hello"
     assert not heard.of(Failed)
-    assert await workspace.aside.suggest_title() == "", "asked for, it fails again"
-    await until_titles(workspace, "failed", "failed")
 
 
-async def test_a_title_is_suggested_on_demand(make_workspace):
-    workspace, heard = await make_workspace(title_model=TITLER)
-    assert await workspace.aside.suggest_title() == ""
-    assert "no message" in last_failure(heard)
-    await say(workspace, heard, "Hello")
-    await heard.until(lambda: workspace.state.session.title != "Hello")
-    assert await workspace.aside.suggest_title() == "User: Hello"
-
-
-async def test_what_it_costs_is_counted_under_its_own_kind(make_workspace, tmp_path):
+async def test_what_it_costs_is_counted(make_workspace, tmp_path):
     workspace, heard = await make_workspace(title_model=TITLER, sent=["Hello"])
     await heard.until(lambda: workspace.state.session.title != "Hello")
     common = CommonOptions(tmp_path, tmp_path)
-    sums, _ = await sums_of(common, "kind")
-    assert {kind: each.replies for kind, each in sums.items()} == {"reply": 1, "title": 1}
-    assert sums["title"].input > 0
     assert (await sums_of(common, "day"))[1].replies == 2
 
 

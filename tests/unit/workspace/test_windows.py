@@ -22,8 +22,6 @@ from tui_chat.workspace.events import BranchChanged, Done, Failed, SessionsChang
 from tui_chat.workspace.windows import (
     CHECK_INTERVAL,
     FOLLOW_INTERVAL,
-    IDLE_AFTER,
-    IDLE_INTERVAL,
     QUIET,
 )
 
@@ -132,17 +130,6 @@ async def test_replies_of_a_killed_program_are_interrupted(make_workspace, other
     assert await workspace.windows.check() == CHECK_INTERVAL
     assert workspace.state.entries[-1].message.content == "As far as"
     assert {each.status for each in workspace.state.sessions} == {"interrupted"}
-
-
-async def test_checks_are_rarer_while_nobody_writes(make_workspace, other_program: OpenOther):
-    clock = Clock()
-    workspace, _ = await make_workspace(clock=clock, sent=["mine"])
-    other = await other_program()
-    assert await workspace.windows.check() == CHECK_INTERVAL
-    clock.time += IDLE_AFTER
-    assert await workspace.windows.check() == IDLE_INTERVAL
-    await other.sessions.update(workspace.state.session_id, title="theirs")
-    assert await workspace.windows.check() == CHECK_INTERVAL
 
 
 async def test_changes_of_sessions_by_other_programs_are_noticed(make_workspace, other_program):

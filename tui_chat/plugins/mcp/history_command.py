@@ -40,7 +40,7 @@ async def serve(
             advice="Name it with --session, --folder or --tag, or all with --all.",
         )
     history = import_package("tui_chat.plugins.mcp.history_server")
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         ids = [(await named_session(store, name)).session_id for name in sessions]
         scope = history.Scope(frozenset(ids), frozenset(folders), frozenset(tags), everything)
         await history.history_server(store, scope).run_stdio_async()

@@ -10,7 +10,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates, with_changes
 from tui_chat.ui.inspector.views import DIFF
 from tui_chat.ui.questions import ask
-from tui_chat.workspace.state import DiffBase, WhatIf
+from tui_chat.workspace.state import DiffBase
 
 if TYPE_CHECKING:
     from tui_chat.ui.app import TuiChat
@@ -48,8 +48,7 @@ async def choose_state(app: TuiChat, _: str) -> None:
 async def _compare(app: TuiChat, workspace: Workspace, preset: Preset, name: str) -> None:
     if workspace.state.request.viewed is not None:
         workspace.requests.return_to_live()
-    what_if = WhatIf(preset=preset)
-    workspace.requests.compare_with(DiffBase("state", name, what_if=what_if))
+    workspace.requests.compare_with(DiffBase("state", name, preset=preset))
     await app.run_action(f"inspector.show_view('{DIFF}')")
 
 

@@ -34,7 +34,7 @@ async def list_states(common: CommonOptions, name: str, show: int | None, as_jso
       tui-chat presets states tutor --show 12 > tutor-before.json
     """
     library = open_library(common.config())
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         states = await PresetStates.open(store)
         listed = await states.of_preset(name)
         if not listed:

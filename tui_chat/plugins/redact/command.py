@@ -99,7 +99,7 @@ async def redact_command(
         kind = "shared"
     require_target(output, force=force or as_json)
     library = library_in(common.config_folder)
-    async with open_store(common, only_reads=True) as store:
+    async with open_store(common) as store:
         session = await named_session(store, name)
         review = await review_session(
             store, library, common.config_folder, session.session_id, requests=kind == "json"

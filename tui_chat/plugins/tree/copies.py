@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from dataclasses import replace
-from decimal import Decimal
 
 from tui_chat.compose import Composed
 from tui_chat.context.history import summarize
@@ -37,8 +36,6 @@ class BranchSummary:
     left_out: int
     """How many of its oldest messages do not fit into the request."""
     composed: Composed
-    cost: Decimal | None
-    """US dollars for the input of the request; None if unknown."""
 
 
 async def bring_reply(workspace: Workspace, message_id: str) -> bool:
@@ -86,7 +83,6 @@ async def plan_summary(workspace: Workspace, end_id: str, active: Set[str]) -> B
         messages=len(own),
         left_out=len(composed.envelope.dropped),
         composed=composed,
-        cost=await workspace.compaction.input_cost(composed),
     )
 
 

@@ -317,18 +317,12 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         return row.first
 
     def action_undo_change(self) -> None:
-        """Undo the last deletion, or what was brought here last."""
+        """Undo the last deletion."""
         self._run(self._undo)
 
     async def _undo(self, row: Row) -> str:
-        """Return the place that the message was brought from, if it was under the cursor."""
-        before = {entry.message.id: entry.message for entry in self._workspace.state.entries}
         await self._app.main.switch_session(lambda workspace: workspace.undo(), leaves=False)
-        for entry in self._workspace.state.entries:
-            before.pop(entry.message.id, None)
-        removed = before.get(row.first)
-        brought = removed.about.brought if removed is not None else None
-        return brought.message_id if brought and brought.message_id else row.first
+        return row.first
 
     # Bringing something here
 
@@ -369,7 +363,6 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
     async def _confirm(self, plan: BranchSummary) -> bool:
         composed, budget = plan.composed, plan.composed.envelope.budget
         size = f"{budget.total:,} tokens" if budget is not None else "them"
-        cost = f", ${plan.cost:.4f} without the reply" if plan.cost is not None else ""
         messages = f"{plan.messages:,} message{'s' * (plan.messages != 1)}"
         left_out = (
             f" The {plan.left_out:,} oldest do not fit into one request and are left out."
@@ -378,7 +371,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         )
         question = (
             f"{composed.model} at {composed.endpoint.name} summarizes the {messages} of that "
-            f"branch that the active one does not have.{left_out} It gets {size}{cost}, with the "
+            f"branch that the active one does not have.{left_out} It gets {size}, with the "
             "preset “compact”.\n\nYou read and edit the summary before it is added."
         )
         return await confirm(

@@ -359,7 +359,7 @@ class ChatPane(Area):
         request = workspace.state.request if workspace is not None else None
         if panes.zoomed is not None:
             panes.zoom(None)
-        elif request is not None and (request.viewed is not None or request.what_if is not None):
+        elif request is not None and request.viewed is not None:
             self.workspace.requests.return_to_live()
         else:
             panes.close_overlay()

@@ -88,7 +88,6 @@ class HistoryCompaction(SideWriter):
         """Ask whether to have older messages summed up, with what that sends and costs."""
         composed, budget = plan.composed, plan.composed.envelope.budget
         size = f"{budget.total:,} tokens" if budget is not None else "them"
-        cost = f", ${plan.cost:.4f} without the reply" if plan.cost is not None else ""
         part = (
             ""
             if plan.is_whole
@@ -97,7 +96,7 @@ class HistoryCompaction(SideWriter):
         question = (
             f"{composed.model} at {composed.endpoint.name} summarizes the first "
             f"{plan.messages:,} messages ({plan.tokens:,} tokens in each request).{part} It gets "
-            f"{size}{cost}, with the preset “compact”.\n\nYou read and edit the summary before it "
+            f"{size}, with the preset “compact”.\n\nYou read and edit the summary before it "
             "is used. The messages stay in the session; Space on the summary sends them again."
         )
         return await confirm(

@@ -1,4 +1,4 @@
-"""The cost of replies: the active session, this month by model, and the months before."""
+"""The cost of replies: the active session, and this month by model."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tui_chat.workspace.usage import UsageSum, UsageSummary
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
-MONTHS = 12
-"""Months that are listed."""
 MODELS = 50
 """Models that are listed."""
 
@@ -44,7 +42,6 @@ class UsageDialog(ScrollDialog[None]):
     def compose(self) -> ComposeResult:
         report = self._report
         models = sorted(report.models.items(), key=lambda each: -each[1].cost)[:MODELS]
-        months = sorted(report.months.items(), reverse=True)[:MONTHS]
         table = Table.grid(
             Column(ratio=1, no_wrap=True, overflow="ellipsis"),
             *(Column(justify="right", no_wrap=True) for _ in range(4)),
@@ -54,11 +51,7 @@ class UsageDialog(ScrollDialog[None]):
         table.add_row("", *(Text(title, "dim") for title in ("replies", "input", "output", "cost")))
         _add(table, [("This session", report.session), ("This month", report.month)], "bold")
         _add(table, [(f"  {name}", each) for name, each in models])
-        if months:
-            table.add_row("")
-            _add(table, months)
-        unknown = sum(each.unknown for each in (report.month, *report.months.values()))
-        note = _missing_costs(unknown)
+        note = _missing_costs(report.month.unknown)
         with DialogBox() as box:
             box.border_title = "Usage and cost"
             with VerticalScroll(can_focus=False):

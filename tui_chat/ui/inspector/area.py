@@ -141,7 +141,7 @@ class InspectorArea(RequestEditActions):
         forecasts, endpoint = workspace.cache, composed.endpoint.name
         if viewed is None and forecasts.should_recall(endpoint):
             self.set_timer(RECALL_AFTER, lambda: self._recall(workspace, endpoint))
-        forecast = forecasts.forecast(composed) if viewed is None else viewed.forecast
+        forecast = forecasts.forecast(composed) if viewed is None else None
         pane.show_forecast(None if state.is_offline else forecast)  # it has no cache to pay for
         self._show_reply(pane, workspace)
         if pane.shows(DIFF):

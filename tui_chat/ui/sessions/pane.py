@@ -235,20 +235,13 @@ class SessionsPane(SessionActions):
 
     @work(group="dialog", exclusive=True)
     async def action_rename(self, title: str = "") -> None:
-        """Give a session another title. Without one, a model suggests it for the active session;
-        the user decides.
-        """
+        """Give a session another title."""
         workspace = await self.host.opened_workspace()
         active = workspace.state.session
         session = self.rows.under_cursor if self._is_list_in_use else active
         if session is None:
             raise InputError(NO_SESSION_HERE if self._is_list_in_use else NO_TITLE_YET)
-        is_active = active is not None and session.session_id == active.session_id
-        heading = "Rename session (empty: suggest)" if is_active else "Rename session"
-        old = session.title
-        new = title or await ask_line(self.tui, heading, old, may_be_empty=is_active)
-        if new == "" and (suggested := await workspace.aside.suggest_title()):
-            new = await ask_line(self.tui, "Rename session", suggested)
+        new = title or await ask_line(self.tui, "Rename session", session.title)
         if new:
             self._store_title(session.session_id, new)
 
