@@ -5,7 +5,6 @@ store           Store: opening and closing, and one object per subject:
 sessions        branches  messages  replies  requests  transcripts  roles  drafts  search
                 each the class of its subject, and the functions on a transaction that others use
 stream_journal  a streaming reply on its way to the disk
-unsaved         what is only in memory while the file cannot be written to
 index           the rows of full text (words: how it holds scripts without spaces)
 rows            rows to values and back
 database        one connection, one writer, safe cancellation

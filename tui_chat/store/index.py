@@ -9,7 +9,6 @@ Of a row whose blocks cannot be read, only its content is indexed.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from base64 import b64decode
@@ -36,8 +35,6 @@ MAX_ATTACHMENT = 1_000_000
 """Characters of an attachment that are indexed: a thick book."""
 INDEXED_AT_ONCE, BATCH = 20_000, 2_000
 """Messages that are indexed by a migration, and then in each transaction."""
-_LONG = 100_000
-"""Characters from which words are extracted on another thread."""
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 TEXT_COLUMNS = ("text", "reasoning", "calls", "refusal", "files")
@@ -95,24 +92,11 @@ def _document(block: MediaBlock) -> str:
 
 async def put_message(tx: Transaction, seq: int, blocks: Sequence[Block]) -> None:
     """Set the row of a complete message."""
-    is_long = sum(map(_size, blocks)) > _LONG
-    row = await asyncio.to_thread(row_of, seq, blocks) if is_long else row_of(seq, blocks)
+    row = row_of(seq, blocks)
     if any(row[1:]):
         await tx.run(_PUT_ROW, *row)
     else:
         await tx.run("DELETE FROM texts WHERE rowid = ?", seq)
-
-
-def _size(block: Block) -> int:
-    match block:
-        case TextBlock() | ReasoningBlock():
-            return len(block.text)
-        case CallBlock():
-            return len(block.arguments)
-        case MediaBlock():
-            return len(block.text) + len(block.data)
-        case _:
-            return 0
 
 
 async def put_messages(tx: Transaction, messages: Iterable[tuple[int, Sequence[Block]]]) -> None:

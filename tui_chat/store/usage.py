@@ -15,9 +15,9 @@ from tui_chat.store.rows import cost_of_text
 _PAGE = 10_000
 
 _REPLIES = """
-    SELECT m.seq, s.fork_of <> '', length(m.content), m.session_id, s.title, m.endpoint, m.model,
-        m.status, coalesce(m.timestamp, m.created), m.cost, m.priced, 'reply', m.usage_input,
-        m.usage_output, m.usage_cached, m.usage_cache_write, m.usage_reasoning
+    SELECT m.seq, s.fork_of <> '', length(m.content), m.session_id, m.endpoint, m.model, m.status,
+        coalesce(m.timestamp, m.created), m.cost, m.priced, m.usage_input, m.usage_output,
+        m.usage_cached, m.usage_cache_write, m.usage_reasoning
     FROM messages AS m JOIN sessions AS s ON s.session_id = m.session_id
     WHERE m.seq > ?1 AND (?2 = '' OR m.session_id = ?2) AND m.message_role = 'assistant'
         AND (m.usage_input IS NOT NULL OR m.usage_output IS NOT NULL OR m.priced <> '')
@@ -25,15 +25,13 @@ _REPLIES = """
 """
 
 _SIDE_REQUESTS = """
-    SELECT r.session_id, s.title, r.endpoint, r.model, r.status, r.created, r.cost, r.priced,
-        r.kind, r.usage_input, r.usage_output, r.usage_cached, r.usage_cache_write,
-        r.usage_reasoning
-    FROM side_requests AS r JOIN sessions AS s ON s.session_id = r.session_id
-    WHERE (?1 = '' OR r.session_id = ?1)
-        AND (r.usage_input IS NOT NULL OR r.usage_output IS NOT NULL OR r.priced <> '')
+    SELECT session_id, endpoint, model, status, created, cost, priced, usage_input, usage_output,
+        usage_cached, usage_cache_write, usage_reasoning
+    FROM side_requests WHERE (?1 = '' OR session_id = ?1)
+        AND (usage_input IS NOT NULL OR usage_output IS NOT NULL OR priced <> '')
     UNION ALL
-    SELECT '', 'New chats', endpoint, model, status, created, cost, priced, kind, usage_input,
-        usage_output, usage_cached, usage_cache_write, usage_reasoning
+    SELECT '', endpoint, model, status, created, cost, priced, usage_input, usage_output,
+        usage_cached, usage_cache_write, usage_reasoning
     FROM new_chat_requests
     WHERE ?1 = '' AND (usage_input IS NOT NULL OR usage_output IS NOT NULL OR priced <> '')
 """
@@ -44,7 +42,6 @@ class ReplyUsage:
     """The tokens and the cost of a reply, or of a side request."""
 
     session_id: str
-    title: str
     endpoint: str
     model: str
     status: str
@@ -54,7 +51,6 @@ class ReplyUsage:
     cost: Decimal | None
     priced: str
     """See `Entry.priced`."""
-    kind: str = "reply"
 
 
 class UsageStore:
@@ -87,6 +83,6 @@ class UsageStore:
 
 def _usage_of(row: Sequence[Any]) -> ReplyUsage:
     with decoding("reply"):
-        session_id, title, endpoint, model, status, created, cost, priced, kind, *counts = row
-        names = session_id, title, endpoint, model, status, created
-        return ReplyUsage(*names, Usage(*counts), cost_of_text(cost), priced, kind)
+        session_id, endpoint, model, status, created, cost, priced, *counts = row
+        facts = session_id, endpoint, model, status, created
+        return ReplyUsage(*facts, Usage(*counts), cost_of_text(cost), priced)

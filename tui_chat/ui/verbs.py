@@ -211,7 +211,7 @@ _CONVERSATION = (
          kind="continue"),
     Verb("delete", "conversation.delete", "Delete from here (this message and below)", "d,delete",
          "", "delete rewind", "delete message, remove, rewind", place="conversation"),
-    Verb("undo", "conversation.undo", "Undo the last change", "u", "", "undo",
+    Verb("undo", "conversation.undo", "Undo the last deletion", "u", "", "undo",
          "restore, trash, bin, bring back, recover, deleted", place="conversation"),
     Verb("mute", "conversation.mute", "Mute message (not sent), or unmute it", "m", "",
          "mute hide exclude leave-out omit skip",
@@ -275,7 +275,7 @@ _SESSIONS = (
          "delete-session delete-chat delete-conversation",
          "delete chat, delete conversation, remove chat, remove conversation, chat, conversation, "
          "remove session, trash", place="sessions"),
-    Verb("undo-session", "sessions.undo", "Undo the last change to sessions", "u",
+    Verb("undo-session", "sessions.undo", "Undo the last deletion of sessions", "u",
          place="sessions"),
     Verb("archive-session", "sessions.mark('archived')", "Archive or restore this session",
          slash="archive archive-chat hide-chat",

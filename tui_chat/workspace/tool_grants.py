@@ -70,12 +70,6 @@ async def read_grants(store: Store) -> dict[str, ToolGrant]:
     return grants
 
 
-async def revoke_grants(store: Store, names: Iterable[str]) -> None:
-    """End the lasting grants of tools. Raises StoreError."""
-    for name in names:
-        await store.settings.remove(_PREFIX + name)
-
-
 class ToolGrants:
     """The grants that are known now."""
 
@@ -110,5 +104,6 @@ class ToolGrants:
         self._of_sessions = {
             key: grant for key, grant in self._of_sessions.items() if key[1] not in ended
         }
-        await revoke_grants(self._store, ended)
+        for name in ended:
+            await self._store.settings.remove(_PREFIX + name)
         await self.load()

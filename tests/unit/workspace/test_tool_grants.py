@@ -13,7 +13,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.tool import CommandTool
 from tui_chat.store.messages import MessageStore
 from tui_chat.workspace.programs import content_digest
-from tui_chat.workspace.tool_grants import read_grants, revoke_grants
+from tui_chat.workspace.tool_grants import ToolGrants, read_grants
 
 ECHO = CommandTool(ToolDefinition("echo", "Answers.", {}), command=("cat",))
 
@@ -100,7 +100,7 @@ async def test_what_is_revoked_asks_again_and_the_rest_stays(make_workspace, ser
 async def test_a_grant_that_another_program_revokes_ends_at_once(make_workspace, server):
     workspace, heard = await make_workspace(model="toolsmith")
     await consent(workspace, heard, "tool")
-    await revoke_grants(workspace.store, ["time__now"])
+    await ToolGrants(workspace.store).revoke(["time__now"])
     assert await asked(workspace, heard) is not None
 
 

@@ -203,7 +203,7 @@ class Conversation(Transcript, WorkspaceWidget):
 
     @work(group="branch")
     async def action_undo(self) -> None:
-        """Take the last change back."""
+        """Bring back what was deleted last."""
         await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
     @work(group="branch")

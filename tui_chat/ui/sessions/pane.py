@@ -259,7 +259,7 @@ class SessionsPane(SessionActions):
 
     @work(group="organize")
     async def action_undo(self) -> None:
-        """Take the last change back."""
+        """Bring back what was deleted last."""
         await self.host.switch_session(lambda workspace: workspace.undo(), leaves=False)
 
     @work(group="organize", description="mark sessions")
