@@ -18,7 +18,7 @@ def test_a_chat_gets_the_role_and_the_profile_of_its_names(run: Run, tmp_path: P
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "sailor.json").write_text('{"name": "Kim", "content": "Sails."}')
     done = run(*home, "import", file, "--dry-run")
-    assert "No role is called Ada; {{char}} is this name in the imported chats." in done.out
+    assert "1 × No role is called “Ada”, which {{char}} is. Import its card first" in done.out
     assert run(*home, "import", card).code == 0
     done = run(*home, "import", file)
     assert done.code == 0

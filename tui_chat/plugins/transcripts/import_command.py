@@ -14,11 +14,9 @@ from tui_chat.cli.common_options import CommonOptions, enable_plugins
 from tui_chat.cli.options import FILE, json_option
 from tui_chat.cli.output import counted, write_error, write_json, write_line, write_progress
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.transcripts.added_files import LibraryImport
 from tui_chat.plugins.transcripts.importer import import_files
-from tui_chat.plugins.transcripts.participants import ChatParticipants, profile_files
 from tui_chat.plugins.transcripts.reader import format_names
-from tui_chat.plugins.transcripts.report import FILE_KINDS, Report, listed
+from tui_chat.plugins.transcripts.report import FILE_KINDS, Report
 
 
 class _ImportCommand(click.Command):
@@ -57,21 +55,14 @@ async def import_command(
     library = library_in(common.config_folder)
     with _progress() as progress:
         async with open_store(common) as store:
-            participants = ChatParticipants(await store.roles.list(), profile_files(library))
             reports = await import_files(
-                store,
-                files,
-                dry_run=dry_run,
-                progress=progress,
-                participants=participants,
-                library=LibraryImport(library, write=not dry_run),
+                store, files, dry_run=dry_run, progress=progress, library=library
             )
     if as_json:
         write_json([_report_json(report) for report in reports])
     else:
         for report in reports:
             _print_report(report, dry_run)
-        _print_unknown(participants)
     if any(report.failed for report in reports):
         sys.exit(2)
 
@@ -116,13 +107,3 @@ def _print_report(report: Report, dry_run: bool) -> None:
         write_line(line)
     for sentence, advice in report.told_faults(name):
         write_error(f"{sentence}.", advice)
-
-
-def _print_unknown(participants: ChatParticipants) -> None:
-    """Say which characters of new chats have no role."""
-    if unknown := participants.unknown:
-        name = "this name" if len(unknown) == 1 else "the name"
-        write_line(
-            f"No role is called {listed(unknown)}; {{{{char}}}} is {name} in the imported chats. "
-            "To use the character's own texts, import the card first, or choose a role for it."
-        )

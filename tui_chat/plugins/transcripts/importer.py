@@ -31,6 +31,7 @@ from tui_chat.plugins.transcripts.participants import ChatParticipants, profile_
 from tui_chat.plugins.transcripts.report import Report
 
 if TYPE_CHECKING:
+    from tui_chat.library.library import Library
     from tui_chat.models.role import Role
     from tui_chat.models.transcript import ImportResult, SessionTranscript
     from tui_chat.store import Store
@@ -74,19 +75,23 @@ async def import_files(
     *,
     dry_run: bool = False,
     progress: Callable[[Report], object] | None = None,
-    participants: ChatParticipants | None = None,
-    library: LibraryImport | None = None,
+    library: Library | None = None,
     watch: Callable[[Report, FoundConversation], FoundConversation] | None = None,
 ) -> tuple[Report, ...]:
     """Import all conversations of files and folders; return a report for each path. Presets and
     lorebooks go into `library`, and are skipped without one.
 
     `progress` is called with the current report after every batch. With `dry_run` nothing is
-    stored, and the reports say what would be. `participants` finds the roles and profiles of new
-    chats with a character. `watch` is called in a thread with each conversation that was read, and
-    returns the one that is stored. Raises StoreError.
+    stored, and the reports say what would be. New chats with a character get the role and the
+    profile of the names in them if there is a library. `watch` is called in a thread with each
+    conversation that was read, and returns the one that is stored. Raises StoreError.
     """
-    reports = tuple(Report(path, library) for path in paths)
+    adder = participants = None
+    if library is not None:
+        adder = LibraryImport(library, write=not dry_run)
+        profiles = await asyncio.to_thread(profile_files, library)
+        participants = ChatParticipants(await store.roles.list(), profiles)
+    reports = tuple(Report(path, adder) for path in paths)
     batches = _batches(reports, watch or (lambda _, found: found))
     try:
         batch = await _next_batch(batches)
@@ -94,8 +99,8 @@ async def import_files(
             for report, card in batch.cards:
                 role = await _as_chosen(store, card.role)
                 report.cards.append(role)
-                if library is not None:
-                    report.notes.update(library.unsent_notes(role))
+                if adder is not None:
+                    report.notes.update(adder.unsent_notes(role))
                 if not dry_run:
                     await store.roles.save(role, card.picture)
             cards = [role for report in reports for role in report.cards]
@@ -143,15 +148,7 @@ async def import_into(
     Raises StoreError.
     """
     store, library = workspace.store, workspace.library
-    profiles = await asyncio.to_thread(profile_files, library)
-    reports = await import_files(
-        store,
-        paths,
-        dry_run=dry_run,
-        progress=progress,
-        participants=ChatParticipants(await store.roles.list(), profiles),
-        library=LibraryImport(library, write=not dry_run),
-    )
+    reports = await import_files(store, paths, dry_run=dry_run, progress=progress, library=library)
     if not dry_run:
         await workspace.session_list.refresh()
         await workspace.roles.refresh()
@@ -184,13 +181,20 @@ async def _with_participants(
     participants: ChatParticipants | None,
     cards: Sequence[Role],
 ) -> SessionTranscript:
-    _, found, transcript, user = conversation
+    report, found, transcript, user = conversation
     is_chat = user is not None or transcript.character or transcript.user
     if not is_chat or await store.sessions.get(transcript.session.session_id) is not None:
         return transcript
     if user is not None:
         return user.importer.session(found.place, transcript, user.roles)
-    return transcript if participants is None else participants.assign(transcript, cards)
+    if participants is None:
+        return transcript
+    transcript = participants.assign(transcript, cards)
+    if transcript.character and transcript.session.role_id is None:
+        name = one_line(transcript.character, 60)
+        advice = "Import its card first to use the character's texts."
+        report.notes[f"No role is called “{name}”, which {{{{char}}}} is. {advice}"] += 1
+    return transcript
 
 
 def _count(report: Report, conversation: FoundConversation, imported: ImportResult) -> None:

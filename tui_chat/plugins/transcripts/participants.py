@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
@@ -41,8 +41,6 @@ class ChatParticipants:
     roles: Sequence[Role]
     profiles: Mapping[str, str]
     """See `profile_files`."""
-    unknown: dict[str, None] = field(default_factory=dict[str, None])
-    """The characters of new chats without a role."""
 
     def assign(self, transcript: SessionTranscript, cards: Sequence[Role]) -> SessionTranscript:
         """Return a new chat with role, profile and names; `cards` are roles imported with it."""
@@ -54,8 +52,6 @@ class ChatParticipants:
         profile = self.profiles.get(user.casefold())
         if role_id is None:
             settings = replace(settings, char_name=character or None)
-            if character:
-                self.unknown[character] = None
         if profile is None:
             settings = replace(settings, user_name=user or None)
         role = next((card for card in cards if card.role_id == role_id), None)
