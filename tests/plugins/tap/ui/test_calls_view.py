@@ -99,7 +99,7 @@ async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
         await pilot.press("home", *["down"] * (table + 3), "enter")
         await until(pilot, lambda: app.workspace.state.session_id == "side")
         await until(pilot, lambda: app.workspace.state.request.viewed is not None)
-        assert inspector.view_shown == "http"
+        await until(pilot, lambda: inspector.view_shown == "http")
         assert "x.invalid/v1/messages" in "\n".join(rows_shown(inspector.views.current))
         await app.workspace.sessions.open_at("main", two)
         await settle(pilot)
