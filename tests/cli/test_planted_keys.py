@@ -113,8 +113,8 @@ def test_a_planted_key_is_found_nowhere(
     call("models", "--endpoint", "work", "--online", code=1)
     if not is_deleted("doctor"):
         call("endpoints", "test", "work", "--model", "refused", code=1)
-        call("endpoints", "test", "work", "--model", "broken", "--json", code=1)
-        call("doctor", "--online", "--json", code=1)
+        call("endpoints", "test", "work", "--model", "broken", code=1)
+        call("doctor", "--json", code=0)
     call("keys", "list", "--json", code=0)
     call("config", "show", "--json", code=0)
     for shown in ("payload", "envelope", "request", "curl"):

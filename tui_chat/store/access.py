@@ -157,12 +157,3 @@ def stored_settings(path: Path) -> dict[str, str]:
         if not schema.version_of(connection):
             return {}
         return dict(connection.execute("SELECT key, value FROM settings").fetchall())
-
-
-def count_roles(path: Path) -> int:
-    """Return how many roles there are. Raises StoreError; InputError if there is no database."""
-    with open_for_reading(path) as connection:
-        tables = "SELECT count(*) FROM sqlite_master WHERE name = 'roles'"
-        if not connection.execute(tables).fetchone()[0]:
-            return 0
-        return int(connection.execute("SELECT count(*) FROM roles").fetchone()[0])

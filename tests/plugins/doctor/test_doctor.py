@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from pathlib import Path
@@ -10,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command_line import Done, Run
-from tests.support.config_home import COMMENTED, SCREEN_FAULTS, SECRET, home
-from tui_chat.cli.app import open_workspace
-from tui_chat.cli.common_options import CommonOptions
+from tests.support.config_home import COMMENTED, SCREEN_FAULTS, home
 
 __all__ = ["home"]
 
@@ -30,7 +27,6 @@ def test_a_fresh_home_is_well(home: Run, tmp_path: Path):
     found = checks(done)
     assert {
         "program",
-        "packages",
         "terminal",
         "config",
         "files",
@@ -41,32 +37,6 @@ def test_a_fresh_home_is_well(home: Run, tmp_path: Path):
     assert all("failed" not in results for results in found.values())
     assert [*tmp_path.iterdir()] == []
     assert "Nothing was sent" in home("doctor").out
-
-
-async def _choose_models(home: Path, *, default: bool) -> None:
-    workspace = await open_workspace(CommonOptions(home / "data", home).config())
-    try:
-        await workspace.start_new_chat()
-        await workspace.settings.set_model("loopback", "echo")
-        if default:
-            await workspace.settings.set_default_model("loopback", "lorem")
-    finally:
-        await workspace.close()
-
-
-def test_doctor_names_the_model_of_new_sessions_and_the_roles(home: Run, tmp_path: Path):
-    assert "New sessions use mirror at loopback (as configured)" in home("doctor").out
-    asyncio.run(_choose_models(tmp_path, default=False))
-    done = home("doctor")
-    assert "New sessions use echo at loopback (chosen last in the app)" in done.out
-    assert "`ask` and `build` use mirror at loopback (as configured)" in done.out
-    assert "0 sessions, 0 messages, 1 role" in done.out
-    assert "0 role files" in done.out
-    asyncio.run(_choose_models(tmp_path, default=True))
-    assert "New sessions use lorem at loopback (the default that you" in home("doctor").out
-    (tmp_path / "config.toml").write_text('model = "upper"\n')
-    assert "use lorem" in home("doctor").out
-    assert "New sessions use gpt-5 at openai" in home("--model", "gpt-5", "doctor").out
 
 
 @pytest.mark.usefixtures("impatient")
@@ -87,23 +57,6 @@ def test_what_is_wrong_is_said_with_advice(home: Run, tmp_path: Path):
     text = home("doctor").out
     assert "tui-chat keys set openai" in text
     assert "Does not work: database, endpoint." in text
-
-
-def test_online_asks_the_endpoints(home: Run, tmp_path: Path, monkeypatch):
-    monkeypatch.setenv("WORK_LLM_KEY", SECRET)
-    (tmp_path / "config.toml").write_text(
-        COMMENTED.replace("https://llm.example.org", "http://127.0.0.1:9")
-    )
-    done = home("doctor", "--online", "--json")
-    servers = [each for each in json.loads(done.out)["checks"] if each["name"] == "server"]
-    assert [each["result"] for each in servers if each["sentence"].startswith("loopback:")] == [
-        "ok"
-    ]
-    assert [each["result"] for each in servers if each["sentence"].startswith("work:")] == [
-        "failed"
-    ]
-    assert done.code == 1
-    assert SECRET not in done.out
 
 
 def test_a_folder_that_cannot_be_written_to(home: Run, tmp_path: Path):

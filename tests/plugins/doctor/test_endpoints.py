@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from tests.support.command_line import Run
@@ -15,14 +14,12 @@ __all__ = ["endpoints"]
 
 @each_row("name", [endpoint.name for endpoint in LOOPBACKS])
 def test_a_working_endpoint_passes_every_check(name: str, endpoints: Run):
-    done = endpoints("test", name, "--model", "echo", "--json")
+    done = endpoints("test", name, "--model", "echo")
     assert done.code == 0, done.out + done.err
-    told = json.loads(done.out)
-    assert told["works"] is True
-    checks = {check["name"]: check for check in told["checks"]}
-    assert list(checks) == ["key", "server", "model", "chat", "stream"]
-    assert {check["result"] for check in checks.values()} == {"ok"}
-    assert "was streamed" in checks["stream"]["sentence"]
+    checks = [line.split()[:2] for line in done.out.splitlines() if line.startswith("  ")]
+    assert checks == [["ok", "key"], ["ok", "server"], ["ok", "chat"]]
+    assert "echo replied" in done.out
+    assert "works." in done.out
 
 
 def test_a_failed_check_has_advice(endpoints: Run):
@@ -30,13 +27,11 @@ def test_a_failed_check_has_advice(endpoints: Run):
     assert done.code == 1
     assert "NO  chat" in done.out
     assert "Wait 2 s" in done.out
-    assert "does not work: chat, stream" in done.out
+    assert "does not work: chat" in done.out
 
 
 def test_a_cut_stream_fails_the_check(endpoints: Run):
-    told = json.loads(endpoints("test", "loopback", "--model", "flaky-cut", "--json").out)
-    checks = {check["name"]: check["result"] for check in told["checks"]}
-    assert checks["stream"] == "failed"
+    assert "NO  chat" in endpoints("test", "loopback", "--model", "flaky-cut").out
 
 
 def test_a_missing_key_skips_all_requests(endpoints: Run):
@@ -70,7 +65,6 @@ def test_endpoints_test_prints_the_request_url(tmp_path: Path, endpoints: Run):
         '[endpoints.mine]\nprotocol = "anthropic"\nbase_url = "http://127.0.0.1:9/v1/messages"\n'
     )
     assert "Requests go to http://127.0.0.1:9/v1/messages\n" in endpoints("test", "mine").out
-    assert json.loads(endpoints("test", "mine", "--json").out)["url"].endswith(":9/v1/messages")
 
 
 def test_an_unknown_name_exits_with_2(endpoints: Run):

@@ -97,13 +97,11 @@ class Page:
 
 
 @asynccontextmanager
-async def visiting(
-    command: str, host: str = "127.0.0.1", port: int = 0, url: str = "", *, remote: bool = False
-) -> AsyncGenerator[Visitor]:
+async def visiting(command: str, port: int = 0) -> AsyncGenerator[Visitor]:
     """Serve an app, and visit it."""
     jar = aiohttp.CookieJar(unsafe=True)  # cookies of an IP address too
     async with (
-        serving(command, host, port, url, remote=remote) as address,
+        serving(command, port) as address,
         aiohttp.ClientSession(cookie_jar=jar) as session,
     ):
         yield Visitor(session, address)

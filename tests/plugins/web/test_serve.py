@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sqlite3
+import socket
 import sys
-from contextlib import closing
 from pathlib import Path
 from time import time
 
@@ -26,16 +25,20 @@ from tui_chat.store import Store
 pytestmark = pytest.mark.slow
 
 
-async def test_a_chat_and_a_reload_in_the_middle_of_a_reply(tmp_path: Path):
+async def test_a_chat_that_a_reload_interrupts(tmp_path: Path):
     async with visiting(command(tmp_path, "lorem:40")) as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
             await page.until("New session")
             await page.type("hello there\r")
             await page.until("Esc stop")
-        async with visitor.page() as page:
             await page.until("greed")  # from the middle of the reply
-            assert "hello there" in page.text
+        async with visitor.page() as page:
+            await page.until("hello there")
+            await page.type("\x11")  # Ctrl+Q
+            async for _ in page.ws:
+                pass
+            assert page.ws.close_code == 1000
     async with await Store.open(database_file(tmp_path), now=time, new_id=str) as store:
         (session,) = await store.sessions.list()
         question, reply = await store.branches.load(session.session_id)
@@ -44,49 +47,15 @@ async def test_a_chat_and_a_reload_in_the_middle_of_a_reply(tmp_path: Path):
     assert session.title == "hello there"
 
 
-async def test_a_page_draws_what_the_one_before_it_left(tmp_path: Path):
-    async with visiting(command(tmp_path)) as visitor:
-        await visitor.sign_in()
-        async with visitor.page() as page:
-            await page.until("New session")
-            await page.type("an unsent draft")
-            await page.until("draft")
-        async with visitor.page() as page:
-            await page.ws.send_json(["resize", {"width": 80, "height": 24}])
-            await page.until("an unsent draft")
-            for sequence in ("\x1b]11;#", "\x1b[?1049h", "\x1b[?1003h"):
-                await page.until_sent(sequence)
-            await page.type("\x11")  # Ctrl+Q
-            async for _ in page.ws:
-                pass
-            assert page.ws.close_code == 1000
-
-
-def is_draft_stored(folder: Path, draft: str) -> bool:
-    """True if the draft of a new chat is stored."""
-    if not database_file(folder).exists():
-        return False
-    with closing(sqlite3.connect(database_file(folder), timeout=30)) as connection:
-        rows = connection.execute("SELECT value FROM settings WHERE key = 'draft'")
-        return (draft,) in rows.fetchall()
-
-
-async def test_an_app_ends_some_time_after_its_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(server, "KEPT_SECONDS", 0.0)
+async def test_a_page_has_the_draft_of_the_one_before_it(tmp_path: Path):
     async with visiting(command(tmp_path)) as visitor:
         await visitor.sign_in()
         async with visitor.page() as page:
             await page.until("New session")
             await page.type("kept words")
             await page.until("kept words")
-        async with asyncio.timeout(60):
-            while not is_draft_stored(tmp_path, "kept words"):  # noqa: ASYNC110 - a row of a database
-                await asyncio.sleep(0.05)
         async with visitor.page() as page:
             await page.until("kept words")  # of another app, from the database
-            await page.until_sent("\x1b[?1049h")
 
 
 async def test_two_pages_have_two_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -212,10 +181,9 @@ def test_what_cannot_be_served_is_told(run: Run, tmp_path: Path):
         assert done.code == 2
         return done.err
 
-    told = serve("--host", "0.0.0.0")
-    assert "0.0.0.0 can be reached from other machines." in told
-    assert "--allow-remote" in told
-    assert "192.0.2.1:8000 cannot be served" in serve("--host", "192.0.2.1")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert f"Port {port} cannot be served" in serve("--port", port)
     (tmp_path / "config.toml").write_text("theme = 1")
     assert "theme" in serve()
 

@@ -54,6 +54,7 @@ async def test_a_chat_with_resize_copy_and_reload(tmp_path: Path):
         await tab.shows("Tell me about rivers")
         await tab.press("Enter")
         await tab.shows("Esc stop")
+        await tab.shows("greed")
 
         tab.drawn = ""
         await tab.call("Page.reload")  # in the middle of the reply

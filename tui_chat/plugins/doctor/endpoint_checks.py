@@ -1,10 +1,8 @@
-"""The checks of an endpoint, for `tui-chat endpoints test` and `doctor`.
-
-A test checks three things, one after the other:
+"""The checks of an endpoint, for `tui-chat endpoints test`.
 
 1. The key is where its reference says.
-2. The server answers and lists its models, among them the chosen one.
-3. A tiny chat arrives complete, and as a stream, with its token counts.
+2. The server answers and lists its models.
+3. A tiny chat arrives as a stream.
 
 Each check reports what it found and what to do about it. What depends on a failed check is not
 tried. Nothing is retried.
@@ -24,7 +22,6 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.errors import InputError, Refused, TuiChatError, Unreachable
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Retries
-from tui_chat.models.media import describe
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
 from tui_chat.models.sanitize import one_line
@@ -78,17 +75,16 @@ async def check_endpoint(
     yield key
     if key.result == "failed":
         return
-    server, models = await check_server(endpoint, client)
+    server, models = await _check_server(endpoint, client)
     yield server
     if models is None:
         return
-    chosen = _check_model(endpoint, model, models)
-    yield chosen
-    if chosen.result == "failed":
-        return
-    model_used = model or _default_model(endpoint, models)
-    for stream in (False, True):
-        yield await _check_chat(endpoint, model_used, client, stream=stream)
+    listed = (name for name in endpoint.models if not models or name in models)
+    if model := model or next(listed, "") or next(iter(models), ""):
+        yield await _check_chat(endpoint, model, client)
+    else:
+        sentence = "No model is configured, and the server lists none."
+        yield Check("chat", "failed", sentence, "Set --model, or `models` of the endpoint.")
 
 
 async def _check_key(endpoint: Endpoint) -> Check:
@@ -101,7 +97,7 @@ async def _check_key(endpoint: Endpoint) -> Check:
     return Check("key", "ok", f"Found: {describe_key_reference(endpoint.key)}.")
 
 
-async def check_server(
+async def _check_server(
     endpoint: Endpoint, client: HttpClient
 ) -> tuple[Check, tuple[str, ...] | None]:
     """Ask a server for its models. Return the check and the models; None if it is unreachable."""
@@ -110,88 +106,34 @@ async def check_server(
         models = await list_models(endpoint, client)
     except Unreachable as error:
         return Check("server", "failed", str(error), error.advice), None
-    except Refused as error:
-        if error.status in (401, 403):
-            return Check("server", "failed", str(error), error.advice), ()
-        sentence = f"The server answers, but lists no models: {error}"
-        return Check("server", "warning", sentence, "Chats may still work."), ()
     except TuiChatError as error:
-        sentence = f"The server answers, but lists no models: {error}"
-        return Check("server", "warning", sentence, error.advice), ()
-    some = ", ".join(models[:4]) + (" …" if len(models) > 4 else "")
-    names = f": {some}." if models else "."
-    sentence = f"{endpoint.base_url} has {counted(len(models), 'model')}{names}"
-    return Check("server", "ok", sentence, seconds=monotonic() - began), models
-
-
-def _default_model(endpoint: Endpoint, models: tuple[str, ...]) -> str:
-    there = (model for model in endpoint.models if not models or model in models)
-    return next(there, None) or next(iter(models), "")
-
-
-def _check_model(endpoint: Endpoint, model: str, models: tuple[str, ...]) -> Check:
-    model_used = model or _default_model(endpoint, models)
-    if not model_used:
-        advice = "Set --model, or `models` of the endpoint."
-        return Check(
-            "model", "failed", "No model is configured, and the server lists none.", advice
+        result = (
+            "failed" if isinstance(error, Refused) and error.status in (401, 403) else "warning"
         )
-    facts = endpoint.facts_of(model_used)
-    limit = f"{facts.context_limit:,} tokens" if facts.context_limit else "unknown"
-    about = f"its context limit is {limit}"
-    if not models:
-        return Check("model", "ok", f"{model_used} is used; {about}.")
-    if model_used in models:
-        return Check("model", "ok", f"{model_used} exists; {about}.")
-    advice = "Providers accept some unlisted names; the chat below shows if this one is."
-    return Check("model", "warning", f"{model_used} is not listed; {about}.", advice)
+        sentence = f"The server lists no models: {error}"
+        return Check("server", result, sentence, error.advice), ()
+    some = ", ".join(models[:4]) + (" …" if len(models) > 4 else "")
+    sentence = f"{endpoint.base_url} has {counted(len(models), 'model')}: {some}".rstrip(": ")
+    return Check("server", "ok", f"{sentence}.", seconds=monotonic() - began), models
 
 
-def tiny_chat(endpoint: Endpoint, model: str, *, stream: bool) -> Composed:
-    """Return the request that the checks send; an empty `model` is the endpoint's first."""
+def tiny_chat(endpoint: Endpoint, model: str) -> Composed:
+    """Return the request that the check sends; an empty `model` is the endpoint's first."""
     settings = SessionSettings(model=model, max_tokens=REPLY_LIMIT)
     preset = Preset("test")
-    return compose(Inputs(endpoint, preset, draft=PROMPT, settings=settings, stream=stream))
+    return compose(Inputs(endpoint, preset, draft=PROMPT, settings=settings))
 
 
-async def _check_chat(endpoint: Endpoint, model: str, client: HttpClient, *, stream: bool) -> Check:
-    name = "stream" if stream else "chat"
-    composed = tiny_chat(endpoint, model, stream=stream)
+async def _check_chat(endpoint: Endpoint, model: str, client: HttpClient) -> Check:
     replies: list[Reply] = []
     began = monotonic()
-    first: list[float] = []
-
-    def on_reply(reply: Reply, _: int) -> None:
-        replies.append(reply)
-        if not first and not reply.is_empty:
-            first.append(monotonic() - began)
-
     try:
-        await receive(composed, client, on_reply, lambda _pause: None)
+        composed = tiny_chat(endpoint, model)
+        await receive(composed, client, lambda reply, _: replies.append(reply), lambda _: None)
     except TuiChatError as error:
-        return Check(name, "failed", str(error), error.advice)
+        return Check("chat", "failed", str(error), error.advice)
     seconds = monotonic() - began
-    reply = replies[-1]
-    words, usage = _reply_excerpt(reply), reply.usage
-    if usage.output is None:
-        advice = "tui-chat counts tokens itself; a limit may be reached earlier than shown."
-        return Check(name, "warning", f"A reply arrived without token counts: {words}.", advice)
-    words += f", {usage.input} tokens in and {usage.output} out"
-    if not stream:
-        return Check(name, "ok", f"A complete reply arrived: {words}.", seconds=seconds)
-    if len(replies) == 1:
-        sentence = f"The reply arrived at once, although a stream was requested: {words}."
-        return Check(name, "warning", sentence, "Replies work, but do not appear gradually.")
-    sentence = f"A reply was streamed, starting after {first[0] if first else seconds:.2f} s: "
-    return Check(name, "ok", f"{sentence}{words}.", seconds=seconds)
-
-
-def _reply_excerpt(reply: Reply) -> str:
-    text = " ".join(reply.text.split())
-    if text:
-        return f"“{text if len(text) <= 40 else text[:39] + '…'}”"
-    if reply.finish is not None and reply.finish.reason == "length":
-        return "no text, because thinking used up the output limit of this test"
-    if reply.parts:
-        return f"no text, but {one_line(describe(reply.parts[0]), 40)}"
-    return "reasoning without text" if reply.reasoning else "no text"
+    words, usage = one_line(replies[-1].text, 40) or "no text", replies[-1].usage
+    if usage.output is not None:
+        words += f", {usage.input} tokens in and {usage.output} out"
+    return Check("chat", "ok", f"{model} replied: {words}.", seconds=seconds)

@@ -13,15 +13,12 @@ from tui_chat.errors import InputError, install_advice
 
 @click.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--allow-remote", is_flag=True, help="Let other machines connect, unencrypted.")
-@click.option("--url", default="", help="The address in the browser, if a proxy is in front.")
 @click.pass_obj
-def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: str) -> None:
+def serve(common: CommonOptions, port: int) -> None:
     """Serve the app to a browser.
 
-    Prints a secret address; only people who have it can use the app. Without --allow-remote, only
-    this machine can connect. Needs the extra “serve”. See docs/configuration.md.
+    Prints a secret address; only people who have it can use the app, on this machine or through an
+    SSH tunnel. Needs the extra “serve”. See docs/configuration.md.
 
     \b
     Example:
@@ -38,4 +35,4 @@ def serve(common: CommonOptions, port: int, host: str, allow_remote: bool, url: 
             advice=install_advice("textual-serve"),
         ) from error
     with suppress(KeyboardInterrupt):  # Windows, where the loop handles no signals
-        asyncio.run(serve_until_stopped(common, host, port, url, remote=allow_remote))
+        asyncio.run(serve_until_stopped(common, port))

@@ -2,7 +2,6 @@
 
 1. Pastes arrive whole, because `TerminalParser` reads the input.
 2. The app ends when its server does, even if that was killed, and keeps the draft.
-3. Another page can take over the running app (packet `attach`), so a reload ends nothing.
 
 The server talks with the app in the packets of `textual.drivers.web_driver` and textual-serve.
 """
@@ -21,9 +20,6 @@ from textual.drivers._byte_stream import ByteStream
 
 from tui_chat.ui.terminal.input_parser import TerminalParser
 
-MODES = "\x1b[?1049h\x1b[?25l\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h"
-"""Starts in a new terminal what `start_application_mode` started in the one before: the alternate
-screen, a hidden cursor, mouse reports and bracketed paste."""
 _HANDLED = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -91,14 +87,8 @@ class WebDriver(web_driver.WebDriver):
         """Do what the server wants, such as a resize."""
         if packet_type == "quit":
             self._end(signal.SIGTERM)
-            return
-        if packet_type != "attach":
+        else:
             super().on_meta(packet_type, payload)
-            return
-        self.write(MODES)  # before the resize, whose drawing another thread begins at once
-        self._color_page()
-        super().on_meta("resize", payload)
-        self._app.post_message(self.SignalResume())
 
     def _end(self, number: signal.Signals) -> None:
         """End the app as a signal does: the draft and what arrived of a reply are saved."""

@@ -1,10 +1,10 @@
 """`tui-chat serve`: the app in a browser, through textual-serve.
 
 Each page has an app of its own: a process with textual-serve's driver protocol on its standard
-streams (`driver`). If a page goes away, its app goes on for a while, and the next
-page takes it over with its screen, draft and streaming reply. Of textual-serve the process protocol
-and the terminal in the browser are used. Its downloads, folder listings, logs (which have the
-token) and template (which loads a font from Google) are not.
+streams (`driver`). If a page goes away, its app ends, and keeps its draft and what arrived of a
+reply. Of textual-serve the process protocol and the terminal in the browser are used. Its
+downloads, folder listings, logs (which have the token) and template (which loads a font from
+Google) are not. Only this machine can connect.
 
 A check in front of every route decides who may use the app.
 
@@ -34,11 +34,9 @@ from asyncio.subprocess import Process
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import field
-from ipaddress import ip_address
 from pathlib import Path
 from string import Template
 from typing import Any
-from urllib.parse import urlsplit
 
 import textual_serve
 from aiohttp import WSMsgType, web
@@ -55,16 +53,13 @@ from tui_chat.models.text import clean
 COOKIE = "tui_chat"
 PRINTED = "Open the address that `tui-chat serve` printed."
 
-_PORTS = {"http": ":80", "https": ":443"}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; "
-    "img-src 'self' data:; connect-src {0} ws{1}; base-uri 'none'; form-action 'none'; "
+    "img-src 'self' data:; connect-src http://{0} ws://{0}; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
 MAX_APPS = 8
 """Apps at a time; each takes about 100 MB."""
-KEPT_SECONDS = 600.0
-"""Seconds that an app goes on without a page."""
 ENDING_SECONDS = 12.0
 """Seconds that an app may take to end; longer than its own limit, `END_TIMEOUT`."""
 MAX_MESSAGE = 16 << 20
@@ -89,34 +84,23 @@ def _secret() -> str:
 class Access:
     """The secrets of a server, and the address at which browsers see it."""
 
-    scheme: str
     authority: str
-    """Host and port; empty if the server listens at all addresses of the machine."""
+    """Host and port."""
     token: str = field(default_factory=_secret, repr=False)
     cookie: str = field(default_factory=_secret, repr=False)
     folder: str = field(default_factory=lambda: f"/{secrets.token_urlsafe(9)}", repr=False)
     """The beginning of all paths."""
 
-    def url(self, authority: str = "") -> str:
-        """Return the address to open, with the token."""
-        return f"{self.scheme}://{self.authority or authority}/?token={self.token}"
-
-    def origin(self, request: web.Request) -> str:
-        """Return the origin at which a request must have been made.
-
-        A server of all addresses accepts the address that was connected to, but no name.
-        """
-        if self.authority:
-            return f"{self.scheme}://{self.authority}"
-        transport = request.transport
-        assert transport is not None  # while a request is handled
-        return f"http://{authority_of(*transport.get_extra_info('sockname')[:2])}"
+    @property
+    def url(self) -> str:
+        """The address to open, with the token."""
+        return f"http://{self.authority}/?token={self.token}"
 
     def refusal(self, request: web.Request) -> web.Response | None:
         """Return why a request is refused; None if it may be answered."""
-        origin, headers = self.origin(request), request.headers
+        origin, headers = f"http://{self.authority}", request.headers
         hosts, origins = headers.getall("Host", []), headers.getall("Origin", [])
-        if [host.lower() for host in hosts] != [origin.partition("://")[2]]:
+        if [host.lower() for host in hosts] != [self.authority]:
             return _refuse(403, "The Host is not the served address.")
         if origins != [origin] and (origins or "Upgrade" in headers):
             return _refuse(403, "The Origin is not the served address.")
@@ -136,7 +120,6 @@ class Access:
             path=f"{self.folder}/",
             httponly=True,
             samesite="Strict",
-            secure=self.scheme == "https",
         )
         return response
 
@@ -149,12 +132,11 @@ class Access:
         ) -> web.StreamResponse:
             return self.refusal(request) or await handler(request)
 
-        async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
-            origin = self.origin(request)
+        async def add_headers(_: web.Request, response: web.StreamResponse) -> None:
             response.headers.update(
                 {
                     "Referrer-Policy": "no-referrer",
-                    "Content-Security-Policy": _POLICY.format(origin, origin.removeprefix("http")),
+                    "Content-Security-Policy": _POLICY.format(self.authority),
                     "Cross-Origin-Opener-Policy": "same-origin",
                     "Cross-Origin-Resource-Policy": "same-origin",
                     "X-Content-Type-Options": "nosniff",
@@ -166,47 +148,6 @@ class Access:
 
         app.middlewares.append(check)
         app.on_response_prepare.append(add_headers)
-
-
-def authority_of(host: str, port: int, scheme: str = "http") -> str:
-    """Return host and port as browsers write them."""
-    host = f"[{host}]" if ":" in host else host.lower()
-    return f"{host}:{port}".removesuffix(_PORTS[scheme])
-
-
-def granted_access(host: str, address: str, port: int, url: str, *, remote: bool) -> Access:
-    """Return the access to a server that listens at `address`, which is what `host` resolves to.
-
-    `url` is what browsers see instead of it, as behind a proxy. Raises InputError if other machines
-    could connect without `remote`.
-    """
-    listening = ip_address(address)
-    if not remote and not listening.is_loopback:
-        raise InputError(
-            f"{host or address} can be reached from other machines.",
-            advice="With --allow-remote it is served nevertheless. The connection is not "
-            "encrypted: anyone on the way can read it.",
-        )
-    if url:
-        return _public_access(url, remote=remote)
-    return Access("http", "" if listening.is_unspecified else authority_of(host, port))
-
-
-def _public_access(url: str, *, remote: bool) -> Access:
-    if not remote:
-        raise InputError("--url is for other machines.", advice="Add --allow-remote.")
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
-        raise InputError(f"--url: “{url}” is no address: {error}.") from error
-    extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
-    if parts.scheme not in _PORTS or not parts.hostname or extra:
-        raise InputError(
-            f"--url: “{url}” is no address.", advice="Write it as https://chat.example.org"
-        )
-    port = port or int(_PORTS[parts.scheme][1:])
-    return Access(parts.scheme, authority_of(parts.hostname, port, parts.scheme))
 
 
 def _equal(token: str, secret: str) -> bool:
@@ -230,21 +171,21 @@ def _refuse(status: int, sentence: str) -> web.Response:
 
 
 class ServedApp(AppService):
-    """A running app, with or without a page."""
+    """The app of a page."""
 
-    def __init__(self, command: str) -> None:
+    def __init__(self, command: str, page: web.WebSocketResponse) -> None:
         super().__init__(
             command,
-            write_bytes=_discard,
-            write_str=_discard,
-            close=_discard,
+            write_bytes=page.send_bytes,
+            write_str=page.send_str,
+            close=self._close,
             download_manager=DownloadManager(),
         )
-        self.page: web.WebSocketResponse | None = None
-        self.is_started = False
+        self.page = page
         self.is_ending = False
-        self.has_ended = False
-        self._end: asyncio.Task[None] | None = None
+
+    async def _close(self) -> None:
+        await self.page.close()
 
     def _build_environment(self, width: int = 80, height: int = 24) -> dict[str, str]:
         driver = "tui_chat.plugins.web.driver:WebDriver"
@@ -254,50 +195,25 @@ class ServedApp(AppService):
         """Pass on what the app draws until it ends; then close its page."""
         with suppress(asyncio.CancelledError):  # also of its own task for the error stream
             await super().run()
-        self.has_ended = True
-        if self.page is not None:
-            await self.page.close()
+        await self._close()
 
     async def on_data(self, payload: bytes) -> None:
-        """Draw on the page; dropped without one."""
-        if self.page is not None and self.page.prepared:
-            with suppress(ConnectionError):
-                await self.page.send_bytes(payload)
+        """Draw on the page."""
+        with suppress(ConnectionError):
+            await self.page.send_bytes(payload)
 
     async def on_meta(self, data: bytes) -> None:
         """Open a link on the page. Nothing else is passed on: we deliver no files."""
         meta: dict[str, Any] = json.loads(data)
-        if meta["type"] == "open_url" and self.page is not None:
+        if meta["type"] == "open_url":
             with suppress(ConnectionError):
                 await self.page.send_json(["open_url", {"url": meta["url"], "new_tab": True}])
 
-    def reserve(self, page: web.WebSocketResponse) -> None:
-        """Belong to a page from now on."""
-        if self._end is not None:
-            self._end.cancel()
-        self.page = page
-
-    async def draw(self, width: int, height: int) -> None:
-        """Start the app, or have it draw all that is on its screen again."""
-        if self.is_started:
-            await self.send_meta({"type": "attach", "width": width, "height": height})
-        else:
-            self.is_started = True
-            await self.start(width, height)
-
-    def detach(self) -> None:
-        """Go on without a page for a while."""
-        self.page = None
-        if not self.has_ended:
-            self._end = asyncio.create_task(self._end_later())
-
-    async def _end_later(self) -> None:
-        await asyncio.sleep(KEPT_SECONDS)
-        self.is_ending = True  # no page can take it over now
-        await self.end()
-
     async def end(self) -> None:
         """End the app: it saves its draft and what arrived of a reply."""
+        if self.is_ending:
+            return
+        self.is_ending = True
         process: Process | None = self._process
         try:
             async with asyncio.timeout(ENDING_SECONDS):
@@ -321,14 +237,10 @@ class ServedApp(AppService):
                 await self.focus()
             case ["blur"]:
                 await self.blur()
-            case ["ping", str(moment)] if self.page is not None:
+            case ["ping", str(moment)]:
                 await self.page.send_json(["pong", moment])
             case _:
                 raise ValueError("not a message of the page")
-
-
-async def _discard(*_: object) -> None:
-    """Stand in for a page that is not there."""
 
 
 def _size(width: int, height: int) -> tuple[int, int]:
@@ -342,6 +254,8 @@ class Server:
         self._command = command
         self._access = access
         self._apps: list[ServedApp] = []
+        self._ends: set[asyncio.Task[None]] = set()
+        """Apps that end, whose drafts the next app shows."""
         self._page = Template((_HERE / "serve.html").read_text(encoding="utf-8"))
 
     def application(self) -> web.Application:
@@ -356,8 +270,8 @@ class Server:
         app.on_shutdown.append(self._shut_down)
         return app
 
-    async def _index(self, request: web.Request) -> web.Response:
-        address = f"ws{self._access.origin(request).removeprefix('http')}{self._access.folder}/ws"
+    async def _index(self, _: web.Request) -> web.Response:
+        address = f"ws://{self._access.authority}{self._access.folder}/ws"
         return web.Response(text=self._page.substitute(websocket=address), content_type="text/html")
 
     async def _websocket(self, request: web.Request) -> web.StreamResponse:
@@ -365,27 +279,25 @@ class Server:
             size = _size(int(request.query["width"]), int(request.query["height"]))
         except (KeyError, ValueError):
             return web.Response(status=400, text="width and height are needed\n")
-        self._apps = [app for app in self._apps if not app.has_ended]
-        kept = [app for app in self._apps if app.page is None and not app.is_ending]
-        if not kept and len(self._apps) >= MAX_APPS:
+        if len(self._apps) >= MAX_APPS:
             return web.Response(status=503, text=f"{MAX_APPS} pages are open; close one.\n")
         page = web.WebSocketResponse(heartbeat=15, max_msg_size=MAX_MESSAGE)
-        app = kept[-1] if kept else ServedApp(self._command)
-        app.reserve(page)
-        if not kept:
-            self._apps.append(app)
+        app = ServedApp(self._command, page)
+        self._apps.append(app)
         try:
             await page.prepare(request)
-            await app.draw(*size)
+            await asyncio.gather(*self._ends)
+            await app.start(*size)
             await _receive_all(app, page)
         finally:
-            app.detach()
+            self._apps.remove(app)
+            end = asyncio.create_task(app.end())
+            self._ends.add(end)
+            end.add_done_callback(self._ends.discard)
         return page
 
     async def _shut_down(self, _: web.Application) -> None:
-        pages = [app.page for app in self._apps if app.page is not None]
-        await asyncio.gather(*(app.end() for app in self._apps))
-        await asyncio.gather(*(page.close() for page in pages))
+        await asyncio.gather(*self._ends, *(app.end() for app in self._apps))
 
 
 async def _receive_all(app: ServedApp, page: web.WebSocketResponse) -> None:
@@ -424,19 +336,13 @@ def _file_route(path: Path) -> Any:
 
 
 @asynccontextmanager
-async def serving(
-    command: str, host: str, port: int, url: str = "", *, remote: bool = False
-) -> AsyncGenerator[str]:
+async def serving(command: str, port: int) -> AsyncGenerator[str]:
     """Serve the app that a shell command starts; the value is the address to open.
 
-    Raises InputError and OSError.
+    Raises OSError.
     """
-    family, _, _, _, address = socket.getaddrinfo(
-        host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    with socket.create_server(address[:2], family=family) as listener:
-        port = listener.getsockname()[1]
-        access = granted_access(host, str(address[0]), port, url, remote=remote)
+    with socket.create_server(("127.0.0.1", port)) as listener:
+        access = Access(f"127.0.0.1:{listener.getsockname()[1]}".removesuffix(":80"))
         server = Server(command, access)
         runner = web.AppRunner(
             server.application(), access_log=None, logger=_error_log(), shutdown_timeout=5
@@ -444,20 +350,9 @@ async def serving(
         await runner.setup()
         try:
             await web.SockSite(runner, listener).start()
-            yield access.url(authority_of(_own_address(family), port))
+            yield access.url
         finally:
             await runner.cleanup()
-
-
-def _own_address(family: int) -> str:
-    """Return the address in numbers at which other machines reach this one; nothing is sent. A
-    server of all addresses accepts no name.
-    """
-    distant = "192.0.2.1" if family == socket.AF_INET else "2001:db8::1"  # for documentation
-    with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-        probe.connect((distant, 9))
-        return str(probe.getsockname()[0])
-    return "127.0.0.1" if family == socket.AF_INET else "::1"
 
 
 def app_command(common: CommonOptions) -> str:
@@ -470,23 +365,21 @@ def app_command(common: CommonOptions) -> str:
     return f"exec {shlex.join(words)}"
 
 
-async def serve_until_stopped(
-    common: CommonOptions, host: str, port: int, url: str, *, remote: bool
-) -> None:
-    """Serve until a signal. Raises InputError if the address cannot be used."""
+async def serve_until_stopped(common: CommonOptions, port: int) -> None:
+    """Serve until a signal. Raises InputError if the port cannot be used."""
     stopped = asyncio.Event()
     with suppress(NotImplementedError):  # Windows
         for name in ("SIGINT", "SIGTERM", "SIGHUP"):
             number = getattr(signal, name)
             asyncio.get_running_loop().add_signal_handler(number, stopped.set)
     try:
-        async with serving(app_command(common), host, port, url, remote=remote) as address:
+        async with serving(app_command(common), port) as address:
             write_line(
                 "Open this address in a browser. Whoever has it can use your keys and tools:"
             )
             write_line(f"  {address}")
             write_line("Ctrl+C stops the server and its apps.")
             await stopped.wait()
-    except (OSError, UnicodeError) as error:
-        raise InputError(f"{host}:{port} cannot be served: {error}") from error
+    except OSError as error:
+        raise InputError(f"Port {port} cannot be served: {error}") from error
     write_line("Stopped.", err=True)
