@@ -59,11 +59,6 @@ class Branches:
         """Return the first characters of messages' texts."""
         return await self.core.active_store.branches.excerpts(message_ids, length)
 
-    @reported(())
-    async def path_to(self, message_id: str) -> tuple[Entry, ...]:
-        """Return the messages that lead to one, itself included, on whatever branch."""
-        return await self.core.active_store.branches.path_to(message_id)
-
     @reported(None)
     async def show(self, message_id: str) -> None:
         """Switch to the branch that a message of the active session is on."""

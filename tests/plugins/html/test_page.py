@@ -22,7 +22,6 @@ from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import Usage
 from tui_chat.plugins.html.page import page
 from tui_chat.ui.dialogs.export import format_and_path
 
@@ -82,29 +81,20 @@ def test_a_page_of_an_agent_names_calls_and_folds_results():
         page(
             told(
                 Entry(Message.of("user", "Look <b>at</b> it", "m1", timestamp=1_700_000_000.0)),
-                Entry(
-                    make_message("assistant", "", "m2", tool_calls=calls),
-                    "m1",
-                    usage=Usage(1200, 30, cached=1000),
-                ),
+                Entry(make_message("assistant", "", "m2", tool_calls=calls), "m1"),
                 Entry(make_message("tool", "line 1\nline 2", "m3", tool_call_id="c1"), "m2"),
                 Entry(make_message("tool", "done", "m4", tool_call_id="c2"), "m3"),
-                Entry(Message.of("assistant", "Done.", "m5"), "m4", usage=Usage(1300, 5)),
+                Entry(Message.of("assistant", "Done.", "m5"), "m4"),
                 Entry(Message.of("user", f"{REMINDER}\n\nThanks", "m6"), "m5"),
             )
         )
     )
     assert "<summary>Read: /src/&lt;b&gt;.py</summary>" in text
     assert "<summary>Edit: /src/a.py +1 −1</summary>" in text
-    assert "<del>-one &lt;b&gt;</del>\n<ins>+two</ins>" in text
+    assert "one &lt;b&gt;" in text
     assert "<summary>Result: line 1 · 2 lines</summary>" in text
     assert "<summary>Result: done</summary>" in text
-    assert "1,200 tokens in, 1,000 of them cached, 30 out" in text
-    assert "<dt>Usage</dt><dd>2,500 tokens in, 1,000 of them cached, 35 out</dd>" in text
-    assert "<summary>Prompts (2)</summary>" in text
-    assert '<a href="#m1">Look &lt;b&gt;at&lt;/b&gt; it</a> <small>2023-11-14 22:13</small>' in text
     assert '<article class="user" id="m6">' in text
-    assert '<a href="#m6">Thanks</a>' in text
 
 
 HOSTILE = [
@@ -125,7 +115,7 @@ ALLOWED = {
     *("html", "head", "meta", "title", "style", "body", "header", "h1", "dl", "dt", "dd", "main"),
     *("article", "small", "div", "p", "details", "summary", "pre", "code", "a", "img", "em"),
     *("strong", "s", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td"),
-    *("h2", "h3", "h4", "h5", "h6", "hr", "br", "nav", "ins", "del"),
+    *("h2", "h3", "h4", "h5", "h6", "hr", "br"),
 }
 
 

@@ -12,7 +12,6 @@ from tests.support.app import (
     asked,
     make_app,
     opened,
-    rows_shown,
     screen_text,
     settle,
     until,
@@ -22,14 +21,13 @@ from tests.support.tool_servers import ToolServer, tool_servers
 from tests.support.workspace import ECHO
 from tui_chat import hooks
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.side_by_side.column import SlotColumn, SlotTitle
+from tui_chat.plugins.side_by_side.column import SlotColumn
 from tui_chat.plugins.side_by_side.screen import ComparisonScreen, PanelComposer
 from tui_chat.plugins.side_by_side.slot_dialog import SlotDialog
 from tui_chat.plugins.side_by_side.targets import remember_targets, remembered_targets
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.editing_mode import EditedText
 from tui_chat.ui.chat.tool_question import ToolQuestion
-from tui_chat.ui.inspector.diff import DiffView
 from tui_chat.workspace.exchange import Target
 
 
@@ -112,18 +110,18 @@ async def test_a_draft_goes_to_all_slots_and_one_is_kept(tmp_path: Path):
         await app.workspace.replies.all_ended()
 
 
-async def test_a_slot_is_left_out_or_sent_to_alone(tmp_path: Path):
+async def test_a_slot_is_left_out(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "echo", "echo")
         await pilot.press("tab", "2", "space")
         await settle(pilot)
         await sent(pilot, screen, "one")
         assert replies(screen) == ["one", ""]
-        await pilot.press("tab", "2", "a")
+        await pilot.press("tab", "2", "space", "1", "space")
         await settle(pilot)
         await sent(pilot, screen, "two")
         assert replies(screen) == ["one", "two"]
-        await pilot.press("tab", "2", "a", "r")
+        await pilot.press("tab", "1", "space", "2", "r")
         await until(pilot, lambda: screen.panel.slots[1].reply.siblings == 2)
         await ended(pilot, screen)
         assert len(screen.panel.included) == 2
@@ -237,7 +235,7 @@ async def test_a_tool_call_waits_in_its_slot_and_is_asked_about_there(tmp_path: 
         assert len(screen.panel.slots[0].entries) == 2
 
 
-async def test_columns_fit_the_terminal_and_show_requests_and_differences(tmp_path: Path):
+async def test_columns_fit_the_terminal_and_show_requests(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
         screen = await compared(pilot, "mirror", "loopback-gemini/mirror", "echo")
         columns = list(screen.query(SlotColumn))
@@ -248,44 +246,12 @@ async def test_columns_fit_the_terminal_and_show_requests_and_differences(tmp_pa
             assert columns[2].display
         screen.action_slot(1)
         await sent(pilot, screen, "Hello there")
-        await pilot.press("tab", "equals_sign")
-        await settle(pilot)
-        assert [column.has_class("-different") for column in columns] == [False, True, True]
-        words = "".join(row.text for row in columns[2].difference.rows)
-        assert "Hello there" in words
-        await pilot.press("equals_sign", "i")
-        await until(pilot, lambda: pilot.app.screen is not screen)
-        await settle(pilot)
-        await pilot.press("escape")
-        await until(pilot, lambda: pilot.app.screen is screen)
-        await pilot.press("d")
-        await asked(pilot)
-        await pilot.press("enter")
+        await pilot.press("tab", "i")
         await until(pilot, lambda: type(pilot.app.screen).__name__ == "RequestDialog")
         await settle(pilot)
-        title = rows_shown(pilot.app.screen.query_one(DiffView))[0]
-        assert title.startswith("against ")
+        assert "Hello there" in screen_text(pilot.app)
         await pilot.press("escape")
         await until(pilot, lambda: pilot.app.screen is screen)
-
-
-async def test_a_column_says_whether_edits_by_hand_hold_in_it(tmp_path: Path):
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        app.chat.composer.text = "salt"
-        await settle(pilot)
-        assert await app.workspace.request_edits.add_value(("user",), "Ada", kept=False)
-        screen = await compared(pilot, "echo", "loopback-anthropic/echo")
-
-        def titles() -> list[str]:
-            return [str(title.render()) for title in screen.query(SlotTitle)]
-
-        await until(pilot, lambda: "edited by hand" in titles()[0])
-        await until(pilot, lambda: "without the edits by hand" in titles()[1])
-        await pilot.press("enter")
-        await ended(pilot, screen)
-        await until(pilot, lambda: "hand" not in "".join(titles()))
-        assert replies(screen) == ["salt", "salt"]
 
 
 async def test_slots_are_chosen_with_preset_and_settings_and_remembered(tmp_path: Path):
@@ -320,6 +286,3 @@ async def test_columns(album: Album, tmp_path: Path):
         await pilot.press(*["pageup"] * 3, *["pagedown"] * 3)
         await settle(pilot)
         await album.take(pilot, "columns")
-        await pilot.press("2", "space", "equals_sign")
-        await settle(pilot)
-        await album.take(pilot, "differences")

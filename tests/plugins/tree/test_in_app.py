@@ -8,20 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from textual.pilot import Pilot
-from textual.widgets import Input, Static, TextArea
+from textual.widgets import Input, Static
 
 from tests.plugins.tree.trees import NOON, random_tree
 from tests.support.app import asked, make_app, opened, replied, say, settle, until
 from tests.support.databases import provide_database
-from tests.support.messages import make_message
 from tests.support.palette import offered
 from tests.support.pictures import Album
-from tui_chat.models.blocks import CallBlock
-from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Session
 from tui_chat.models.text import OriginKind
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.plugins.tree.comparison import ComparisonDialog
 from tui_chat.plugins.tree.layout import Row
 from tui_chat.plugins.tree.screen import TreeScreen
 from tui_chat.plugins.tree.tree_list import TreeList
@@ -73,19 +68,6 @@ async def at_tree(pilot: Pilot[None], app: TuiChat) -> None:
     await settle(pilot)
 
 
-async def compared(pilot: Pilot[None], *keys: str) -> list[str]:
-    """Press keys that compare two branches; return what each side has."""
-    await pilot.press(*keys)
-    await until(pilot, lambda: isinstance(pilot.app.screen, ComparisonDialog))
-    sides = pilot.app.screen.query(".side Static").results(Static)
-    return [str(side.render()) for side in sides]
-
-
-async def back_at_tree(pilot: Pilot[None]) -> None:
-    await pilot.press("escape")
-    await until(pilot, lambda: isinstance(pilot.app.screen, TreeScreen))
-
-
 async def left_tree(pilot: Pilot[None], app: TuiChat) -> None:
     await until(pilot, lambda: not isinstance(app.screen, TreeScreen))
     await settle(pilot)
@@ -113,82 +95,35 @@ async def test_the_tree_of_a_session(album: Album, tmp_path: Path) -> None:
         await workspace_of(app).branches.name_place("m000201", "the long one")
         await pilot.press(*"/tree", "enter")
         await until(pilot, lambda: isinstance(app.screen, TreeScreen))
-        await pilot.press("up", "up", "left", "up", "up", "space", "right")
+        await pilot.press("up", "up", "left", "up", "up", "right")
         await album.take(pilot, "tree")
 
 
-async def test_branches_are_compared_shown_and_summarized(tmp_path: Path) -> None:
+async def test_branches_are_compared_and_shown(tmp_path: Path) -> None:
     async with forked(tmp_path) as (pilot, app):
         assert tree_list(app).row_count == 3
-        for size in ((160, 45), (80, 24)):
+        for size in ((80, 24), (160, 45)):
             await pilot.resize_terminal(*size)
             await settle(pilot)
             assert "2 messages" in text_at(app, 0)
             assert "○ ▸ 2 messages · You: second words" in text_at(app, 1)
             assert "Now" in text_at(app, 2)
-            active, other = await compared(pilot, "home", "down", "c")
-            assert "other words" in active
-            assert "second words" in other
-            assert "first words" not in active + other
-            assert "2 messages in common" in str(app.screen.query_one("Vertical").border_title)
-            await back_at_tree(pilot)
-            # Any two are held against each other.
-            one, other = await compared(pilot, "space", "down", "c")
-            assert "second words" in one
-            assert "other words" in other
-            await back_at_tree(pilot)
-            await pilot.press("up", "space")
-        await pilot.press("enter")
-        await left_tree(pilot, app)
-        assert shown(app)[2] == "second words"
-        transcript = app.query_one(Transcript)
-        assert transcript.current is not None
-        assert transcript.current.message.content == "second words"
-
-        await pilot.resize_terminal(160, 45)
-        await at_tree(pilot, app)
-        await compared(pilot, "home", "down", "c")
-        await pilot.press("d")
+        await pilot.press("home", "c")
+        await until(pilot, lambda: any("active branch" in n.message for n in app.notifications.log))
+        await pilot.press("down", "c")
         await left_tree(pilot, app)
         request = lambda: workspace_of(app).state.request  # noqa: E731
         await until(pilot, lambda: request().diff_base.choice.startswith("branch "))
         assert app.inspector.pane is not None
         assert app.inspector.pane.view_shown == "diff"
         assert shown(app)[2] == "second words"
-
         await at_tree(pilot, app)
-        await pilot.press("home", "down", "s")
-        await asked(pilot)
-        question = "".join(str(each.render()) for each in app.screen.query(Static))
-        assert "summarizes the 2 messages of that branch" in question
-        await pilot.press("y")
-        await until(pilot, lambda: bool(app.screen.query(TextArea)))
-        await settle(pilot)
-        app.screen.query_one(TextArea).text = "my words of it"
-        await pilot.press("enter")
-        await until(pilot, lambda: shown(app)[-1] == "my words of it")
-        await until(pilot, lambda: isinstance(app.screen, TreeScreen))
-        await pilot.press("s")
-        await until(pilot, lambda: any("already" in n.message for n in app.notifications.log))
-
-
-async def test_calls_of_tools_are_compared_with_their_arguments(tmp_path: Path) -> None:
-    call = CallBlock("c", "weather", '{"city": "Oslo", "note": "[b]\x1b[2J"}')
-    question = Entry(Message.of("user", "How is it?", id="question"), None)
-    calls = Entry(make_message("assistant", "", id="calls", tool_calls=(call,)), "question")
-    words = Entry(Message.of("assistant", "Cold.", id="words"), "question")
-    session = Session("s", "Weather", head_id="words", updated=NOON)
-    await stored(tmp_path, SessionTranscript(session, (question, calls, words)))
-    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
-        app = await opened(pilot)
-        await at_tree(pilot, app)
-        await until(pilot, lambda: tree_list(app).row_count == 3)
-        active, other = await compared(pilot, "home", "down", "c")
-        assert "Cold." in active
-        assert "calls weather {" in other
-        assert '"city": "Oslo"' in other
-        assert "\x1b" not in other
-        assert "…" not in other
+        await pilot.press("home", "down", "enter")
+        await left_tree(pilot, app)
+        assert shown(app)[2] == "other words"
+        transcript = app.query_one(Transcript)
+        assert transcript.current is not None
+        assert transcript.current.message.content == "other words"
 
 
 async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) -> None:
@@ -230,14 +165,11 @@ async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) 
         await until(pilot, lambda: tree_list(app).row_count == 4)
         await settle(pilot)
 
-        async def bring() -> None:
-            await pilot.press("slash", *"second")
-            await until(pilot, lambda: tree_list(app).place_of_result()[1] == 2)
-            await pilot.press("enter", "end", "b")
-            await until(pilot, lambda: len(shown(app)) == 5)
-            await settle(pilot)
-
-        await bring()
+        await pilot.press("slash", *"second")
+        await until(pilot, lambda: tree_list(app).place_of_result()[1] == 2)
+        await pilot.press("enter", "end", "b")
+        await until(pilot, lambda: len(shown(app)) == 5)
+        await settle(pilot)
         assert not app.screen.query_one(FindBar).display
         brought = workspace.state.entries[-1]
         assert row(app).first == row(app).last == brought.message.id
@@ -276,7 +208,7 @@ async def test_a_read_only_app_offers_nothing_that_writes(tmp_path: Path) -> Non
         await at_tree(pilot, app)
         nodes = await workspace_of(app).branches.tree()
         assert "bring" not in str(app.screen.query_one(".tree--keys", Static).render())
-        await pilot.press("home", "down", "d", "e", "b", "s", "u")
+        await pilot.press("home", "down", "d", "e", "b", "u")
         await settle(pilot)
         assert isinstance(app.screen, TreeScreen)
         assert await workspace_of(app).branches.tree() == nodes

@@ -21,13 +21,7 @@ from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tree.actions import jump
-from tui_chat.plugins.tree.copies import (
-    HEADING,
-    bring_reply,
-    bring_summary,
-    plan_summary,
-    write_summary,
-)
+from tui_chat.plugins.tree.copies import bring_reply
 from tui_chat.plugins.tree.layout import Tree
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.workspace import Workspace
@@ -133,38 +127,6 @@ async def test_a_reply_is_brought_here_with_its_origin(
     await import_into(workspace, [file])
     assert await workspace.store.transcripts.get("s") == transcript
     assert not heard.of(Failed)
-
-
-async def test_a_summary_of_another_branch_is_brought_here(make_workspace: MakeWorkspace) -> None:
-    workspace, heard = await make_workspace()
-    await opened(workspace, TALK)
-    active = frozenset(shown(workspace))
-    plan = await plan_summary(workspace, "r3", active)
-    body = plan.composed.payload.body.decode()
-    assert (plan.messages, plan.left_out, plan.session_id) == (4, 0, "s")
-    assert all(f"words of {id}" in body for id in ("u2", "r2", "u3", "r3"))
-    assert not any(f"words of {id}" in body for id in ("u1", "r1", "u6", "r6", "r4"))
-    written: list[str] = []
-    text = await write_summary(workspace, plan, written.append)
-    assert text.startswith(f"{HEADING}\n\n")
-    assert written
-    assert await bring_summary(workspace, plan, "what I kept of it")
-    message = workspace.state.entries[-1].message
-    assert (message.role, message.content) == ("system", "what I kept of it")
-    assert message.about == About(brought=Brought("r3", 4))
-    assert "a summary of 4 messages of another branch" in MessageOrigin(message).label
-    with pytest.raises(InputError, match="has all messages"):
-        await plan_summary(workspace, "r6", active)
-    assert not heard.of(Failed)
-
-
-async def test_nothing_is_brought_to_another_session(make_workspace: MakeWorkspace) -> None:
-    workspace, _ = await make_workspace()
-    await opened(workspace, TALK)
-    plan = await plan_summary(workspace, "r3", frozenset(shown(workspace)))
-    await workspace.sessions.new()
-    assert not await bring_summary(workspace, plan, "late")
-    assert workspace.state.entries == ()
 
 
 @each_row("protocol", Protocol)

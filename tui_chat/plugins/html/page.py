@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, tzinfo
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -20,23 +20,20 @@ from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.citations import References
 from tui_chat.models.media import with_header
-from tui_chat.models.message import Message, own_words
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
-from tui_chat.models.tool_call_summary import diff, summary
+from tui_chat.models.tool_call_summary import summary
 from tui_chat.models.transcript import SessionTranscript
-from tui_chat.models.usage import Usage
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _STYLE = """
 :root { color-scheme: light dark; --back: #fdfdfc; --text: #1d2021; --dim: #66645f;
-  --line: #dddad2; --user: #eef3fa; --code: #f3f1ec; --link: #0b5cad; --bad: #a01818;
-  --good: #1a6b2a; }
+  --line: #dddad2; --user: #eef3fa; --code: #f3f1ec; --link: #0b5cad; --bad: #a01818; }
 @media (prefers-color-scheme: dark) { :root { --back: #181a1b; --text: #e3e1dc;
   --dim: #9b978e; --line: #3a3c3d; --user: #202a36; --code: #232627; --link: #7db7f0;
-  --bad: #f08a8a; --good: #8fd19e; } }
+  --bad: #f08a8a; } }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 52rem; background: var(--back);
   color: var(--text); font: 1rem/1.6 system-ui, sans-serif; overflow-wrap: anywhere; }
@@ -64,11 +61,6 @@ a { color: var(--link); }
 details { margin: .5rem 0; border-left: .25rem solid var(--line); padding-left: .75rem; }
 summary { color: var(--dim); cursor: pointer; }
 .error { color: var(--bad); }
-nav ol { margin: .25rem 0; padding-left: 2rem; }
-nav small { color: var(--dim); }
-ins, del { text-decoration: none; }
-ins { color: var(--good); }
-del { color: var(--bad); }
 """.strip()
 
 _POLICY = (
@@ -95,34 +87,17 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
     )
     for name, fact in readable_parts.about(transcript, len(shown), zone):
         yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
-    if tokens := _tokens(entry.usage for entry in transcript.entries):
-        yield f"<dt>Usage</dt><dd>{escape(tokens)}</dd>\n"
     yield "</dl>\n</header>\n"
-    yield from _prompts(shown, zone)
     yield "<main>\n"
     for number, entry in enumerate(shown, 1):
         yield from _article(number, entry, versions[entry.parent_id], transcript, zone)
     yield "</main>\n</body>\n</html>\n"
 
 
-def _prompts(shown: Sequence[Entry], zone: tzinfo) -> Iterator[str]:
-    """Yield an index of the user's messages, if there are several."""
-    prompts = [(n, entry) for n, entry in enumerate(shown, 1) if entry.message.role == "user"]
-    if len(prompts) < 2:
-        return
-    yield f"<nav><details><summary>Prompts ({len(prompts)})</summary>\n<ol>\n"
-    for number, entry in prompts:
-        words = escape(_prompt_words(entry.message))
-        sent = escape(readable_parts.format_time(entry.message.timestamp, zone))
-        yield f'<li><a href="#m{number}">{words or "…"}</a> <small>{sent}</small></li>\n'
-    yield "</ol>\n</details></nav>\n"
-
-
 def _article(
     number: int, entry: Entry, among: Sequence[Entry], transcript: SessionTranscript, zone: tzinfo
 ) -> Iterator[str]:
     facts = readable_parts.captions(entry, among.index(entry), len(among), zone)
-    facts += filter(None, (_tokens((entry.usage,)),))
     sender = escape(readable_parts.sender(entry.message, transcript))
     yield (
         f'<article class="{entry.message.role}" id="m{number}">\n'
@@ -157,8 +132,7 @@ def _body(entry: Entry) -> Iterator[str]:
     yield from _sources(message.about.references)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
-        inner = _diff(edit) if (edit := diff(call)) else _plain(readable_parts.arguments(call))
-        yield _folded(_call_words(call), inner)
+        yield _folded(_call_words(call), _plain(readable_parts.arguments(call)))
     if entry.error:
         yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
 
@@ -180,14 +154,6 @@ def _sources(references: References) -> Iterator[str]:
 
 def _folded(summary: str, inner: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>\n{inner}</details>\n"
-
-
-def _diff(text: str) -> str:
-    lines: list[str] = []
-    for line in sanitize(text).split("\n"):
-        tag = {"+": "ins", "-": "del"}.get(line[:1], "")
-        lines.append(f"<{tag}>{escape(line)}</{tag}>" if tag else escape(line))
-    return '<pre class="plain" dir="auto">' + "\n".join(lines) + "</pre>\n"
 
 
 def _plain(text: str) -> str:
@@ -244,15 +210,6 @@ def _link_open(renderer: Any, tokens: Sequence[Any], index: int, options: Any, e
     return str(renderer.renderToken(tokens, index, options, env))
 
 
-# Words of the index
-
-
-def _prompt_words(message: Message) -> str:
-    """Return the first words of a user's message, for an index."""
-    words = own_words(message.content) or message.content
-    return one_line(words, 100) or ", ".join(map(readable_parts.part_words, message.parts))
-
-
 def _call_words(call: CallBlock) -> str:
     """Return the name of a tool and what it is called with, on one line: a path, a command."""
     name, words = one_line(call.name, 60) or "tool", one_line(summary(call), 160)
@@ -264,15 +221,3 @@ def _result_words(text: str) -> str:
     count = text.count("\n") + 1
     first = one_line(text.lstrip().partition("\n")[0], 100)
     return f"Result: {first}" + (f" · {count:,} lines" if count > 1 else "")
-
-
-def _tokens(usages: Iterable[Usage]) -> str:
-    """Return the tokens of replies together, as far as their providers reported them."""
-    reported = list(usages)
-    counts = [
-        (sum(usage.input or 0 for usage in reported), "in"),
-        (sum(usage.cached or 0 for usage in reported), "of them cached"),
-        (sum(usage.output or 0 for usage in reported), "out"),
-    ]
-    words = [f"{count:,} {what}" for count, what in counts if count]
-    return ", ".join(words).replace(" ", " tokens ", 1)

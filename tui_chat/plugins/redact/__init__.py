@@ -19,7 +19,7 @@ PLUGIN = Plugin(
         Command(
             "redact",
             "tui_chat.plugins.redact.command:redact_command",
-            "Export sessions without keys, addresses and names, for sharing.",
+            "Export a session without keys, addresses and names, for sharing.",
             group="Data",
         ),
     ),

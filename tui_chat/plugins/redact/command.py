@@ -6,7 +6,6 @@ import sys
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,14 +13,13 @@ from tui_chat.cli.app import asynchronous, library_in, open_store
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.export import export_names, local_zone, require_target
 from tui_chat.cli.names import named_session
-from tui_chat.cli.options import FILE, PluginChoice, json_option, last_or_session
+from tui_chat.cli.options import FILE, PluginChoice, last_or_session
 from tui_chat.cli.output import (
     Styled,
     counted,
     finish,
     is_terminal,
     write_export,
-    write_json,
     write_line,
 )
 from tui_chat.errors import InputError
@@ -31,8 +29,6 @@ from tui_chat.plugins.redact.review import Excerpt, Review, SensitiveText
 from tui_chat.plugins.redact.session_review import review_session
 from tui_chat.workspace.exports import transcript_texts, write_file
 
-_SHOWN = 3
-"""Places of a finding that are printed."""
 _AROUND = 30
 """Characters of an excerpt on either side."""
 
@@ -64,7 +60,6 @@ _AROUND = 30
     is_flag=True,
     help="Omit requests (with their presets, profiles and lorebooks) and drafts from JSON.",
 )
-@json_option("Print the findings as JSON, and export nothing.")
 @click.option("--yes", "sure", is_flag=True, help="Export without a question.")
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 @asynchronous
@@ -75,29 +70,24 @@ async def redact_command(
     output: Path | None,
     keep: tuple[str, ...],
     without_requests: bool,
-    as_json: bool,
     sure: bool,
     force: bool,
 ) -> None:
-    """Export sessions without keys, addresses and names, for sharing.
+    """Export a session without keys, addresses and names, for sharing.
 
     Shows first what was found, and where: API keys, passwords, private keys, e-mail and IP
     addresses, phone, account and card numbers, user names of home folders, your profile's name, and
     the words in redact.txt in the folder of the configuration. Then asks, and writes the session
-    with a placeholder for each text. No
-    search finds everything: read the file before you share it.
+    with a placeholder for each text. No search finds everything: read the file before you share it.
 
     \b
     Examples:
-      tui-chat redact "A walk" --json
       tui-chat redact "A walk" --format html --output walk.html
       tui-chat redact --keep ip --keep me@example.com --yes > shared.json
     """
-    if as_json and output is not None:
-        raise InputError("--json lists the findings and exports nothing.")
     if without_requests and kind == "json":
         kind = "shared"
-    require_target(output, force=force or as_json)
+    require_target(output, force=force)
     library = library_in(common.config_folder)
     async with open_store(common) as store:
         session = await named_session(store, name)
@@ -105,10 +95,6 @@ async def redact_command(
             store, library, common.config_folder, session.session_id, requests=kind == "json"
         )
     kept = _kept(review.findings, keep)
-    if as_json:
-        findings = [_finding_json(finding, kept) for finding in review.findings]
-        write_json([{**finding, "session": session.session_id} for finding in findings])
-        return
     _show(review, kept)
     if not sure:
         _ask(output)
@@ -148,10 +134,10 @@ def _show(review: Review, kept: frozenset[str]) -> None:
             title = Styled(one_line(finding.title, 80), fg="red")
             times = counted(finding.count, "time")
             write_line("  ", title, f"  {times}  → {what_then}", err=True)
-            for excerpt in finding.excerpts[:_SHOWN]:
+            for excerpt in finding.excerpts:
                 write_line("      ", *_excerpt(excerpt), err=True)
-            if finding.count > _SHOWN:
-                write_line(f"      and {finding.count - _SHOWN:,} more", err=True)
+            if more := finding.count - len(finding.excerpts):
+                write_line(f"      and {more:,} more", err=True)
     if not review.findings:
         write_line("Nothing was found.", err=True)
     if review.warning:
@@ -175,27 +161,6 @@ def _ask(output: Path | None) -> None:
         )
     target = "the standard output" if output is None else one_line(str(output), 200)
     click.confirm(f"Write the session with these placeholders to {target}?", abort=True, err=True)
-
-
-def _finding_json(finding: SensitiveText, kept: frozenset[str]) -> dict[str, Any]:
-    return {
-        "kind": finding.kind,
-        "text": finding.title,
-        "placeholder": finding.placeholder,
-        "kept": finding.placeholder in kept,
-        "count": finding.count,
-        "places": [
-            {
-                "where": excerpt.place.where,
-                "field": excerpt.place.field,
-                "offset": excerpt.place.offset,
-                "before": excerpt.before,
-                "text": excerpt.text,
-                "after": excerpt.after,
-            }
-            for excerpt in finding.excerpts
-        ],
-    }
 
 
 async def _asynchronous(texts: Iterator[str]) -> AsyncIterator[str]:

@@ -37,7 +37,6 @@ async def export_redacted(app: TuiChat, _: str) -> None:
     if session is None:
         raise InputError("The session has no messages yet.")
     core = workspace.core
-    app.notify("Searching for what must not be shared…", timeout=2)
     review = await review_session(
         core.store_of(session.session_id),
         core.library,
@@ -70,8 +69,6 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "keep", show=False, priority=True),
-        Binding("left", "step(-1)", show=False, priority=True),
-        Binding("right", "step(1)", show=False, priority=True),
         Binding("enter", "go_on", show=False, priority=True),
     ]
 
@@ -80,8 +77,6 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
         self._warning = warning
         self._findings = {finding.placeholder: finding for finding in findings}
         self._kept: set[str] = set()
-        self._place = 0
-        """The place of the highlighted finding whose excerpt is shown."""
 
     def compose(self) -> ComposeResult:
         count = len(self._findings)
@@ -92,7 +87,7 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
             yield Static(classes="excerpt")
             if self._warning:
                 yield Static(self._warning, classes="hint")
-            hint = "Space keep or replace · ← → other places · " if count else ""
+            hint = "Space keep or replace · " if count else ""
             yield Static(f"{hint}Enter choose the format · Esc cancel", classes="hint")
 
     def on_mount(self) -> None:
@@ -135,17 +130,11 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
         for changed in ids & self._findings.keys():
             options.replace_option_prompt(changed, self._line(self._findings[changed]))
 
-    def action_step(self, step: int) -> None:
-        """Show another place of the highlighted finding."""
-        self._place += step
-        self._show_excerpt()
-
     def action_go_on(self) -> None:
         self.dismiss(frozenset(self._kept))
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self) -> None:
-        self._place = 0
         self._show_excerpt()
 
     def _highlighted_id(self) -> str:
@@ -159,11 +148,10 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
         finding = self._findings.get(self._highlighted_id())
         shown = Text()
         if finding is not None:
-            number = self._place % len(finding.excerpts)
-            excerpt = finding.excerpts[number]
+            excerpt = finding.excerpts[0]
             shown.append(f"{excerpt.place.where}, {excerpt.place.field}", style="dim")
             if finding.count > 1:
-                shown.append(f"  {number + 1:,} of {finding.count:,}", style="dim")
+                shown.append(f"  and {finding.count - 1:,} more", style="dim")
             shown.append(f"\n{sanitize(excerpt.before)}")
             shown.append(one_line(excerpt.text, 120), style="reverse")
             shown.append(sanitize(excerpt.after))

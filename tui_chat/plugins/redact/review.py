@@ -24,7 +24,7 @@ from tui_chat.plugins.redact.scanner import Scanner
 from tui_chat.plugins.redact.text_walk import Place, TextWalk
 from tui_chat.plugins.redact.words import name_words
 
-MOST_EXCERPTS = 100
+MOST_EXCERPTS = 3
 """Excerpts of a finding; all its places are counted."""
 _AROUND = 60
 """Characters of an excerpt on either side of what was found."""

@@ -4,9 +4,9 @@
    `_STRUCTURE` names the few that are no texts.
 2. A text that is JSON stays JSON: its strings are visited one by one, so also JSON within JSON. In
    base64 of a text, the text is visited, and what is put in its place is base64 again.
-3. What depends on a text follows it: the offsets of citations, the
-   digests of bodies, and the names that recipes have for revisions. The probabilities of a reply's
-   tokens go if one of its tokens does.
+3. What depends on a text follows it: the digests of bodies, and the names that recipes have for
+   revisions. The places of citations in a changed message go, and so do the probabilities of
+   tokens, which have the text in pieces.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ from tui_chat.models.citations import Source, web_address
 from tui_chat.models.media import detect_mime_of_base64
 from tui_chat.models.message import Message, is_words
 from tui_chat.models.request import RequestRecord
-from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.redact.encodings import base64_runs, json_escaped, json_strings
 from tui_chat.plugins.redact.patterns import Match
@@ -78,15 +77,6 @@ class Place(NamedTuple):
 
 Visit = Callable[[Match, str, Place], str | None]
 """Takes a find, its text and place; returns what to put there, None to leave it."""
-
-
-class Edit(NamedTuple):
-    """A stretch of a text that was replaced."""
-
-    start: int
-    end: int
-    length: int
-    """Characters of what is there now."""
 
 
 class TextWalk:
@@ -138,9 +128,9 @@ class TextWalk:
         if isinstance(value, str):
             if not value or name in _STRUCTURE:
                 return value
-            return self._text(value, path, label or name)[0]
+            return self._text(value, path, label or name)
         if isinstance(value, int) and label:
-            after = self._text(str(value), path, label)[0]
+            after = self._text(str(value), path, label)
             return value if after == str(value) else after
         if isinstance(value, Message):
             return self._message(value, path)
@@ -158,7 +148,7 @@ class TextWalk:
             return self._fields(value, path)
         if isinstance(value, Mapping):
             return {
-                self._text(str(key), path, "", is_key=True)[0]: self._visited(
+                self._text(str(key), path, "", is_key=True): self._visited(
                     item, f"{path}.{key}", "", str(key)
                 )
                 for key, item in cast("Mapping[Any, Any]", value).items()
@@ -201,7 +191,7 @@ class TextWalk:
             if key in opaque and isinstance(value, str):
                 visited[key] = value
                 continue
-            name, _ = self._text(key, path, "", is_key=True)
+            name = self._text(key, path, "", is_key=True)
             if isinstance(value, Mapping):
                 visited[name] = self._keys(cast("Mapping[str, Any]", value), place, opaque)
             else:
@@ -209,63 +199,34 @@ class TextWalk:
         return visited
 
     def _message(self, message: Message, path: str) -> Message:
-        content, edits = self._text(message.content, "content", "content")
+        content = self._text(message.content, "content", "content")
         visited: Message = self._fields(message, path, "blocks")
+        visited = replace(visited, about=replace(visited.about, tokens=""))
         blocks: list[Block] = []
-        start = 0
         counts = Counter[str]()
+        has_changed, has_words = content != message.content, False
         for block in message.blocks:
             if isinstance(block, TextBlock) and is_words(block):
-                blocks.append(self._text_block(block, start, content, edits))
-                start += len(block.text)
+                # What was found may lie in several texts: the first one gets all of the words.
+                if has_changed and not has_words:
+                    changed: TextBlock = self._fields(block, path, "text", "citations")
+                    blocks.append(replace(changed, text=content, citations=()))
+                elif not has_changed:
+                    blocks.append(self._fields(block, path, "text"))
+                has_words = True
                 continue
             name = _PROPERTIES.get(type(block), "blocks")
             number = counts[name] if name != "blocks" else len(blocks)
             blocks.append(self._value(block, f"{path}.{name}[{number}]".lstrip("."), ""))
             counts[name] += 1
-        if self._are_tokens_changed(message, bool(edits)):
-            visited = replace(visited, about=replace(visited.about, tokens=""))
         return replace(visited, blocks=tuple(blocks))
-
-    def _text_block(
-        self, block: TextBlock, start: int, content: str, edits: Sequence[Edit]
-    ) -> TextBlock:
-        """Return a text of a message. The texts were visited together, as `content` is now, since
-        what was found may lie in several of them: the first of these has what is there now.
-        """
-        visited: TextBlock = self._fields(block, "", "text")
-        if not edits:
-            return visited
-        first, end = moved(start, edits), moved(start + len(block.text), edits)
-        citations = tuple(
-            replace(
-                cited,
-                start=max(moved(start + cited.start, edits) - first, 0),
-                end=moved(start + cited.end, edits) - first,
-            )
-            if cited.end
-            else cited
-            for cited in visited.citations
-        )
-        return replace(visited, text=content[first:end], citations=citations)
-
-    def _are_tokens_changed(self, message: Message, has_edits: bool) -> bool:
-        """True if what was found is among the tokens of a reply, which have its text in pieces:
-        they cannot be kept then. They are those of the content, unless that was edited since.
-        """
-        if not message.about.tokens:
-            return False
-        text = "".join(token.text for token in unpack_tokens(message.about.tokens))
-        if text == message.content:
-            return has_edits
-        return not text or bool(self._text(text, "about.tokens", "")[1])
 
     def _part(self, part: MediaBlock, path: str) -> MediaBlock:
         visited: MediaBlock = self._fields(part, path, "data")
         if not part.data:
             return visited
-        data, edits = self._text(part.data, f"{path}.data", "", is_file=True)
-        if edits and edits[0] == Edit(0, len(part.data), len(data)) and not _holds_text(part.data):
+        data = self._text(part.data, f"{path}.data", "", is_file=True)
+        if data != part.data and not any(run.text for run in base64_runs(part.data)):
             return replace(visited, media="file", mime="text/plain", data="", text=data)
         return replace(visited, data=data)
 
@@ -278,7 +239,7 @@ class TextWalk:
     def _revision(self, revision: tuple[str, str]) -> tuple[str, str]:
         kind, text = revision
         self._where = f"{kind} of the requests"
-        visited, _ = self._text(text, "json", "")
+        visited = self._text(text, "json", "")
         self._revisions[_digest(text)] = _digest(visited)
         return kind, visited
 
@@ -295,7 +256,7 @@ class TextWalk:
             found = Match(0, len(data), "file", data)
             is_kept = self._visit(found, data, Place(self._where, "body", 0)) is None
             return visited if is_kept else replace(visited, body=None)
-        body = self._text(text, "body", "")[0].encode()
+        body = self._text(text, "body", "").encode()
         return replace(visited, body=body, sha256=sha256(body).hexdigest())
 
     # Texts
@@ -309,15 +270,15 @@ class TextWalk:
         is_key: bool = False,
         is_file: bool = False,
         depth: int = 0,
-    ) -> tuple[str, list[Edit]]:
-        """Return a text as the visits leave it, and where it was changed."""
+    ) -> str:
+        """Return a text as the visits leave it."""
         stretches: list[tuple[int, int, str]] = []
         strings = json_strings(text) if depth < _DEEPEST else None
         if strings is not None:
             for string in strings:
                 key = string.label if string.label and not string.is_key else ""
                 inner = f"{path} · {key}" if key else path
-                after, _ = self._text(
+                after = self._text(
                     string.text, inner, string.label, is_key=string.is_key, depth=depth + 1
                 )
                 if after != string.text:
@@ -349,7 +310,7 @@ class TextWalk:
             if any(match.start < run.end and run.start < match.end for match in matches):
                 continue
             if run.text:
-                after, _ = self._text(run.text, path, label, depth=depth + 1)
+                after = self._text(run.text, path, label, depth=depth + 1)
                 if after != run.text:
                     data = text[run.start : run.end]
                     encode = urlsafe_b64encode if re.search("[-_]", data) else b64encode
@@ -365,31 +326,14 @@ class TextWalk:
         return stretches
 
 
-def _replaced(text: str, stretches: Sequence[tuple[int, int, str]]) -> tuple[str, list[Edit]]:
-    """Return a text with other stretches, and where they were."""
+def _replaced(text: str, stretches: Sequence[tuple[int, int, str]]) -> str:
+    """Return a text with others in place of some stretches."""
     pieces: list[str] = []
     end = 0
     for start, stop, after in stretches:
         pieces += (text[end:start], after)
         end = stop
-    edits = [Edit(start, stop, len(after)) for start, stop, after in stretches]
-    return "".join((*pieces, text[end:])) if stretches else text, edits
-
-
-def moved(offset: int, edits: Sequence[Edit]) -> int:
-    """Return where an offset is after a change; one within a changed stretch is behind it."""
-    shift = 0
-    for edit in edits:
-        if offset <= edit.start:
-            break
-        if offset < edit.end:
-            return edit.start + shift + edit.length
-        shift += edit.length - (edit.end - edit.start)
-    return offset + shift
-
-
-def _holds_text(data: str) -> bool:
-    return any(run.text for run in base64_runs(data))
+    return "".join((*pieces, text[end:]))
 
 
 def _renamed(recipe: Mapping[str, Any], names: Mapping[str, str]) -> Mapping[str, Any]:

@@ -4,10 +4,9 @@ action             opens the dialog, then the screen
 slot_dialog        the choice of models, presets and settings (targets: as they are remembered)
 panel              the slots and what is done with them, without a screen
 screen             the columns, the composer and the keys
-column             one slot: its title, its conversation, or its difference from another reply
-word_difference    the words of a reply that another one has not
+column             one slot: its title and its conversation
 tool_consent       the question about a tool call that waits in a slot
-request_dialog     the request of a slot, or how those of two slots differ
+request_dialog     the request of a slot
 """
 
 from tui_chat.api import Action, Plugin

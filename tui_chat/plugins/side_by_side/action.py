@@ -27,7 +27,7 @@ async def compare_models(app: TuiChat, _: str) -> None:
     draft = message_text(composer.text)
     parts = tuple(attachment.part for attachment in drafts.attachments)
     targets = await remembered_targets(workspace)
-    dialog = SlotDialog(workspace, targets, draft, app.chat.context.environ)
+    dialog = SlotDialog(workspace, targets, app.chat.context.environ)
     chosen = await app.push_screen_wait(dialog)
     if chosen is None:
         return

@@ -1,11 +1,9 @@
-"""A column: the title of a slot, and below it its conversation or a difference of replies."""
+"""A column: the title of a slot, and below it its conversation."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar, cast
 
-from rich.cells import cell_len
 from rich.style import Style
 from rich.text import Text
 from textual import events
@@ -16,19 +14,11 @@ from textual.message import Message
 from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import Timing, short_number
 from tui_chat.plugins.side_by_side.targets import described
-from tui_chat.plugins.side_by_side.word_difference import word_difference
 from tui_chat.ui.chat.rows import ClickAction
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.inspector.rows_view import (
-    Part,
-    Piece,
-    RowsView,
-    ViewRow,
-    styled,
-)
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -86,46 +76,6 @@ class SlotTranscript(Transcript, can_focus=False):
             self.notify("Leave with Esc; /compare chooses other models.")
 
 
-class ReplyDifference(RowsView, can_focus=False):
-    """The words by which a reply differs from that of another slot."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._texts = "", ""
-
-    def emphasis(self, row: int) -> str:
-        del row
-        return ""  # it has no cursor
-
-    def show(self, text: str, other: str) -> None:
-        """Show a text with what the other one has in other words."""
-        if (text, other) != self._texts:
-            self._texts = text, other
-            self.rebuild()
-
-    def build(self, width: int) -> Iterator[Part]:
-        yield list(self._rows(width))
-
-    def _rows(self, width: int) -> Iterator[ViewRow]:
-        row: list[Piece] = []
-        used = 0
-        for word, style in word_difference(*self._texts):
-            if word == "\n":
-                yield ViewRow(styled(*row))
-                row, used = [], 0
-                continue
-            drawn = sanitize(word, "exact")
-            cells = cell_len(drawn)
-            if used and used + cells > width:
-                yield ViewRow(styled(*row))
-                row, used = [], 0
-                if drawn.isspace():
-                    continue
-            row.append((drawn, style))
-            used += cells
-        yield ViewRow(styled(*row))
-
-
 class WordsRow(Widget):
     """A row of words, cut at the right."""
 
@@ -168,10 +118,7 @@ class SlotColumn(Vertical, can_focus=True):
         &.-first { border-left: none; }
         &.-current > SlotTitle { background: $primary 25%; text-style: bold; }
         &:focus > SlotTitle { background: $primary 50%; }
-        & > SlotTranscript, & > ReplyDifference { width: 1fr; height: 1fr; }
-        & > ReplyDifference { display: none; padding: 0 1; }
-        &.-different > SlotTranscript { display: none; }
-        &.-different > ReplyDifference { display: block; }
+        & > SlotTranscript { width: 1fr; height: 1fr; }
         &.-left-out > SlotTranscript { opacity: 60%; }
     }
     """
@@ -195,13 +142,12 @@ class SlotColumn(Vertical, can_focus=True):
     def __init__(self, slot: PanelSlot) -> None:
         super().__init__()
         self.slot = slot
-        self.transcript, self.difference = SlotTranscript(), ReplyDifference()
+        self.transcript = SlotTranscript()
         self._title = SlotTitle()
 
     def compose(self) -> ComposeResult:
         yield self._title
         yield self.transcript
-        yield self.difference
 
     def show(self, panel: Panel) -> None:
         """Show the slot as it is now."""
@@ -219,38 +165,21 @@ class SlotColumn(Vertical, can_focus=True):
         state = state_words(panel, slot)
         left_out = "" if slot.is_included or not slot.reply else " (left out)"
         name = f"{slot.name}{f' · {more}' if more else ''}{left_out}"
-        facts = " · ".join(filter(None, (slot.edits, fact_words(panel.timing(slot)))))
-        self._title.show(one_line(name, 60), state, facts)
-
-    def compare(self, other: str | None) -> None:
-        """Show the difference from another reply; None shows the conversation."""
-        self.set_class(other is not None, "-different")
-        if other is not None:
-            reply = self.slot.reply
-            self.difference.show("" if reply is None else reply.message.content, other)
+        self._title.show(one_line(name, 60), state, fact_words(panel.timing(slot)))
 
     # --- scrolling -----------------------------------------------------------------------
 
     def action_scroll_lines(self, lines: int) -> None:
-        if self.has_class("-different"):
-            self.difference.scroll_to(y=self.difference.scroll_y + lines)
-        else:
-            self.transcript.scroll_by(lines)
+        self.transcript.scroll_by(lines)
 
     def action_scroll_page(self, direction: int) -> None:
         self.action_scroll_lines(direction * max(self.size.height - 3, 1))
 
     def action_scroll_to_begin(self) -> None:
-        if self.has_class("-different"):
-            self.difference.scroll_to(y=0)
-        else:
-            self.transcript.action_begin()
+        self.transcript.action_begin()
 
     def action_scroll_to_last(self) -> None:
-        if self.has_class("-different"):
-            self.difference.scroll_to(y=len(self.difference.rows))
-        else:
-            self.transcript.go_to_end()
+        self.transcript.go_to_end()
 
     def on_focus(self) -> None:
         self.post_message(self.Chosen(self.slot.number))

@@ -12,13 +12,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.session import last_reply
-from tui_chat.models.usage import NO_TIMING, Timing, Usage, cost_of
+from tui_chat.models.usage import NO_TIMING, Timing
 from tui_chat.workspace.events import BranchChanged, ReplySettled, RequestOutdated
 from tui_chat.workspace.exchange import Slot, Target
 from tui_chat.workspace.settings import SessionValues
@@ -27,16 +26,12 @@ from tui_chat.workspace.state import LastSent
 if TYPE_CHECKING:
     from tui_chat.compose import Composed
     from tui_chat.models.blocks import MediaBlock
-    from tui_chat.models.endpoint import Protocol
     from tui_chat.models.envelope import Note
     from tui_chat.models.session import Entry
     from tui_chat.send import PartialReply
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.workspace import Workspace
-
-USUAL_OUTPUT = 500
-"""Tokens of a reply that nobody has seen yet, for what a send will cost."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,8 +49,6 @@ class PanelSlot:
     """True if it gets the next draft."""
     reply_id: str = ""
     """The id of the reply that its branch is found by; empty before the first send."""
-    edits: str = ""
-    """What the request composed last has of the edits by hand; empty if there are none."""
 
     @property
     def reply(self) -> Entry | None:
@@ -203,28 +196,7 @@ class Panel:
         return bool(replies)
 
     def _compose(self, slot: PanelSlot, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Composed:
-        composed = self._workspace.requests.compose_for(slot.slot, draft, parts)
-        slot.edits = _edit_words(composed, self._workspace.state.endpoint.protocol)
-        return composed
-
-    async def cost(self, draft: str, parts: tuple[MediaBlock, ...] = ()) -> Decimal | None:
-        """Return what sending a draft will cost, in US dollars, with replies as long as the last
-        ones; None if the price of a slot's model is not known. Raises InputError if a target cannot
-        be used.
-        """
-        core, prices = self._workspace.core, await self._workspace.usage.prices()
-        total = Decimal(0)
-        slots = self.included
-        requests = [await asyncio.to_thread(self._compose, slot, draft, parts) for slot in slots]
-        for slot, composed in zip(slots, requests, strict=True):
-            budget, reply = composed.envelope.budget, slot.reply
-            last = reply.usage.output if reply is not None else None
-            usage = Usage(budget.total if budget else None, last or USUAL_OUTPUT)
-            price = cost_of(usage, prices.prices_of_request(composed, core.now())(""))
-            if price is None:
-                return None
-            total += price
-        return total
+        return self._workspace.requests.compose_for(slot.slot, draft, parts)
 
     async def request(self, slot: PanelSlot, draft: str) -> Composed | None:
         """Return the request of a slot's last reply, else the one that a draft would be."""
@@ -285,21 +257,3 @@ def _name(target: Target, targets: Sequence[Target]) -> str:
     model = target.model or "first model"
     endpoints = {other.endpoint for other in targets if other.model == target.model}
     return model if len(endpoints) == 1 and target.model else f"{model} @ {target.endpoint}"
-
-
-def _edit_words(composed: Composed, own: Protocol) -> str:
-    """Return whether a request has the edits by hand for requests in the session's `own`
-    protocol.
-    """
-    edits = composed.inputs.edits if composed.inputs is not None else ()
-    count = sum(edit.protocol is own for edit in edits)
-    applied = len(composed.edited.applied) if composed.edited is not None else 0
-    if applied < count:
-        return f"{applied} of {count} edits by hand" if applied else "without the edits by hand"
-    return "edited by hand" if applied else ""
-
-
-def price_words(count: int, cost: Decimal | None) -> str:
-    """Return how many requests a send makes, and what they cost."""
-    requests = f"{count} request{'s' * (count != 1)}"
-    return requests if cost is None else f"{requests}, about ${cost:.3f}"

@@ -1,4 +1,4 @@
-"""The request of a slot, or how those of two slots differ, as the inspector draws them."""
+"""The request of a slot, as the inspector draws it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from textual.widgets import Static
 
 from tui_chat.compose import Composed
 from tui_chat.ui.dialogs.base import Dialog, set_title
-from tui_chat.ui.inspector.diff import DiffView
 from tui_chat.ui.inspector.payload_view import PayloadView
-from tui_chat.ui.inspector.rows_view import ViewRow
-from tui_chat.ui.inspector.views import Baseline, InspectorState
+from tui_chat.ui.inspector.views import InspectorState
 
 
 class RequestBody(PayloadView, inherit_bindings=False):
@@ -29,30 +27,19 @@ class RequestBody(PayloadView, inherit_bindings=False):
     ]
 
 
-class RequestDifference(DiffView):
-    """The difference of two bodies."""
-
-    choice = ""
-
-    def choose(self, row: ViewRow) -> bool:
-        super().choose(row)
-        return True  # nothing leads elsewhere from here
-
-
 class RequestDialog(Dialog[None]):
-    """Shows a request; with a `base` named, the difference from it."""
+    """Shows a request."""
 
     DEFAULT_CSS = """
     RequestDialog > Vertical { width: 94%; max-width: 94%; height: 92%; max-height: 92%; }
-    RequestDialog PayloadView, RequestDialog DiffView { height: 1fr; background: $surface; }
+    RequestDialog PayloadView { height: 1fr; background: $surface; }
     """
 
-    def __init__(self, title: str, composed: Composed, base: tuple[str, Composed] | None = None):
+    def __init__(self, title: str, composed: Composed) -> None:
         super().__init__()
         self._title = title
-        against = Baseline() if base is None else Baseline(base[0], base[1].payload)
-        self._state = InspectorState(composed, baseline=against)
-        self._view = RequestBody() if base is None else RequestDifference()
+        self._state = InspectorState(composed)
+        self._view = RequestBody()
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:

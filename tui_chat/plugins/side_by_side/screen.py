@@ -24,7 +24,7 @@ from textual.widgets import Static
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.side_by_side.column import MIN_WIDTH, SlotColumn, SlotStrip, state_words
-from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot, price_words
+from tui_chat.plugins.side_by_side.panel import Panel, PanelSlot
 from tui_chat.plugins.side_by_side.tool_consent import SlotQuestion
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
@@ -32,7 +32,6 @@ from tui_chat.ui.chat.reply_redraw import REDRAW_INTERVAL, ReplyRedraw
 from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.commands import parse_command
 from tui_chat.ui.notifications import show_error
-from tui_chat.ui.questions import ask
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -41,12 +40,7 @@ if TYPE_CHECKING:
     from tui_chat.workspace.exchange import Target
     from tui_chat.workspace.workspace import Workspace
 
-COST_PAUSE = 0.3
-"""Seconds without a keystroke after which the cost is computed."""
-KEYS = (
-    "Enter keep · ← → 1-4 slot · = differences · d i requests · Space in or out · "
-    "a only this · r regenerate · y copy · Esc back"
-)
+KEYS = "Enter keep · ← → 1-4 slot · i request · Space in or out · r regenerate · y copy · Esc back"
 WRITING = "Enter send to all · Tab to the replies · Esc stop, then leave"
 
 
@@ -92,10 +86,7 @@ class ComparisonScreen(ModalScreen[str]):
         *(Binding(str(number), f"slot({number})", show=False) for number in range(1, 5)),
         Binding("enter,k", "keep", show=False),
         Binding("space", "include", show=False),
-        Binding("a", "only", show=False),
         Binding("r", "regenerate", show=False),
-        Binding("equals_sign", "differences", show=False),
-        Binding("d", "difference", show=False),
         Binding("i", "request", show=False),
         Binding("y,ctrl+c", "copy", show=False),
         Binding("f8", "tool_call", show=False),
@@ -124,9 +115,6 @@ class ComparisonScreen(ModalScreen[str]):
         self._keys = Static(WRITING, classes="keys", markup=False)
         self._redraw = ReplyRedraw(self, self._draw_arriving)
         self._clock: Timer | None = None
-        self._costs: Timer | None = None
-        self._cost = ""
-        self._shows_differences = False
         self._warned = False
         """True if Esc said that it stops the other replies next."""
         self._first = draft
@@ -145,7 +133,6 @@ class ComparisonScreen(ModalScreen[str]):
         self._clock = self.set_interval(REDRAW_INTERVAL, self._redraw.request, pause=True)
         self._fit()
         self._show()
-        self._cost_soon()
 
     def on_unmount(self) -> None:
         self.panel.close()
@@ -190,7 +177,6 @@ class ComparisonScreen(ModalScreen[str]):
         self._redraw.flush()
         (self._clock.resume if arriving else self._clock.pause)()
         self._tools.show_from(self.current)
-        self._show_differences()
         self._show_facts()
 
     def _draw_arriving(self) -> None:
@@ -207,40 +193,15 @@ class ComparisonScreen(ModalScreen[str]):
             ]
         )
 
-    def _show_differences(self) -> None:
-        """Show what the replies of other slots have in other words than the current one's."""
-        reply = self.current.reply
-        text = reply.message.content if reply is not None and self._shows_differences else None
-        for column in self._columns:
-            column.compare(None if column.slot is self.current else text)
-
     def _show_facts(self) -> None:
         files = f"{len(self._parts)} file{'s' * (len(self._parts) != 1)} · " * bool(self._parts)
         names = ", ".join(str(slot.number) for slot in self.panel.included)
         whole = len(self.panel.included) == len(self.panel.slots)
         to = "to all" if whole else f"to {names}" if names else "to nobody"
-        words = f"{files}{to} · {self._cost}".removesuffix(" · ")
+        words = f"{files}{to}"
         if awaited := self.workspace.state.awaited_sources:
             words = f"waiting for the tools of {one_line(', '.join(awaited), 60)} · Esc cancel"
         self._composer.show_facts(lambda width: Content(words[:width]))
-
-    @on(Composer.Changed)
-    def _cost_soon(self) -> None:
-        """Compute the cost of a send once nothing is typed for a moment."""
-        if self._costs is not None:
-            self._costs.stop()
-        self._costs = self.set_timer(COST_PAUSE, self._show_cost)
-
-    @work(group="cost", exclusive=True)
-    async def _show_cost(self) -> None:
-        try:
-            cost = await self.panel.cost(self._composer.text, self._parts)
-            self._cost = price_words(len(self.panel.included), cost)
-            for column in self._columns:
-                column.show_progress(self.panel)  # what it has of edits by hand
-        except InputError as error:
-            self._cost = str(error)
-        self._show_facts()
 
     # --- the current slot ----------------------------------------------------------------
 
@@ -253,8 +214,7 @@ class ComparisonScreen(ModalScreen[str]):
             self._current = index
             self._fit()
             self._tools.show_from(self.current)
-            self._show_differences()
-            self._show_strip()
+        self._show_strip()
 
     def on_descendant_focus(self) -> None:
         self._warned = False
@@ -290,18 +250,7 @@ class ComparisonScreen(ModalScreen[str]):
     def action_include(self) -> None:
         """Leave the slot out of the next turns, or no longer."""
         self.current.is_included = not self.current.is_included
-        self._included()
-
-    def action_only(self) -> None:
-        """Send to this slot alone, or to all again."""
-        alone = self.panel.included == [self.current]
-        for slot in self.panel.slots:
-            slot.is_included = alone or slot is self.current
-        self._included()
-
-    def _included(self) -> None:
         self._show()
-        self._cost_soon()
 
     # --- sending -------------------------------------------------------------------------
 
@@ -359,14 +308,6 @@ class ComparisonScreen(ModalScreen[str]):
 
     # --- looking -------------------------------------------------------------------------
 
-    def action_differences(self) -> None:
-        """Show how the other replies differ from the current one, or the conversations again."""
-        if self.current.reply is None:
-            self.notify("There is no reply in this slot yet.")
-            return
-        self._shows_differences = not self._shows_differences
-        self._show_differences()
-
     @work(group="dialog", exclusive=True)
     async def action_request(self) -> None:
         """Show the exact request of the slot's reply, or the one that Enter would send."""
@@ -376,29 +317,6 @@ class ComparisonScreen(ModalScreen[str]):
         composed = await self.panel.request(slot, self._composer.text)
         if composed is not None:
             await app_of(self).push_screen_wait(RequestDialog(f"Request of {slot.name}", composed))
-
-    @work(group="dialog", exclusive=True)
-    async def action_difference(self) -> None:
-        """Show how the request of the current slot differs from that of another one."""
-        from tui_chat.plugins.side_by_side.request_dialog import RequestDialog
-
-        slot = self.current
-        others = [other for other in self.panel.slots if other is not slot]
-        number = str(others[0].number)
-        if len(others) > 1:
-            choices = [(str(other.number), other.name) for other in others]
-            number = await ask(app_of(self), "Compare its request with that of", choices, number)
-        if not number:
-            return
-        other = self.panel.slots[int(number) - 1]
-        draft = self._composer.text
-        now, base = (
-            await self.panel.request(slot, draft),
-            await self.panel.request(other, draft),
-        )
-        if now is not None and base is not None:
-            title = f"Request of {slot.name}"
-            await app_of(self).push_screen_wait(RequestDialog(title, now, (other.name, base)))
 
     def action_copy(self) -> None:
         """Copy the slot's reply."""

@@ -19,7 +19,6 @@ from textual.widgets.option_list import Option
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.setting_types import SettingError
-from tui_chat.plugins.side_by_side.panel import Panel, price_words
 from tui_chat.plugins.side_by_side.targets import (
     LEAST,
     MOST,
@@ -47,7 +46,6 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
     DEFAULT_CSS = """
     SlotDialog > Vertical { width: 88; }
     SlotDialog OptionList, SlotDialog OptionList:focus { border: none; margin-top: 0; }
-    SlotDialog .cost { margin-top: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "start", show=False, priority=True),
@@ -56,29 +54,24 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
         Binding("s", "settings", show=False),
         Binding("a,plus", "add", show=False),
         Binding("d,delete", "remove", show=False),
-        Binding("ctrl+up,K", "move(-1)", show=False),
-        Binding("ctrl+down,J", "move(1)", show=False),
     ]
 
     def __init__(
         self,
         workspace: Workspace,
         targets: Sequence[Target],
-        draft: str,
         environ: Mapping[str, str],
     ) -> None:
         super().__init__()
         self._workspace, self._targets = workspace, list(targets)
-        self._draft, self._environ = draft, environ
+        self._environ = environ
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             set_title(box, "Compare models side by side")
             yield OptionList()
-            yield Static(classes="cost", markup=False)
             yield Static(
-                "Enter start · m model · p preset · s settings · a add · d remove · "
-                "J K move · Esc cancel",
+                "Enter start · m model · p preset · s settings · a add · d remove · Esc cancel",
                 classes="hint",
             )
 
@@ -92,7 +85,6 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
         if len(self._targets) < MOST:
             options.add_option(Option(Text("+  Add a model…", style="dim"), id=_ADD))
         options.highlighted = max(0, min(highlighted, len(self._targets) - 1))
-        self._show_cost()
 
     def _line(self, index: int) -> Option:
         target = self._targets[index]
@@ -102,21 +94,6 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
         if more := described(target):
             line.append(f"  {one_line(more, 60)}")
         return Option(line)
-
-    @work(group="cost", exclusive=True)
-    async def _show_cost(self) -> None:
-        """Say what one send will cost."""
-        count = len(self._targets)
-        words = f"Two to four models are compared; {count} is chosen."
-        if count >= LEAST:
-            panel = Panel(self._workspace, self._targets, lambda: None)
-            try:
-                words = f"Each send: {price_words(count, await panel.cost(self._draft))}"
-            except InputError as error:
-                words = str(error)
-            finally:
-                panel.close()
-        self.query_one(".cost", Static).update(words)
 
     @property
     def _index(self) -> int:
@@ -197,14 +174,6 @@ class SlotDialog(Dialog[tuple[Target, ...] | None]):
         if self._is_on_slot and len(self._targets) > 1:
             del self._targets[self._index]
             self._show(self._index)
-
-    def action_move(self, step: int) -> None:
-        """Move a slot among the others."""
-        index, other = self._index, self._index + step
-        if self._is_on_slot and 0 <= other < len(self._targets):
-            targets = self._targets
-            targets[index], targets[other] = targets[other], targets[index]
-            self._show(other)
 
     @on(OptionList.OptionSelected)
     def _clicked(self, event: OptionList.OptionSelected) -> None:

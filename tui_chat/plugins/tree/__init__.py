@@ -4,10 +4,9 @@ actions       what the app runs: opens the screen, and goes where it says
 screen        the screen, its keys and its dialogs
 tree_list     the rows, of which only those in sight are drawn and have their texts read
 layout        which rows there are: forks, folded runs of messages, search results (pure)
-comparison    the texts of two branches side by side
-copies        copies of replies, and summaries of branches, at the end of the active branch
+copies        copies of replies at the end of the active branch
 
-docs/tree.md says what it is for.
+docs/inspector.md says what it is for.
 """
 
 from tui_chat.api import Action, Plugin

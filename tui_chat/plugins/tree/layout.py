@@ -7,14 +7,13 @@
    end continues, which is the one that is shown when one goes there.
 3. Messages that follow each other without a fork are a run, which is one row while it is folded. A
    named message and a search result are rows of their own.
-4. A folded branch is one row with all that follows. During a search only results are shown and
-   what leads to them, whatever is folded.
+4. During a search only results are shown and what leads to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence, Set
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from tui_chat.models.session import Node
 
@@ -25,7 +24,7 @@ class Row(NamedTuple):
     first: str
     """The id of its first message."""
     last: str
-    """The id of its last message; the same for one message. Of a folded branch, its newest end."""
+    """The id of its last message; the same for one message."""
     messages: int
     """The number of its messages."""
     level: int
@@ -34,7 +33,7 @@ class Row(NamedTuple):
     """True if it opens its column."""
     run: str
     """The id of the first message of the run that it is, or is in; empty if it is alone."""
-    folded: Literal["", "run", "branch"] = ""
+    folded: bool = False
 
 
 class Tree:
@@ -50,16 +49,12 @@ class Tree:
                 self.children.setdefault(node.parent_id, []).append(node.message_id)
         self.sizes = dict.fromkeys(self.nodes, 1)
         """The number of messages from each one on, itself included."""
-        self.ends = dict.fromkeys(self.nodes, 0)
-        """The number of branches through each message."""
         self.newest = {id: id for id in self.nodes}
         """The last message of the newest branch through each message."""
         self._numbers = {id: number for number, id in enumerate(self.nodes)}
         for id, node in reversed(self.nodes.items()):
-            self.ends[id] = self.ends[id] or 1
             if (parent := node.parent_id) is not None:
                 self.sizes[parent] += self.sizes[id]
-                self.ends[parent] += self.ends[id]
                 self.newest[parent] = max(
                     self.newest[parent], self.newest[id], key=self._numbers.__getitem__
                 )
@@ -70,7 +65,7 @@ class Tree:
     @property
     def branch_count(self) -> int:
         """The number of branches."""
-        return sum(self.ends[root] for root in self.children[None])
+        return sum(id not in self.children for id in self.nodes)
 
     def path(self, message_id: str | None) -> list[str]:
         """Return the ids of the messages that lead to one, itself included, the first one first."""
@@ -92,30 +87,22 @@ class Tree:
         return active[0] if active else newest
 
 
-class TreeFolding:
-    """What of a tree is folded; at first all runs, and no branch."""
-
-    def __init__(self) -> None:
-        self.open_runs: set[str] = set()
-        """The ids of the first messages of unfolded runs."""
-        self.closed: set[str] = set()
-        """The ids of the first messages of folded branches."""
-
-
 class Rows:
     """The rows of a tree as it is folded and searched."""
 
     def __init__(
         self,
         tree: Tree,
-        folding: TreeFolding,
+        open_runs: Set[str],
         named: Collection[str] = (),
         results: Set[str] | None = None,
     ) -> None:
-        """`named` are the ids of named messages; `results` those of a search, None for none."""
+        """`open_runs` are the ids of the first messages of unfolded runs, `named` those of named
+        messages, and `results` those of a search, None for none.
+        """
         self.rows: list[Row] = []
         self._index: dict[str, int] = {}
-        self._tree, self._folding = tree, folding
+        self._tree, self._open_runs = tree, open_runs
         self._alone = {*named, *(results or ())}
         self._shown = None if results is None else _with_ways(tree, results)
         self._results = results or frozenset()
@@ -131,15 +118,7 @@ class Rows:
     def _lay_out(self) -> None:
         waiting = self._following(None, 0)
         while waiting:
-            first, level, opens = waiting.pop()
-            if opens and first in self._folding.closed and self._shown is None:
-                tree = self._tree
-                row = Row(
-                    first, tree.newest[first], tree.sizes[first], level, opens, first, "branch"
-                )
-                self._add(row, (first,))
-                continue
-            waiting += self._add_run(first, level, opens)
+            waiting += self._add_run(*waiting.pop())
 
     def _following(self, parent: str | None, level: int) -> list[tuple[str, int, bool]]:
         """Return the messages after one, each with its column and True if it opens that; the last
@@ -168,11 +147,11 @@ class Rows:
             run.append(last)
         if len(run) == 1:
             self._add(Row(first, first, 1, level, opens, ""), run)
-        elif first in self._folding.open_runs:
+        elif first in self._open_runs:
             for id in run:
                 self._add(Row(id, id, 1, level, opens and id == first, first), (id,))
         else:
-            self._add(Row(first, last, len(run), level, opens, first, "run"), run)
+            self._add(Row(first, last, len(run), level, opens, first, folded=True), run)
         return self._following(last, level)
 
     def _add(self, row: Row, message_ids: Iterable[str]) -> None:

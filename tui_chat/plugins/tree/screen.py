@@ -14,23 +14,15 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
-from textual.worker import Worker
 
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.search import Hit, Query
 from tui_chat.models.session import Node
-from tui_chat.plugins.tree.comparison import ComparisonDialog
-from tui_chat.plugins.tree.copies import (
-    BranchSummary,
-    bring_reply,
-    bring_summary,
-    plan_summary,
-    write_summary,
-)
+from tui_chat.plugins.tree.copies import bring_reply
 from tui_chat.plugins.tree.layout import Row, Tree
 from tui_chat.plugins.tree.tree_list import WRITERS, TreeList
-from tui_chat.ui.questions import ask_line, ask_text, confirm
+from tui_chat.ui.questions import ask_line, confirm
 from tui_chat.ui.widgets.find_bar import FindBar
 
 if TYPE_CHECKING:
@@ -80,16 +72,14 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         Binding("slash", "search", show=False),
         Binding("n", "result(1)", show=False),
         Binding("p,N", "result(-1)", show=False),
-        Binding("space", "mark", show=False),
         Binding("c", "compare", show=False),
         Binding("b", "bring", show=False),
-        Binding("s", "bring_summary", show=False),
         Binding("e", "name", show=False),
         Binding("d,delete", "delete", show=False),
         Binding("u", "undo_change", show=False),
     ]
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(
-        ("bring", "bring_summary", "name", "delete", "undo_change")
+        ("bring", "name", "delete", "undo_change")
     )
 
     def __init__(
@@ -109,9 +99,6 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         self._list = TreeList(context.now())
         self._find_bar = FindBar("words of messages, or a place's name")
         self._about = Static(classes="tree--about", markup=False)
-        self._marked = ""
-        self._writing: Worker[None] | None = None
-        """The summary that a model writes."""
 
     def compose(self) -> ComposeResult:
         with Vertical():
@@ -132,9 +119,9 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         return super().check_action(action, parameters)
 
     def _keys(self) -> str:
-        writing = "b bring reply · s bring summary · e name · d delete · u undo · "
+        writing = "b bring reply · e name · d delete · u undo · "
         return (
-            "Enter go there · ← → fold · / search, n N results · Space mark · c compare · "
+            "Enter go there · ← → fold · / search, n N results · c compare requests · "
             f"{'' if self._is_read_only else writing}Esc close"
         )
 
@@ -169,7 +156,7 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
     @work(group="tree-preview", exclusive=True)
     async def _describe(self) -> None:
         row = self._list.row
-        if row is None or self._writing is not None:
+        if row is None:
             return
         tree = self._list.session_tree
         node, (number, count) = tree.nodes[row.first], tree.version(row.first)
@@ -231,47 +218,21 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
             self.dismiss(row.first)
 
     def action_leave(self) -> None:
-        """Stop the summary that is being written, else end the search, else close."""
-        if self._writing is not None:
-            self._writing.cancel()
-        elif self._find_bar.display:
+        """End the search, else close."""
+        if self._find_bar.display:
             self._find_bar.close()
         else:
             self.dismiss(None)
 
-    # Comparing
-
-    def action_mark(self) -> None:
-        """Mark the branch through the row to compare it, or no longer."""
-        if row := self._list.row:
-            self._marked = "" if self._marked == row.first else row.first
-            self._list.set_marked(self._marked)
-
-    def _end_of(self, message_id: str) -> str:
-        """Return the end of the branch that one gets to by going to a message."""
-        tree = self._list.session_tree
-        return tree.head or "" if message_id in tree.active else tree.newest[message_id]
-
-    @work(group="dialog", exclusive=True)
-    async def action_compare(self) -> None:
-        """Compare the branch through the row with the marked one, else with the active one."""
-        row, tree = self._list.row, self._list.session_tree
-        if row is None:
+    def action_compare(self) -> None:
+        """Compare the request of the branch through the row with that of the active one."""
+        tree, row = self._list.session_tree, self._list.row
+        if row is None or tree.head is None:
             return
-        left = self._marked if self._marked in tree.nodes else tree.head or ""
-        ends = [self._end_of(id) for id in (left, row.first) if id]
-        if len(set(ends)) < 2:
-            self.notify("Space marks a branch; then c on another one compares them.")
-            return
-        branches = self._workspace.branches
-        titles = ("Marked branch" if self._marked else "Active branch", "Branch under the cursor")
-        sides = [
-            ("Active branch" if end == tree.head else title, await branches.path_to(end))
-            for title, end in zip(titles, ends, strict=True)
-        ]
-        if await self._app.push_screen_wait(ComparisonDialog(sides)):
-            base, shown = ends if ends[0] != tree.head else ends[::-1]
-            self.dismiss(RequestComparison(shown, base))
+        if row.first in tree.active:
+            self.notify("This is the active branch: c on another one compares the two.")
+        else:
+            self.dismiss(RequestComparison(tree.newest[row.first], tree.head))
 
     # Changing
 
@@ -307,11 +268,9 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         self._run(self._delete)
 
     async def _delete(self, row: Row) -> str:
-        tree = self._list.session_tree
-        count, branches = tree.sizes[row.first], tree.ends[row.first]
-        what = f"this message and what follows it ({count - 1:,} more" if count > 1 else ""
-        what += f", {branches:,} branches)" if branches > 1 else ")" * (count > 1)
-        question = f"Delete {what or 'this message'}? u undoes it."
+        following = self._list.session_tree.sizes[row.first] - 1
+        what = f" and what follows it ({following:,} more)" if following else ""
+        question = f"Delete this message{what}? u undoes it."
         if await confirm(self._app, "Delete?", question, yes="Delete"):
             await self._workspace.branches.delete(row.first)
         return row.first
@@ -334,71 +293,9 @@ class TreeScreen(ModalScreen[str | RequestComparison | None]):
         if row.first in self._list.session_tree.active:
             raise InputError("This is on the active branch already.")
         if row.folded:
-            raise InputError("These are several messages: → unfolds them, s sums them up.")
+            raise InputError("These are several messages: → unfolds them.")
         if not await bring_reply(self._workspace, row.first):
             return row.first
-        return self._brought()
-
-    def _brought(self) -> str:
-        """End the search, which would not show it, and return the message that was added."""
-        self._list.show_results(None)
+        self._list.show_results(None)  # a search would not show what was added
         self._find_bar.close()
         return self._workspace.state.entries[-1].message.id
-
-    def action_bring_summary(self) -> None:
-        """Have a model sum up the branch, and add the summary to the end of the active one."""
-        self._run(self._bring_summary)
-
-    async def _bring_summary(self, row: Row) -> str:
-        end, active = self._end_of(row.first), self._list.session_tree.active
-        if end in active:
-            raise InputError("This is on the active branch already.")
-        plan = await plan_summary(self._workspace, end, active)
-        if not await self._confirm(plan):
-            return row.first
-        writing = self.run_worker(partial(self._write, plan), group="tree-summary")
-        self._writing = writing
-        return row.first
-
-    async def _confirm(self, plan: BranchSummary) -> bool:
-        composed, budget = plan.composed, plan.composed.envelope.budget
-        size = f"{budget.total:,} tokens" if budget is not None else "them"
-        messages = f"{plan.messages:,} message{'s' * (plan.messages != 1)}"
-        left_out = (
-            f" The {plan.left_out:,} oldest do not fit into one request and are left out."
-            if plan.left_out
-            else ""
-        )
-        question = (
-            f"{composed.model} at {composed.endpoint.name} summarizes the {messages} of that "
-            f"branch that the active one does not have.{left_out} It gets {size}, with the "
-            "preset “compact”.\n\nYou read and edit the summary before it is added."
-        )
-        return await confirm(
-            self._app, "Bring a summary here", question, yes="Sum up", asked_for=True
-        )
-
-    async def _write(self, plan: BranchSummary) -> None:
-        """Have the summary written, let it be edited, and store it; if that fails, ask again."""
-        workspace, text = self._workspace, ""
-
-        def show(written: str) -> None:
-            self._about.update(f"Summarizing… {len(written):,} characters\nEsc stops it.")
-
-        show("")
-        try:
-            with workspace.reporting():
-                text = await write_summary(workspace, plan, show)
-        finally:
-            self._writing = None
-            self._describe()
-        title = "Summary of the branch, added at the end of the active one"
-        while text:
-            edited = await ask_text(self._app, title, text, enter="Enter add it", reads=True)
-            if edited is None:
-                return
-            if await bring_summary(workspace, plan, text := edited):
-                message_id = self._brought()
-                await self._reload(message_id)
-                self._list.reveal(message_id)
-                return

@@ -17,7 +17,7 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit
 from tui_chat.models.session import EntryStatus
-from tui_chat.plugins.tree.layout import Row, Rows, Tree, TreeFolding
+from tui_chat.plugins.tree.layout import Row, Rows, Tree
 from tui_chat.ui.ago import ago
 from tui_chat.ui.widgets.marked_text import Piece, marked
 from tui_chat.ui.widgets.row_list import RowList, clipped
@@ -39,8 +39,7 @@ class TreeList(RowList):
     """The tree, with a cursor on a row."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"tree--{name}"
-        for name in ("line", "active", "user", "detail", "name", "result", "mark", "cursor")
+        f"tree--{name}" for name in ("line", "active", "user", "detail", "name", "result", "cursor")
     } | {"tree--hover", "tree--empty"}
     DEFAULT_CSS = """
     TreeList {
@@ -49,7 +48,6 @@ class TreeList(RowList):
         & .tree--user { text-style: bold; }
         & .tree--detail { color: $label; }
         & .tree--name { color: $text-success; text-style: bold; }
-        & .tree--mark { color: $text-warning; text-style: bold; }
         & .tree--result { color: $text-warning; }
         & .tree--hover { background: $foreground 5%; }
         & .tree--cursor { background: $primary 20%; }
@@ -79,11 +77,10 @@ class TreeList(RowList):
         super().__init__("tree")
         self._now = now
         self.session_tree = Tree((), None)
-        self._folding = TreeFolding()
-        self._rows = Rows(self.session_tree, self._folding)
+        self._open_runs: set[str] = set()
+        self._rows = Rows(self.session_tree, self._open_runs)
         self._names: Mapping[str, str] = {}
         self._results: Mapping[str, Hit | None] | None = None
-        self._marked = ""
         self._texts: dict[str, str] = {}
         self._asked: set[str] = set()
         """The messages whose texts were asked for."""
@@ -103,8 +100,8 @@ class TreeList(RowList):
     def reveal(self, message_id: str) -> None:
         """Go to a message, with the run that it is in unfolded."""
         row = self._rows.rows[self._rows.index_of(message_id)]
-        if row.folded == "run":
-            self._folding.open_runs.add(row.run)
+        if row.folded:
+            self._open_runs.add(row.run)
         self._lay_out(message_id)
 
     def text_of(self, message_id: str) -> str:
@@ -128,11 +125,6 @@ class TreeList(RowList):
         self._lay_out(row.first if row else "")
         if self._results and (row := self.row) and row.first not in self._results:
             self.step_result(1)
-
-    def set_marked(self, message_id: str) -> None:
-        """Mark the branch through a message; an empty id marks none."""
-        self._marked = message_id
-        self.refresh_changed()
 
     def add_texts(self, texts: Mapping[str, str]) -> None:
         """Show the beginnings of messages."""
@@ -162,7 +154,7 @@ class TreeList(RowList):
 
     def _lay_out(self, message_id: str) -> None:
         results = None if self._results is None else self._results.keys()
-        self._rows = Rows(self.session_tree, self._folding, self._names, results)
+        self._rows = Rows(self.session_tree, self._open_runs, self._names, results)
         self.empty_text = "Nothing was found." if self._results is not None else "No messages yet."
         self.styles.max_height = max(self.row_count, 1)  # the preview has the rest
         self.update_extent()
@@ -177,38 +169,23 @@ class TreeList(RowList):
     # Keys and mouse
 
     def action_fold(self) -> None:
-        """Fold the run, else the branch; of a folded branch go to where it parts."""
+        """Fold the run, else go to where the branch parts."""
         row = self.row
         if row is None:
             return
-        if row.run in self._folding.open_runs and not row.folded:
-            self._folding.open_runs.discard(row.run)
+        if row.run in self._open_runs and not row.folded:
+            self._open_runs.discard(row.run)
             self._lay_out(row.run)
-        elif row.level and row.folded != "branch" and self._results is None:
-            first = self._opening(row)
-            self._folding.closed.add(first)
-            self._lay_out(first)
         elif (parent := self.session_tree.nodes[row.first].parent_id) is not None:
             self.set_cursor(self._rows.index_of(parent))
 
-    def _opening(self, row: Row) -> str:
-        """Return the first message of the branch that a row is on."""
-        rows = self._rows.rows
-        number = self.cursor
-        while not (rows[number].opens and rows[number].level == row.level):
-            number -= 1
-        return rows[number].first
-
     def action_unfold(self) -> None:
-        """Unfold the branch or the run; else go down."""
+        """Unfold the run; else go down."""
         row = self.row
         if row is None or not row.folded:
             self.action_move(1)
             return
-        if row.folded == "branch":
-            self._folding.closed.discard(row.first)
-        else:
-            self._folding.open_runs.add(row.first)
+        self._open_runs.add(row.first)
         self._lay_out(row.first)
 
     def action_choose(self) -> None:
@@ -252,8 +229,6 @@ class TreeList(RowList):
             Segment(f"{sign} ", self.palette(ground, "active" if is_active else "line")),
             Segment(fold, self.palette(ground, "detail")),
         ]
-        if self._marked == row.first:
-            parts.append(Segment("◆ marked  ", self.palette(ground, "mark")))
         if self.session_tree.head is not None and row.last == self.session_tree.head and is_active:
             parts.append(Segment("Now  ", self.palette(ground, "active")))
         return parts
@@ -267,8 +242,6 @@ class TreeList(RowList):
             parts.append((f"◆ {one_line(name, 40)}  ", self.palette(ground, "name")))
         if row.folded:
             count = f"{row.messages:,} message{'s' * (row.messages != 1)}"
-            if row.folded == "branch" and (branches := self.session_tree.ends[row.first]) > 1:
-                count += f", {branches:,} branches"
             parts.append((f"{count} · ", detail))
         writer = self.palette(ground, "user" if node.message_role == "user" else "")
         parts.append((f"{WRITERS[node.message_role]}: ", writer))
