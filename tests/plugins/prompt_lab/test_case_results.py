@@ -88,10 +88,3 @@ def test_a_judge_may_be_named_by_the_suite_or_the_check():
     assert grades(results, suite) == ["passed"]
     other = make_suite(named("one", replace(RUBRIC, judge="loopback/mirror")))
     assert grades(results, other) == ["waiting"]
-
-
-def test_another_weight_asks_no_judge():
-    results = results_of(judged(named("one", RUBRIC, ReplyCheck("contains", "5"))))
-    heavy = named("one", replace(RUBRIC, weight=3.0), ReplyCheck("contains", "5"))
-    (cell,) = shown(results, judged(heavy))
-    assert (cell.status, cell.score) == ("failed", 0.75)

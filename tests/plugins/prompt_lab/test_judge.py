@@ -102,7 +102,7 @@ async def test_a_judge_that_fails_decides_nothing_and_the_reply_stays(
     suite = replace(make_suite(make_case("Hello", HELLO, RUBRIC)), judge=judge)
     run = await added(lab, suite, make_variant("a"))
     endpoint = replace(LOOPBACK, retries=QUICK)
-    assert await runner_of(lab, run, client, endpoint).send("waiting") == "complete"
+    assert await runner_of(lab, run, client, endpoint).send() == "complete"
     [cell] = await all_cells(lab, run)
     hello, judged = cell.verdicts
     assert (cell.status, hello.passed, judged.failed) == ("error", True, True)
@@ -120,7 +120,7 @@ async def test_a_budget_without_room_for_the_judge_keeps_the_reply(
     run = await added(lab, suite, variant)
     budget = RunBudget(Decimal("0.1"))
     runner = runner_of(lab, run, client, PRICED, budget=budget)
-    assert await runner.send("waiting") == "over_budget"
+    assert await runner.send() == "over_budget"
     [cell] = await all_cells(lab, run)
     assert cell.verdicts[1].reason == "The budget was reached before the judge was asked."
     assert cell.reply is not None

@@ -6,7 +6,6 @@ import json
 import random
 import subprocess
 import time
-from collections import Counter
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -62,7 +61,7 @@ async def test_statements_of_a_cell_are_constant(tmp_path: Path) -> None:
             budget=RunBudget(None),
             on_cell=on_cell,
         )
-        await runner.send("waiting")
+        await runner.send()
         assert (await lab.run()).counts == {"passed": run.total}
     counts = [after - before for before, after in pairwise(figures)]
     assert len(counts) == PARTS
@@ -70,34 +69,25 @@ async def test_statements_of_a_cell_are_constant(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_killed_stores_every_cell_once(tmp_path: Path) -> None:
+def test_what_killed_runs_got_is_taken_over(tmp_path: Path) -> None:
     dice, kills, folder = random.Random(0), 2, tmp_path
     check = {"type": "contains", "value": "Hello"}
     tests = [{"draft": f"Hello {number}", "assert": [check]} for number in range(CELLS)]
     suite = {"presets": ["none"], "models": ["loopback/echo:20"], "tests": tests}
-    path, lines = folder / "talk.eval.json", folder / "lines.jsonl"
+    path = folder / "talk.eval.json"
     path.write_text(json.dumps(suite))
     folders = ["--data-dir", str(folder / "data"), "--config-dir", str(folder / "config")]
 
-    def start(*words: str) -> Program:
-        command = [*folders, "eval", "run", *words, "--jsonl", str(lines)]
-        return Program(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
-
-    killed, word, code = 0, str(path), None
-    while killed < kills or code != 0:
-        process = start(word)
-        if killed < kills:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(dice.uniform(0.5, 4.0))
-            if process.poll() is None:
-                process.kill()
-                killed += 1
-        code = process.wait()
-        # 0: it ended, so begin another; 2: it was killed before its plan was stored
-        word = str(path) if code in (0, 2) else "--resume"
+    command = [*folders, "eval", "run", str(path), "--reuse"]
+    for _ in range(kills):
+        process = Program(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(dice.uniform(0.5, 4.0))
+        process.kill()
+        process.wait()
+    run_program(*command, check=True)
     shown = run_program(*folders, "eval", "list", "--json", check=True)
     runs = json.loads(shown.stdout)
-    assert all(run["cells"] == {"passed": CELLS} for run in runs), runs
-    stored = map(json.loads, lines.read_text().splitlines())
-    counts = Counter((c["run"], c["case"]) for c in stored if c["status"] == "passed")
-    assert max(counts.values()) == 1, "a cell that had ended was sent again"
+    counts = [run["cells"].get("passed", 0) for run in runs]
+    assert counts == sorted(counts, reverse=True), "the newest comes first"
+    assert counts[0] == CELLS

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import Run
 from tests.support.workspace import (
     edits_of,
     preset_with,
@@ -15,11 +13,8 @@ from tests.support.workspace import (
     rewrite,
     words,
 )
-from tui_chat.cli.app import new_id
-from tui_chat.library.presets import load_preset
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates, changes
-from tui_chat.store import Store
 from tui_chat.workspace.workspace import Workspace
 
 
@@ -92,63 +87,3 @@ def test_changes_are_told_in_a_few_words():
     assert changes(one, make_preset(a="A", b="B", c="C")) == "the same"
     assert changes(one, make_preset(a="A", b="2", d="D")) == "1 added, 1 removed, 1 changed"
     assert changes(one, make_preset(b="B", a="A", c="C")) == "moved"
-
-
-@pytest.fixture
-async def kept_states(tmp_path: Path) -> None:
-    """Keep two states of a preset."""
-    async with await Store.open(tmp_path / "chat.db", now=lambda: 1.0, new_id=new_id) as store:
-        states = await PresetStates.open(store)
-        for number, content in enumerate(("first", "second"), 1):
-            file = put(tmp_path / "presets", "mine", preset_with(content))
-            await states.keep("mine", load_preset(file), float(number))
-
-
-def test_the_command_lists_and_prints(run: Run, tmp_path: Path, kept_states: None):
-    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
-    rows = json.loads(run(*folders, "presets", "states", "mine", "--json").out)
-    assert [(row["number"], row["change"]) for row in rows] == [
-        (2, "1 changed"),
-        (1, "the first state kept"),
-    ]
-    assert "1 changed" in run(*folders, "presets", "states", "mine").out
-    shown = json.loads(run(*folders, "presets", "states", "mine", "--show", "1").out)
-    assert shown["presetMessages"][0]["content"] == "first"
-
-
-def test_a_preset_without_states_has_none_in_json(run: Run, tmp_path: Path):
-    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
-    assert json.loads(run(*folders, "presets", "states", "plain", "--json").out) == []
-
-
-def test_the_command_says_what_is_missing(run: Run, tmp_path: Path, kept_states: None):
-    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
-    for arguments, told in (
-        (("mine", "--show", "9"), "has no state 9"),
-        (("plain",), "No state of “plain” is kept."),
-        (("none-such",), "none-such"),
-    ):
-        done = run(*folders, "presets", "states", *arguments)
-        assert (done.code, told in done.err) == (2, True), done.err
-
-
-def test_a_suite_names_a_state(run: Run, tmp_path: Path, kept_states: None):
-    put(tmp_path / "presets", "mine", preset_with("third"))
-    variants = [{"preset": "mine"}, {"preset": "mine@saved"}, {"preset": "mine@1"}]
-    checks = [{"type": "contains", "value": "second"}]
-    suite = {"models": ["loopback/mirror"], "variants": variants}
-    suite["tests"] = [{"description": "all", "draft": "Hi", "assert": checks}]
-    path = tmp_path / "talk.eval.json"
-    path.write_text(json.dumps(suite))
-    folders = ("--config-dir", tmp_path, "--data-dir", tmp_path)
-    assert "(1 case, 3 variants)" in run(*folders, "eval", "run", path, "--dry-run").out
-    assert run(*folders, "eval", "run", path).code == 1
-    shown = json.loads(run(*folders, "eval", "show", "--json").out)
-    assert {cell["variant"]: cell["status"] for cell in shown["results"]} == {
-        "mine": "failed",
-        "mine@saved": "passed",
-        "mine@1": "failed",
-    }
-    done = run(*folders, "eval", "run", path, "--preset", "mine@9")
-    assert (done.code, "has no state 9" in done.err) == (2, True)
-    assert run(*folders, "eval", "run", path, "--preset", "mine@first").code == 2

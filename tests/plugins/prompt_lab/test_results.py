@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 
 from tests.plugins.prompt_lab.conftest import make_case, make_suite, make_variant
-from tests.support.databases import assert_sound
 from tui_chat.errors import InputError, RecordGone
 from tui_chat.models.blocks import CallBlock
 from tui_chat.models.message import Message
@@ -20,7 +18,6 @@ from tui_chat.plugins.prompt_lab.results import KEPT_RUNS, LabStore
 from tui_chat.plugins.prompt_lab.values import (
     Cell,
     CellReply,
-    Preference,
     ReplyCheck,
     Run,
     Verdict,
@@ -137,15 +134,3 @@ async def test_a_run_is_found_by_number_or_id(lab: LabStore):
         await lab.run("ab")
     with pytest.raises(InputError, match="no run"):
         await lab.run("9")
-
-
-async def test_a_preference_replaces_an_earlier_one(lab: LabStore):
-    run = await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
-    await lab.prefer(run, Preference("Bye", 1, "edited", "saved", "edited"))
-    await lab.prefer(run, Preference("Bye", 1, "edited", "saved", ""))
-    assert await lab.preferences(run) == (Preference("Bye", 1, "edited", "saved", ""),)
-
-
-async def test_the_database_is_whole_with_the_tables(lab: LabStore, database: Path):
-    await lab.add(plan(SUITE, VARIANTS), "id-1", 1.0)
-    assert_sound(database)

@@ -308,10 +308,6 @@ def test_variants_are_presets_and_models(library: Library):
     ]
     assert names(suite, library, models=["loopback/lorem"]) == ["ada", "bo"]
     assert names(suite, library, presets=["bo"]) == ["bo · echo", "bo · mirror"]
-    [variant] = resolve(
-        Suite("x", cases=(make_case("Hi"),)), Config(), library, models=["echo"], max_output=9
-    )
-    assert (variant.name, variant.model, variant.settings.max_tokens) == ("none", "echo", 9)
 
 
 def test_a_suite_finds_the_files_of_presets_around_it(tmp_path: Path, library: Library):

@@ -13,11 +13,10 @@ results         `LabStore`: runs in the database (tables: the tables and their m
 runner          `Runner(lab, run, ...).send("waiting")` (endpoint_limits: how many at once)
 comparison      better, worse, or not distinguishable: `compare(old, new)`
 command         `tui-chat eval` (report: its tables and files; junit: results for CI services;
-                run_plans, run_command: `eval run` plans, and sends)
+                run_command: `eval run` plans, and sends)
 preset_tests    `tui-chat presets test` (preset_cases: their files; request_checks: what they
                 expect of parts of a request)
-preset_states   every saved state of a preset (states_command, states_actions: listed, compared as
-                requests, restored)
+preset_states   every saved state of a preset (states_actions: listed, compared, restored)
 turn_cases      turns of conversations as cases
 case_list       the cases of a preset, edited beside saved (case_results: what is known of their
                 cells; cases_view: in the inspector; cases_actions: the actions that lead there)
@@ -34,11 +33,6 @@ PLUGIN = Plugin(
             "tui_chat.plugins.prompt_lab.command:eval_group",
             "Send variants of a prompt with the cases of a suite, and check the replies.",
             group="Requests",
-        ),
-        Command(
-            "presets states",
-            "tui_chat.plugins.prompt_lab.states_command:list_states",
-            "List the saved states of a preset, the newest first.",
         ),
         Command(
             "presets test",

@@ -2,17 +2,14 @@
 
 1. After an edit, only cells whose request changed have no result (see `case_results`), and only
    those are sent. A run is stored whole, with the results that it did not need to send.
-2. Which of two replies is the first one to judge follows from their requests alone, so it tells
-   nothing.
-3. A case is sent once for each variant; repeats and further variants are the command line's.
+2. A case is sent once for each variant; repeats and further variants are the command line's.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -26,7 +23,7 @@ from tui_chat.plugins.prompt_lab.case_results import (
     graded_cases,
     may_succeed,
 )
-from tui_chat.plugins.prompt_lab.comparison import PairCounts
+from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare
 from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
 from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.plan import plan
@@ -40,7 +37,6 @@ from tui_chat.plugins.prompt_lab.values import (
     Case,
     Cell,
     Plan,
-    Preference,
     Run,
     Suite,
     Variant,
@@ -85,14 +81,6 @@ class CaseRow:
         return self.cells[0], self.cells[1]
 
     @property
-    def to_judge(self) -> tuple[Cell, Cell] | None:
-        """Both replies in a hidden order, if they differ."""
-        if (pair := self.pair) is None or are_equal(pair):
-            return None
-        digest = sha256(f"{self.case.key}\n{pair[0].body_sha}\n{pair[1].body_sha}".encode())
-        return pair if digest.digest()[0] % 2 else (pair[1], pair[0])
-
-    @property
     def differs(self) -> bool:
         """True if the replies or their grades differ."""
         pair = self.pair
@@ -125,8 +113,6 @@ class CaseList:
         """Counts the changes of what is shown."""
         self.on_change: Callable[[], None] = lambda: None
         self._results = CaseResults()
-        self._preferences: dict[tuple[str, frozenset[str]], str] = {}
-        """The preferred request by case and both requests; empty for none."""
         self._accepted: dict[tuple[str, str], str] = {}
         """The grades of the accepted variant, by request and case."""
         self._key: object = None
@@ -164,24 +150,18 @@ class CaseList:
     # --- what there is -------------------------------------------------------------------
 
     async def _recall(self) -> None:
-        """Take over the results and judgements of the suite's last run and of its baseline."""
+        """Take over the results of the suite's last run and of its baseline."""
         self.lab = await LabStore.open(self._workspace.store)
         last, *others = await self.lab.runs(str(self._read_file)) or (None,)
         for run in (*(run for run in others if run and run.accepted), last):
             if run is None:
                 continue
-            suite, requests = await self.lab.suite(run), dict[tuple[str, str], str]()
+            suite = await self.lab.suite(run)
             cases = graded_cases(suite)
             async for cell in self.lab.cells(run, *ENDED):
                 self._results.add(cell, cases[cell.case])
-                requests[cell.case, cell.variant] = cell.request
                 if run.accepted and run.accepted_variant in ("", cell.variant):
                     self._accepted[cell.request, cell.case] = grade_of(cell)
-            for stored in await self.lab.preferences(run):
-                names = stored.first, stored.second
-                both = frozenset(requests.get((stored.case, name), "") for name in names)
-                preferred = requests.get((stored.case, stored.preferred), "")
-                self._preferences[stored.case, both] = preferred
             self.run, self._stored = run, (run.plan_sha, suite.cases)
         self._is_recalled = True
 
@@ -314,14 +294,14 @@ class CaseList:
                 on_cell=take,
             )
             try:
-                await runner.send("waiting")
+                await runner.send()
                 await self.lab.prune(run.source)
             finally:
                 await self._estimate()
                 self._changed()
 
     async def _store_run(self) -> Run:
-        """Store the plan as a run, with the results and judgements that it need not ask for."""
+        """Store the plan as a run, with the results that it need not ask for."""
         workspace, lab, planned = self._workspace, self.lab, self.plan
         now = workspace.now().timestamp()
         run = self.run = await lab.add(planned, workspace.core.new_id(), now)
@@ -329,59 +309,17 @@ class CaseList:
         for cell in self._results.of(planned, graded_cases(planned.suite)):
             if cell.is_ended:
                 await lab.finish(run, cell, is_paid=False)
-        for row in self.rows:
-            await self._store_judgement(row)
         return run
-
-    # --- judging -------------------------------------------------------------------------
-
-    def preferred(self, row: CaseRow) -> str | None:
-        """Return the name of the better variant, empty for neither; None if nobody judged, or there
-        is nothing to judge.
-        """
-        if (pair := row.to_judge) is None:
-            return None
-        judged = self._preferences.get(_judged(row.case, pair))
-        return next((cell.variant for cell in pair if cell.request == judged), judged and "")
-
-    def is_open(self, row: CaseRow) -> bool:
-        """Return True if two replies are to be judged: they differ, and nobody did."""
-        return row.to_judge is not None and self.preferred(row) is None
-
-    async def judge(self, row: CaseRow, choice: int | None) -> None:
-        """Store which reply is better: 0 or 1, or None for no difference. Raises StoreError, and
-        InputError if there is nothing to judge.
-        """
-        if (pair := row.to_judge) is None:
-            raise InputError("There are no two replies that differ: there is nothing to judge.")
-        preferred = pair[choice].request if choice is not None else ""
-        self._preferences[_judged(row.case, pair)] = preferred
-        await self._store_judgement(row)
-        self._changed()
-
-    async def _store_judgement(self, row: CaseRow) -> None:
-        preferred = self.preferred(row)
-        if self.run is not None and preferred is not None:
-            judged = Preference(row.case.key, 1, EDITED, SAVED, preferred)
-            await self.lab.prefer(self.run, judged)
 
     @property
     def comparison(self) -> PairCounts:
-        """How often the edited preset is better than the saved one: without a judgement or a check
-        that tells them apart, a comparison of nothing.
-        """
-        winners = [winner for row in self.rows if (winner := self._winner(row)) is not None]
-        return PairCounts(winners.count(EDITED), winners.count(SAVED), len(winners))
-
-    def _winner(self, row: CaseRow) -> str | None:
-        if (judged := self.preferred(row)) is not None:
-            return judged
-        statuses = {cell.variant: cell.status for cell in row.cells}
-        are_decided = set(statuses.values()) <= {"passed", "failed"}
-        if not row.case.has_checks or len(statuses) < 2 or not are_decided:
-            return None
-        passed = [name for name, status in statuses.items() if status == "passed"]
-        return passed[0] if len(passed) == 1 else ""
+        """How often the edited preset is better than the saved one, by the checks of the cases."""
+        passed: dict[str, dict[str, bool]] = {EDITED: {}, SAVED: {}}
+        for row in self.rows:
+            for cell in row.cells if row.case.has_checks else ():
+                if cell.status in ("passed", "failed"):
+                    passed[cell.variant][row.case.key] = cell.status == "passed"
+        return compare(passed[SAVED], passed[EDITED])
 
     # --- keeping -------------------------------------------------------------------------
 
@@ -437,10 +375,6 @@ class CaseList:
         self.version += 1
         self._rows = None
         self.on_change()
-
-
-def _judged(case: Case, pair: Sequence[Cell]) -> tuple[str, frozenset[str]]:
-    return case.key, frozenset(cell.request for cell in pair)
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

@@ -2,8 +2,8 @@
 
 1. A result belongs to a request, by its endpoint, model and bytes, and to its repeat: every cell
    that sends the same has it, also after an edit that was undone.
-2. When the checks of a case changed, the reply is graded again. Only a rubric that no judge was
-   asked about leaves a cell without a result, so that it is sent.
+2. When the checks of a case changed, the reply is graded again. With a rubric among them the cell
+   has no result any more, so that it is sent and judged.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, Plan, Suite
-from tui_chat.plugins.prompt_lab.verdicts import JUDGED, questions, regrade, with_judge
+from tui_chat.plugins.prompt_lab.verdicts import JUDGED, judged_checks, regrade, with_judge
 
 
 def graded_cases(suite: Suite) -> dict[str, Case]:
@@ -53,7 +53,7 @@ class CaseResults:
             case = cases[cell.case]
             results = self._results.get(sent_by(cell), {})
             own_first = sorted(results.values(), key=lambda result: result.case.key != case.key)
-            known = next((each for each in own_first if _is_answered(case, each.case)), None)
+            known = next((each for each in own_first if _can_grade(case, each.case)), None)
             if known is None:
                 shown.append(cell)
                 continue
@@ -66,10 +66,9 @@ class CaseResults:
         return shown
 
 
-def _is_answered(case: Case, earlier: Case) -> bool:
-    """Return True if the judges were asked everything that a case asks."""
-    asked = questions(earlier)
-    return all(question in asked for question in questions(case))
+def _can_grade(case: Case, earlier: Case) -> bool:
+    """Return True if no judge must be asked for what a case asks besides an earlier one."""
+    return _checks(case) == _checks(earlier) or not any(judged_checks(case))
 
 
 def _checks(case: Case) -> tuple[object, ...]:

@@ -1,7 +1,7 @@
 """Cases: the cases of the session's preset, the edited preset beside the saved one.
 
 The plan with its price is the first row, and Enter there sends it. Below are a row for each case,
-and the replies of the case under the cursor: without their names until they are judged.
+and the replies of the case under the cursor.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tui_chat.ui.inspector.rows_view import (
     styled,
     text_rows,
 )
-from tui_chat.ui.inspector.views import DIFF, PAYLOAD, InspectorState
+from tui_chat.ui.inspector.views import PAYLOAD, InspectorState
 from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.typed_app import app_of
@@ -65,18 +65,11 @@ class CasesView(RowsView):
     uses = frozenset({"loaded"})
     shows_request = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        pane_key("d", "diff", "Diff", "Difference to the request of the saved preset"),
         pane_key(
             "n", "next_difference", "next difference", "Next case whose replies differ", shown=True
         ),
-        pane_key("1", "judge(0)", "better", "The first reply is better", shown=True),
-        pane_key("2", "judge(1)", "better", "The second reply is better", shown=True),
-        pane_key(
-            "equals_sign", "judge(2)", "better", "No difference between the replies", shown=True
-        ),
         pane_key("A", "accept", "Accept", "Accept the preset: save it, and set the baseline"),
         pane_key("E", "edit_cases", "$EDITOR", "Edit the file of the cases in $EDITOR"),
-        pane_key("u", "undo", "undo", "Undo the last edit of the preset"),
         pane_key("x", "stop", "stop", "Stop sending"),
         pane_key("escape", "edit_preset", "preset", "Back to the preset editor", shown=True),
     ]
@@ -209,7 +202,7 @@ class CasesView(RowsView):
         pieces: list[Piece] = [(f"{'▸' if is_here else ' '} {name}".ljust(name_width), "")]
         for cell in row.cells:
             mark, color = _MARKS[grade_of(cell)]
-            words = "" if cases.is_open(row) else _result_words(cell)
+            words = _result_words(cell)
             pieces += [(f"{mark} ", color), (cut(words, _CELL - 3).ljust(_CELL - 2), "")]
         return ViewRow(styled(*pieces), action=INSPECT, hint=self._hint(cases, row))
 
@@ -220,7 +213,7 @@ class CasesView(RowsView):
         words = [f"{own.variant}: {own.input_tokens:,} tokens of input"]
         words += [f"{own.input_tokens - each.input_tokens:+,} to {each.variant}" for each in others]
         failed = next((verdict for verdict in own.verdicts if not verdict.passed), None)
-        words += [failed.reason] if failed and not cases.is_open(row) else []
+        words += [failed.reason] if failed else []
         words += [] if row.case.has_checks else [f"no checks: E opens {cases.file.name}"]
         words += [note for _, note in own.notes][:1]
         return f"{', '.join(words)} · Enter show the request"
@@ -233,28 +226,14 @@ class CasesView(RowsView):
         yield BLANK
         yield text_rows(one_line(row.case.name, 300), width, "", "heading")
         yield text_rows(row.case.inputs.draft or "(no question)", width, "  ", "draft")
-        if (pair := row.to_judge) is None:
-            if row.pair is not None:
-                yield text_rows("The replies are the same: nothing to judge.", width, "", "muted")
-            for cell in row.cells[: 1 if row.pair is not None else None]:
-                if cell.reply is not None:
-                    yield from _reply(cell.variant, cell, width)
-                    yield from _verdicts(cell, width)
-            return
-        judged = cases.preferred(row)
-        same = _same_rows(pair, width) if judged is None else 0
-        words = "1 or 2 is better, = no difference: then the names are shown."
-        if judged is not None:
-            words = "Judged." if judged else "Judged: no difference."
-        elif same:
-            words = f"The replies begin where they differ. {words}"
-        yield text_rows(words, width, "", "muted")
-        for number, cell in enumerate(pair, 1):
-            title = f"{number}"
-            if judged is not None:
-                title += f" · {cell.variant}{' · better' if judged == cell.variant else ''}"
-            yield from _reply(title, cell, width, same)
-            if judged is not None:
+        same = _same_rows(row.pair, width) if row.pair is not None else 0
+        if row.pair is not None:
+            words = "They begin where they differ." if same else ""
+            words = f"The replies differ. {words}" if row.differs else "The replies are the same."
+            yield text_rows(words, width, "", "muted")
+        for cell in row.cells:
+            if cell.reply is not None:
+                yield from _reply(cell.variant, cell, width, same)
                 yield from _verdicts(cell, width)
 
     # --- keys ----------------------------------------------------------------------------
@@ -292,7 +271,7 @@ class CasesView(RowsView):
             self.notify("The file of the cases changed: nothing was done. Look again.")
         return is_current
 
-    def _inspect(self, cases: CaseList, view: str = PAYLOAD) -> None:
+    def _inspect(self, cases: CaseList) -> None:
         row, workspace = self.row_of_case, self._tui.workspace
         if row is None or workspace is None:
             return
@@ -304,52 +283,21 @@ class CasesView(RowsView):
             before_name = f"the same case with {other.name}"
             viewed = ViewedRequest(viewed.composed, name, before=before, before_name=before_name)
         workspace.requests.view(viewed)
-        self.call_later(self.run_action, f"inspector.show_view('{view}')")
-
-    def action_diff(self) -> None:
-        """Show the request of the case beside that with the saved preset."""
-        if self.cases is not None:
-            self._work(partial(self._diff, self.cases))
-
-    async def _diff(self, cases: CaseList) -> None:
-        if (workspace := self._tui.workspace) is not None:
-            await workspace.sent.compare_with("last")  # not with what was chosen before
-        self._inspect(cases, DIFF)
+        self.call_later(self.run_action, f"inspector.show_view('{PAYLOAD}')")
 
     def action_next_difference(self) -> None:
-        """Go to the next case whose replies differ and are to be judged, round the end. If there is
-        none, go to the next one whose replies differ.
-        """
+        """Go to the next case whose replies differ, round the end."""
         cases, rows = self.cases, self._shown
         if cases is None or not rows:
             self.notify(self._why_empty)
             return
         first = self._case + (self.cursor == self._first_row + self._case)
         order = [*range(first, len(rows)), *range(first)]
-        differing = [index for index in order if rows[index].differs]
-        index = next((each for each in differing if cases.is_open(rows[each])), None)
+        index = next((index for index in order if rows[index].differs), None)
         if index is None:
-            words = "No replies differ yet." if cases.missing else "No replies differ."
-            self.notify("All replies that differ are judged." if differing else words)
-            index = next(iter(differing), None)
-        if index is not None:
+            self.notify("No replies differ yet." if cases.missing else "No replies differ.")
+        else:
             self.set_cursor(self._first_row + index)
-
-    def action_judge(self, choice: int) -> None:
-        """Say which of the two replies is better; 2 for neither."""
-        if self.cases is not None and (row := self.row_of_case) is not None:
-            self.set_cursor(self._first_row + self._case)  # where the judgement is shown
-            self._work(partial(self.cases.judge, row, choice if choice < 2 else None))
-
-    def action_undo(self) -> None:
-        """Undo the last edit of the preset, as in its editor."""
-        workspace = self._tui.workspace
-        edits = workspace.state.preset_edits if workspace is not None else None
-        if workspace is None or edits is None or not edits.past:
-            self.notify("Nothing to undo.")
-            return
-        workspace.presets.edit(workspace.state.preset_name, edits.undo())
-        self.notify(f"Undone: {edits.past[-1].label}.", markup=False)
 
     def action_stop(self) -> None:
         """Stop sending; what has arrived stays."""

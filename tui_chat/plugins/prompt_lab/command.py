@@ -20,16 +20,14 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.comparison import (
     PairCounts,
     compare,
-    compare_preferences,
-    pair_words,
     paired_variants,
 )
 from tui_chat.plugins.prompt_lab.report import (
-    cell_json,
     problem_of,
     run_json,
     run_line,
     run_table,
+    run_with_cells,
     status_words,
 )
 from tui_chat.plugins.prompt_lab.results import LabStore
@@ -146,8 +144,7 @@ async def show_run(common: CommonOptions, name: str, as_json: bool) -> None:
     async with open_lab(common) as lab:
         run = await lab.run(name)
         if as_json:
-            cells = [cell_json(run, cell) async for cell in lab.cells(run)]
-            write_json({**run_json(run), "results": cells})
+            write_json(await run_with_cells(lab, run))
         else:
             await print_run(lab, run, await lab.groups(run))
 
@@ -180,9 +177,6 @@ async def compare_runs(common: CommonOptions, old: str, new: str) -> None:
                 continue
             compared = compare(results[first], results[name])
             write_line(f"{name} against {first}: {compared.sentence}")
-            judged = compare_preferences(await lab.preferences(run), first, name)
-            if judged.total:
-                write_line(f"{name} against {first}, as judged: {judged.sentence}")
 
 
 async def _results(lab: LabStore, run: Run) -> defaultdict[str, dict[tuple[str, int], bool]]:
@@ -211,8 +205,7 @@ async def compare_results(
     lines = [f"against run {old.seq}: {total.sentence}{why}"]
     if len(pairs) > 1 or any(name != other for name, other in pairs.items()):
         lines += [
-            f"  {pair_words(earlier[pairs[name]], later[name])}: {each.sentence}"
-            for name, each in compared.items()
+            f"  {name} against “{pairs[name]}”: {each.sentence}" for name, each in compared.items()
         ]
     lost = [
         (case, name, attempt)

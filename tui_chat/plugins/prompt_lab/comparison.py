@@ -8,28 +8,15 @@ https://en.wikipedia.org/wiki/McNemar%27s_test
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from math import comb
 from typing import TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.values import BEFORE, EDITED, SAVED, Preference, Variant
+from tui_chat.plugins.prompt_lab.values import BEFORE, EDITED, SAVED, Variant
 
 K = TypeVar("K")
 
-_LIKENESSES: tuple[Callable[[Variant], object], ...] = (
-    lambda variant: replace(variant, name="", own=None),
-    lambda variant: (variant.preset.name, variant.endpoint.name, variant.model_name),
-    lambda variant: variant.preset.name,
-    lambda variant: variant.name,
-)
-"""What variants have in common whose names do not say what they are, the most first."""
-_PARTS: Mapping[str, Callable[[Variant], object]] = {
-    "preset": lambda variant: variant.preset,
-    "model": lambda variant: (variant.endpoint.name, variant.model_name),
-    "settings": lambda variant: variant.settings,
-}
 LEVEL = 0.05
 """The chance of a difference as large as this, if there is none, below which it counts."""
 
@@ -76,40 +63,20 @@ def compare(old: Mapping[K, bool], new: Mapping[K, bool]) -> PairCounts:
     return PairCounts(better, worse, len(common))
 
 
-def compare_preferences(preferences: Iterable[Preference], old: str, new: str) -> PairCounts:
-    """Compare two variants by what a person preferred."""
-    chosen = [each.preferred for each in preferences if {each.first, each.second} == {old, new}]
-    return PairCounts(chosen.count(new), chosen.count(old), len(chosen))
-
-
 def paired_variants(
     old: Sequence[Variant], new: Sequence[Variant], accepted: str = ""
 ) -> dict[str, str]:
     """Return the names of the variants of a run by those of a later one that are compared with
-    them: the same name, unless it is a role in the app; else the same content, model or preset.
-    `accepted` is the variant that stands for its preset, empty for none.
+    them: the same name, unless it is a role in the app; else one of the same preset, the `accepted`
+    one before others (empty for none). One of each is compared whatever it is.
     """
-    names = {variant.name for variant in old if not _is_role(variant)}
+    names = {variant.name for variant in old} - {EDITED, SAVED, BEFORE}
     pairs = {variant.name: variant.name for variant in new if variant.name in names}
-    chosen = {variant.preset.name for variant in old if variant.name == accepted}
-    candidates = [each for each in old if each.name == accepted or each.preset.name not in chosen]
-    if not pairs and len(candidates) == len(new) == 1:
-        return {new[0].name: candidates[0].name}
-    for likeness in _LIKENESSES:
-        for variant in new:
-            for candidate in candidates:
-                is_free = variant.name not in pairs and candidate.name not in pairs.values()
-                if is_free and likeness(candidate) == likeness(variant):
-                    pairs[variant.name] = candidate.name
+    if not pairs and len(old) == len(new) == 1:
+        return {new[0].name: old[0].name}
+    first = sorted(old, key=lambda variant: variant.name != accepted)
+    for variant in new:
+        alike = [each.name for each in first if each.preset.name == variant.preset.name]
+        if variant.name not in pairs and alike and alike[0] not in pairs.values():
+            pairs[variant.name] = alike[0]
     return pairs
-
-
-def _is_role(variant: Variant) -> bool:
-    return variant.name.partition(" without ")[0] in (EDITED, SAVED, BEFORE)
-
-
-def pair_words(old: Variant, new: Variant) -> str:
-    """Name two variants that are compared, and say how they differ."""
-    parts = [part for part, of in _PARTS.items() if of(old) != of(new)]
-    words = f"{'other' if parts else 'the same'} {', '.join(parts or _PARTS)}"
-    return f"{new.name}{f' against “{old.name}”' if old.name != new.name else ''} ({words})"

@@ -45,7 +45,6 @@ from tui_chat.plugins.prompt_lab.request_checks import (
     origin_words,
     placement_words,
 )
-from tui_chat.turn_file import is_turn
 
 T = TypeVar("T")
 
@@ -167,7 +166,7 @@ def find_cases(folder: Path) -> Iterator[Path]:
         is_case = bool({"expected", "checks"} & set(value)) or (
             "preset" in value and _CONTENT & set(value)
         )
-        if file.failed or is_case or is_turn(value):
+        if file.failed or is_case:
             yield path
 
 

@@ -9,15 +9,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.preset import Preset
-from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.prompt_lab.tables import prepare_tables
 from tui_chat.request_recipe import preset_revision
 from tui_chat.store import Store
@@ -109,27 +107,6 @@ class PresetStates:
             name,
         )
         return tuple(PresetState(*row) for row in rows)
-
-    async def numbered(self, name: str, number: int) -> PresetState:
-        """Return a state of a preset by its number, the newest one for 0. Raises InputError."""
-        for state in await self.of_preset(name):
-            if number in (state.number, 0):
-                return state
-        raise InputError(
-            f"The preset “{one_line(name, 60)}” has no state{f' {number}' if number else ''}.",
-            advice=f"`tui-chat presets states {one_line(name, 60)}` lists them.",
-        )
-
-    async def named(self, names: Iterable[str]) -> dict[str, Preset]:
-        """Return the states that are named `NAME@NUMBER`, or `NAME@saved` for the newest one; other
-        names are left out. Raises InputError.
-        """
-        presets: dict[str, Preset] = {}
-        for words in names:
-            if match := re.fullmatch(r"(.+)@(?:saved|([1-9]\d{0,17}))", words):
-                state = await self.numbered(match[1], int(match[2] or 0))
-                presets[words] = await self.read(state)
-        return presets
 
     async def read(self, state: PresetState) -> Preset:
         """Return the content of a state. Raises InputError if it is gone."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,19 +12,17 @@ from typing import Literal
 
 import click
 
-from tui_chat.cli.options import FILE, json_option
-from tui_chat.cli.output import Styled, counted, write_json, write_line
+from tui_chat.cli.options import FILE
+from tui_chat.cli.output import Styled, counted, write_line
 from tui_chat.compose import compose
 from tui_chat.errors import InputError
-from tui_chat.files import read_text, write_text
+from tui_chat.files import write_text
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.json_locations import locate
 from tui_chat.models.boundary import plain
 from tui_chat.models.turn import Turn
 from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
 from tui_chat.plugins.prompt_lab.preset_cases import ExpectedTurn, PresetCase, find_cases, load_case
 from tui_chat.plugins.prompt_lab.request_checks import origin_words, placement_words
-from tui_chat.turn_file import TurnFile, is_turn, read_turn
 
 _WORDS = {
     "passed": Styled("passed", "green"),
@@ -63,9 +60,8 @@ class CaseResult:
 @click.option(
     "--update", is_flag=True, help="Show what changed, and write it as the new expectation."
 )
-@json_option()
 @click.option("--junit", type=FILE, help="Write the results to a JUnit file too.")
-def run_tests(folders: tuple[Path, ...], update: bool, as_json: bool, junit: Path | None) -> None:
+def run_tests(folders: tuple[Path, ...], update: bool, junit: Path | None) -> None:
     """Run test cases of presets.
 
     Folders are searched with their subfolders. Exits with 1 if a case fails.
@@ -113,12 +109,8 @@ def run_tests(folders: tuple[Path, ...], update: bool, as_json: bool, junit: Pat
     results: list[CaseResult] = []
     for path in paths:
         results.append(_run(path, update))
-        if not as_json:
-            _print(results[-1])
-    if as_json:
-        write_json([_json(result) for result in results])
-    else:
-        _summarize(results)
+        _print(results[-1])
+    _summarize(results)
     if junit is not None:
         write_text(junit_xml({"presets": map(_test_result, results)}), junit)
     if any(result.result == "failed" for result in results):
@@ -141,17 +133,6 @@ def _summarize(results: Sequence[CaseResult]) -> None:
     write_line(f"{counted(len(results), 'case')}: {', '.join(words)}.")
 
 
-def _json(result: CaseResult) -> dict[str, object]:
-    return {
-        "path": str(result.path),
-        "name": result.name,
-        "result": result.result,
-        "error": result.remark if result.is_unreadable else None,
-        "faults": [{"place": place, "sentence": sentence} for place, sentence in result.faults],
-        "difference": list(result.difference),
-    }
-
-
 def _test_result(result: CaseResult) -> TestResult:
     if result.result != "failed":
         return TestResult(result.title)
@@ -164,8 +145,6 @@ def _test_result(result: CaseResult) -> TestResult:
 
 def _run(path: Path, update: bool) -> CaseResult:
     try:
-        if (turn := _turn(path)) is not None:
-            return _run_turn(path, turn)
         case = load_case(path)
     except InputError as error:
         return CaseResult(path, "failed", remark=str(error), is_unreadable=True)
@@ -185,30 +164,6 @@ def _run(path: Path, update: bool) -> CaseResult:
         )
     remark = " (no “expected” yet; --update writes it)" if expected is None else ""
     return CaseResult(path, "failed", case.name, remark, faults, lines)
-
-
-def _turn(path: Path) -> TurnFile | None:
-    """Read an exported turn; None if the file is something else."""
-    text = read_text(path)
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None  # load_case reports the fault with its place
-    return read_turn(text, str(path)) if is_turn(value) else None
-
-
-def _run_turn(path: Path, turn: TurnFile) -> CaseResult:
-    """Compose a turn's request again, and compare it with the one that was sent."""
-    composed = compose(turn.inputs)
-    if composed.payload.sha256 == turn.request.sha256:
-        return CaseResult(path, "passed")
-    before, after = (
-        json.dumps(json.loads(body), indent=2, ensure_ascii=False).split("\n")
-        for body in (turn.request.body, composed.payload.body)
-    )
-    lines = unified_diff(before, after, "sent", "would be sent", lineterm="", n=2)
-    remark = f" (sent by tui-chat {turn.app})"
-    return CaseResult(path, "failed", remark=remark, difference=tuple(lines))
 
 
 def difference(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> Iterator[str]:
@@ -246,14 +201,7 @@ def _colored(line: str) -> Styled:
 
 
 def _updated(case: PresetCase, turns: Sequence[Turn]) -> str:
-    """Return a case's text with these turns as the expected ones, and otherwise unchanged."""
+    """Return a case's text with these turns as the expected ones."""
     expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
-    text = case.text
-    spots = locate(text, {(), ("expected",)})
-    indent = re.search(r"\n([ \t]+)\S", text)
-    step = indent[1] if indent else "  "
-    body = json.dumps(expected, indent=step, ensure_ascii=False).replace("\n", f"\n{step}")
-    if spot := spots.get(("expected",)):
-        return text[: spot.start] + body + text[spot.end :]
-    end = len(text[: spots[()].end - 1].rstrip())
-    return f'{text[:end]},\n{step}"expected": {body}\n{text[spots[()].end - 1 :]}'
+    value = {**json.loads(case.text), "expected": expected}
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,15 +1,15 @@
-"""Reports of runs: a table, JSON, JSON lines and JUnit."""
+"""Reports of runs: a table, JSON and JUnit."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from tui_chat.cli.output import counted, table
-from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import usage_json
 from tui_chat.plugins.prompt_lab.junit import Problem, TestResult
+from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import ENDED, Cell, Group, Run
 
 SIGNS = {"passed": "✓", "failed": "✗", "error": "!", "waiting": "·", "unchecked": "–"}
@@ -105,11 +105,6 @@ def cell_json(run: Run, cell: Cell) -> dict[str, Any]:
     }
 
 
-def json_line(run: Run, cell: Cell) -> str:
-    """Return a cell as a line of JSON."""
-    return sanitize(json.dumps(cell_json(run, cell), ensure_ascii=False), "json") + "\n"
-
-
 def run_json(run: Run) -> dict[str, Any]:
     """Return a run as JSON, without its cells."""
     return {
@@ -127,18 +122,9 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
-async def json_pieces(runs: Sequence[tuple[Run, AsyncIterator[Cell]]]) -> AsyncIterator[str]:
-    """Yield the text of runs as JSON, with their cells: an object, or a list of several."""
-    yield "[" if len(runs) > 1 else ""
-    for number, (run, cells) in enumerate(runs):
-        head = json.dumps(run_json(run), ensure_ascii=False)
-        yield (",\n" if number else "") + sanitize(head, "json")[:-1] + ', "results": [\n'
-        comma = ""
-        async for cell in cells:
-            yield comma + json_line(run, cell).rstrip("\n")
-            comma = ",\n"
-        yield "\n]}"
-    yield "]\n" if len(runs) > 1 else "\n"
+async def run_with_cells(lab: LabStore, run: Run) -> dict[str, Any]:
+    """Return a run as JSON, with its cells."""
+    return {**run_json(run), "results": [cell_json(run, cell) async for cell in lab.cells(run)]}
 
 
 _PROBLEMS: Mapping[str, Problem] = {"passed": "", "failed": "failure"}

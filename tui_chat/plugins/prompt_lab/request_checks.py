@@ -20,8 +20,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from itertools import zip_longest
-from typing import Annotated, Any, Literal, TypeAlias, cast
+from typing import Annotated, Any, Literal, TypeAlias
 
 from tui_chat.compose import Composed
 from tui_chat.context.turn_sources import split_turn
@@ -32,7 +31,6 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.turn import Placement, Turn
 
-_ABSENT = object()
 _MOST_NOTES = 3
 """Notes that the fault of a check has."""
 
@@ -149,7 +147,10 @@ class BodyCheck:
     body: dict[str, Any]
 
     def fault(self, composed: Composed) -> str:
-        return _first_difference(self.body, json.loads(composed.payload.body), "$")
+        body = json.loads(composed.payload.body)
+        keys = dict.fromkeys((*self.body, *body))
+        other = [key for key in keys if _text(self.body, key) != _text(body, key)]
+        return f"The body differs in {', '.join(map(_quoted, other))}." if other else ""
 
 
 RequestCheck: TypeAlias = SentCheck | LoreCheck | TokenCheck | NoteCheck | BodyCheck
@@ -162,6 +163,10 @@ CHECKS: Mapping[str, type[RequestCheck]] = {
     "body": BodyCheck,
 }
 """The check that an object is, by the field that it must have."""
+
+
+def _text(body: Mapping[str, Any], key: str) -> str:
+    return json.dumps(body[key], sort_keys=True) if key in body else ""
 
 
 def origin_words(origin: Origin) -> str:
@@ -241,25 +246,3 @@ def _meant(name: str, names: list[str]) -> str:
 
 def _quoted(name: str) -> str:
     return f"“{one_line(name, 60)}”"
-
-
-def _first_difference(expected: Any, actual: Any, place: str) -> str:
-    """Return where two JSON values differ first, as a sentence; empty if they are equal."""
-    steps: list[tuple[str, Any, Any]] = []
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        one, other = cast("dict[str, Any]", expected), cast("dict[str, Any]", actual)
-        keys = dict.fromkeys((*one, *other))
-        steps = [(f".{key}", one.get(key, _ABSENT), other.get(key, _ABSENT)) for key in keys]
-    elif isinstance(expected, list) and isinstance(actual, list):
-        lists = cast("list[Any]", expected), cast("list[Any]", actual)
-        items = zip_longest(*lists, fillvalue=_ABSENT)
-        steps = [(f"[{index}]", one, other) for index, (one, other) in enumerate(items)]
-    elif expected != actual or isinstance(expected, bool) is not isinstance(actual, bool):
-        return f"The body has {_value_words(actual)} at {place}, not {_value_words(expected)}."
-    differences = (_first_difference(one, other, place + step) for step, one, other in steps)
-    return next(filter(None, differences), "")
-
-
-def _value_words(value: Any) -> str:
-    text = "nothing" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
-    return one_line(text, 60)

@@ -28,7 +28,6 @@ from tui_chat.plugins.prompt_lab.values import (
     CellReply,
     Group,
     Plan,
-    Preference,
     Run,
     RunStatus,
     Suite,
@@ -292,25 +291,6 @@ class LabStore:
             "WHERE run = ? AND position = ?",
             *(*_result_values(cell), cell.cost if is_paid else None, run.seq, cell.position),
         )
-
-    # --- preferences -----------------------------------------------------------------------
-
-    async def prefer(self, run: Run, preference: Preference) -> None:
-        """Store a preference in place of an earlier one."""
-        await self._write(
-            "INSERT OR REPLACE INTO lab_preferences VALUES (?, ?, ?, ?, ?, ?)",
-            *(run.seq, preference.case, preference.attempt),
-            *(preference.first, preference.second, preference.preferred),
-        )
-
-    async def preferences(self, run: Run) -> tuple[Preference, ...]:
-        """Return the preferences of a run."""
-        rows = await self._database.rows(
-            "SELECT case_key, attempt, first, second, preferred FROM lab_preferences "
-            "WHERE run = ? ORDER BY case_key, attempt, first, second",
-            run.seq,
-        )
-        return tuple(Preference(*row) for row in rows)
 
     # --- rows ------------------------------------------------------------------------------
 

@@ -1,55 +1,71 @@
-"""`tui-chat eval run`: sends the planned requests, and writes the results."""
+"""`tui-chat eval run`: plans the requests of suites, sends them, and writes the results."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import click
 
-from tui_chat.cli.app import open_http_client, synchronous
+from tui_chat.cli.app import new_id, open_http_client, open_library, synchronous
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.options import FILE
-from tui_chat.cli.output import write_line, write_progress
-from tui_chat.config import Config
+from tui_chat.cli.output import counted, is_terminal, write_line, write_progress
+from tui_chat.config import OFFLINE_ENDPOINT, Config
 from tui_chat.errors import InputError, TuiChatError
-from tui_chat.files import open_private, write_text
-from tui_chat.library.prices import KnownPrices, load_prices
-from tui_chat.models.sanitize import one_line
+from tui_chat.files import write_text
+from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.prices import load_prices
+from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.plugins.prompt_lab.budget import RunBudget
+from tui_chat.plugins.prompt_lab.case_results import CaseResults, graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
+from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
+from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
-from tui_chat.plugins.prompt_lab.report import (
-    count_words,
-    json_line,
-    json_pieces,
-    junit_tests,
-)
+from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan
+from tui_chat.plugins.prompt_lab.report import count_words, junit_tests, run_with_cells
 from tui_chat.plugins.prompt_lab.results import LabStore
-from tui_chat.plugins.prompt_lab.run_plans import (
-    RunOptions,
-    add_run,
-    kept_states,
-    print_estimates,
-    read_suites,
-    require_consent,
-)
 from tui_chat.plugins.prompt_lab.runner import Runner
-from tui_chat.plugins.prompt_lab.values import Cell, Run, Suite
+from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
+from tui_chat.plugins.prompt_lab.values import Cell, Plan, Run, Suite
+from tui_chat.plugins.prompt_lab.variants import resolve
+from tui_chat.providers.keys import resolve_key
 
 Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
 """What became worse: by run, the accepted run by case, variant and attempt."""
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """The options of `eval run`."""
+
+    models: tuple[str, ...]
+    presets: tuple[str, ...]
+    repeat: int | None
+    dry_run: bool
+    max_cost: float | None
+    """US dollars."""
+    reuse: bool
+    yes: bool
+    baseline: bool
+    json_file: Path | None
+    junit_file: Path | None
+
+
 @click.command("run")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
     "--model",
     "models",
@@ -62,28 +78,15 @@ Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]
     "presets",
     multiple=True,
     metavar="FILE|NAME",
-    help="A preset, or a state of one (NAME@NUMBER, NAME@saved); repeatable.",
+    help="A preset; repeatable.",
 )
 @click.option("--repeat", type=click.IntRange(1, 1000), help="Send each case so many times.")
-@click.option("--only", default="", metavar="TEXT", help="Only cases with this in their names.")
-@click.option("--failed", is_flag=True, help="Only what did not pass in the suite's last run.")
 @click.option("--dry-run", is_flag=True, help="Send nothing; print tokens and the price range.")
 @click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="The budget.")
-@click.option("--max-output", type=click.IntRange(min=1), metavar="TOKENS", help="For each reply.")
-@click.option("--concurrency", type=click.IntRange(1, 64), help="Requests at once per endpoint.")
-@click.option(
-    "--resume",
-    is_flag=False,
-    flag_value="",
-    metavar="[RUN]",
-    help="Send what is left of a run; default: the newest.",
-)
-@click.option("--retry-errors", is_flag=True, help="With --resume: also cells with errors.")
 @click.option("--reuse", is_flag=True, help="Take over what the last run got for the same bytes.")
 @click.option("--yes", is_flag=True, help="Do not ask before requests leave this machine.")
 @click.option("--baseline", is_flag=True, help="Exit with 5 if it is worse than the accepted run.")
 @click.option("--json", "json_file", type=FILE, metavar="FILE", help="Write the results as JSON.")
-@click.option("--jsonl", "jsonl_file", type=FILE, metavar="FILE", help="… a line as each ends.")
 @click.option("--junit", "junit_file", type=FILE, metavar="FILE", help="… as JUnit, for CI.")
 @click.pass_obj
 def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -> None:
@@ -92,14 +95,14 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
     PATH is a suite (NAME.eval.json), a case of `presets test`, a list of tests (JSON, JSONL, CSV),
     a folder of cases, or the name of a preset that has a suite: `code-reviewer` has one that needs
     no key. The plan is stored before anything is sent; replies are no conversations. Ctrl+C keeps
-    what has ended, and --resume sends the rest.
+    what has ended, and --reuse sends only the rest.
 
     \b
     Examples:
       tui-chat eval run code-reviewer
       tui-chat eval run tutor.eval.json --model loopback/echo
       tui-chat eval run cases.csv --preset tutor.json --repeat 3 --junit results.xml
-      tui-chat eval run --resume
+      tui-chat eval run tutor --reuse
 
     \b
     Exit codes: 0 all passed, 1 a case failed, 2 wrong input or nothing to compare, 3 errors but no
@@ -107,9 +110,7 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
     """
     chosen = RunOptions(**options)
     if chosen.dry_run:
-        print_estimates(common, paths, chosen)
-    elif chosen.resume is None and not paths:
-        raise InputError("Name a suite, or --resume.", advice="See `tui-chat eval run --help`.")
+        _print_estimates(common, paths, chosen)
     else:
         code = _run(common, paths, chosen)
         if code:
@@ -118,7 +119,7 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
 
 @synchronous
 async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
-    for path in (options.json_file, options.jsonl_file, options.junit_file):
+    for path in (options.json_file, options.junit_file):
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"{path} cannot be written: {path.parent} is no folder.")
     try:
@@ -126,32 +127,22 @@ async def _run(common: CommonOptions, paths: Sequence[str], options: RunOptions)
     except TuiChatError as error:
         if options.junit_file is not None:  # an earlier file would be taken for this run's
             fault = one_line(str(error), 500)
-            tests = [TestResult(path, "error", fault, error.advice) for path in paths or ("run",)]
+            tests = [TestResult(path, "error", fault, error.advice) for path in paths]
             write_text(junit_xml({"eval run": tests}), options.junit_file)
         raise
 
 
 async def _run_suites(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> int:
     config = common.config()
-    suites: list[Suite] = []
-    if options.resume is None:
-        suites = read_suites(config, paths, options)
-    states = await kept_states(common, suites, options)
+    suites = _read_suites(config, paths)
     async with open_lab(common) as lab:
-        statuses = ["waiting", "interrupted", "streaming"]
-        if options.retry_errors:
-            statuses.append("error")
-        if options.resume is not None:
-            runs = [await lab.run(options.resume)]
-            await require_consent(config, await lab.plan(runs[0], *statuses), options)
-        else:
-            runs = [await add_run(config, lab, suite, options, states) for suite in suites]
+        runs = [await _add_run(config, lab, suite, options) for suite in suites]
         codes: list[int] = []
         lost: Lost = {}
         ended: list[Run] = []
         for run in runs:
             spent = sum(earlier.cost for earlier in ended)
-            codes.append(await _send(config, lab, run, statuses, options, spent, lost))
+            codes.append(await _send(config, lab, run, options, spent, lost))
             ended.append(await lab.run(str(run.seq)))
             if codes[-1] == 130:
                 break
@@ -162,59 +153,38 @@ async def _run_suites(common: CommonOptions, paths: Sequence[str], options: RunO
 
 
 async def _send(
-    config: Config,
-    lab: LabStore,
-    run: Run,
-    statuses: Sequence[str],
-    options: RunOptions,
-    spent: float,
-    lost: Lost,
+    config: Config, lab: LabStore, run: Run, options: RunOptions, spent: float, lost: Lost
 ) -> int:
     """Send the cells of a run and print what came of them; return the exit code. `spent` is what
     other runs have of the budget, in US dollars; what became worse is added to `lost`.
     """
     limit = None if options.max_cost is None else Decimal(str(options.max_cost))
-    with _opened(options.jsonl_file, "a") as write_result:
-        progress = _Progress(run, sum(run.counts.get(status, 0) for status in statuses))
-
-        def on_cell(cell: Cell) -> None:
-            progress.update(cell)
-            if cell.status != "streaming":
-                write_result(json_line(run, cell))
-
-        prices: KnownPrices = load_prices()
-        async with open_http_client() as client:
-            runner = Runner(
-                lab,
-                run,
-                config=config,
-                client=client,
-                prices=prices,
-                budget=RunBudget(limit, Decimal(str(spent + run.cost))),
-                concurrency=options.concurrency,
-                on_cell=on_cell,
-            )
-            is_stopped = False
-            try:
-                await runner.send(*statuses)
-            except asyncio.CancelledError:  # Ctrl+C; what has ended is stored
-                is_stopped = True
-                if (task := asyncio.current_task()) is not None:
-                    task.uncancel()
-            finally:
-                progress.end()
-    if runner.changed:
-        write_line(
-            f"{runner.changed} requests differ from the plan: the configuration or the "
-            "program changed since.",
-            err=True,
+    progress = _Progress(run)
+    async with open_http_client() as client:
+        runner = Runner(
+            lab,
+            run,
+            config=config,
+            client=client,
+            prices=load_prices(),
+            budget=RunBudget(limit, Decimal(str(spent))),
+            on_cell=progress.update,
         )
+        is_stopped = False
+        try:
+            await runner.send()
+        except asyncio.CancelledError:  # Ctrl+C; what has ended is stored
+            is_stopped = True
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+        finally:
+            progress.end()
     code = await _report(lab, await lab.run(str(run.seq)), options, lost)
     if is_stopped:
-        write_line(f"Stopped. `tui-chat eval run --resume {run.seq}` sends the rest.", err=True)
+        write_line("Stopped. The same command with --reuse sends the rest.", err=True)
         return 130
     if runner.is_over_budget:
-        words = f"`tui-chat eval run --resume {run.seq} --max-cost USD` sends the rest."
+        words = "The same command with --reuse sends the rest."
         write_line(f"The budget does not allow the next request. {words}", err=True)
         return 4
     return code
@@ -235,7 +205,10 @@ async def _report(lab: LabStore, run: Run, options: RunOptions, lost: Lost) -> i
 
 async def _write_files(lab: LabStore, runs: Sequence[Run], lost: Lost, options: RunOptions) -> None:
     """Write the results of all runs. Raises InputError."""
-    await _write(options.json_file, json_pieces([(run, lab.cells(run)) for run in runs]))
+    if options.json_file is not None:
+        bodies = [await run_with_cells(lab, run) for run in runs]
+        text = json.dumps(bodies[0] if len(bodies) == 1 else bodies, ensure_ascii=False, indent=1)
+        write_text(sanitize(text, "json") + "\n", options.json_file)
     if options.junit_file is not None:
         suites: dict[str, list[TestResult]] = {}
         for run in runs:
@@ -244,14 +217,6 @@ async def _write_files(lab: LabStore, runs: Sequence[Run], lost: Lost, options: 
                 name = variant if len(runs) == 1 else f"{run.suite}: {variant}"
                 suites.setdefault(name, []).extend(results)
         write_text(junit_xml(suites), options.junit_file)
-
-
-async def _write(path: Path | None, pieces: AsyncIterator[str]) -> None:
-    """Write pieces of text to a file, if there is one. Raises InputError."""
-    with _opened(path, "w") as write:
-        if path is not None:
-            async for piece in pieces:
-                write(piece)
 
 
 async def _compare_with_baseline(lab: LabStore, run: Run, lost: Lost) -> int:
@@ -275,54 +240,161 @@ async def _compare_with_baseline(lab: LabStore, run: Run, lost: Lost) -> int:
     return 5 if compared.worse else 0
 
 
-@contextmanager
-def _opened(path: Path | None, mode: Literal["w", "a"]) -> Generator[Callable[[str], None]]:
-    """Yield what writes text to a file at once, nowhere without a path. Raises InputError."""
-    if path is None:
-        yield lambda text: None
-        return
-    try:
-        with open_private(path, mode) as file:
-
-            def write(text: str) -> None:
-                file.write(text)
-                file.flush()
-
-            yield write
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from error
-
-
 class _Progress:
     """The line on the error stream that says how far a run is."""
 
-    def __init__(self, run: Run, cells: int) -> None:
-        self._cells = cells
-        self._counts: Counter[str] = Counter()
-        self._unchecked = 0
-        self._cost = run.cost
-        self._began = time.monotonic()
+    def __init__(self, run: Run) -> None:
+        self._cells = run.total
+        self._counts = Counter[str](run.counts)
+        self._unchecked = run.unchecked
+        self._cost = 0.0
         self._drawn = 0.0
 
     def update(self, cell: Cell) -> None:
-        if cell.is_ended:
-            self._counts[cell.status] += 1
-            self._unchecked += cell.is_unchecked
-            self._cost += cell.cost or 0
+        if not cell.is_ended:
+            return
+        self._counts[cell.status] += 1
+        self._counts["waiting"] -= 1
+        self._unchecked += cell.is_unchecked
+        self._cost += cell.cost or 0
         now = time.monotonic()
         if now - self._drawn > 0.1:
             self._drawn = now
-            write_progress(self._words(now))
-
-    def _words(self, now: float) -> str:
-        done = self._counts.total()
-        words = f"{done:,}/{self._cells:,} cells  {count_words(self._counts, self._unchecked)}"
-        words += f"  ${self._cost:.4f}"
-        if done:
-            left = (now - self._began) / done * (self._cells - done)
-            words += f"  about {left:,.0f} s left"
-        return words
+            done = self._cells - self._counts["waiting"]
+            words = count_words({**self._counts, "waiting": 0}, self._unchecked)
+            write_progress(f"{done:,}/{self._cells:,} cells  {words}  ${self._cost:.4f}")
 
     def end(self) -> None:
         with suppress(OSError):
             write_progress("")
+
+
+# --- plans ---------------------------------------------------------------------------------
+
+
+def _read_suites(config: Config, paths: Sequence[str]) -> list[Suite]:
+    """Return the suites that the command line names. Raises InputError."""
+    suites: list[Suite] = []
+    for name in paths:
+        path = Path(name)
+        if not path.exists() and path.name == name:
+            own = suite_file(config.config_dir, name)
+            path = own if own.exists() else sample_suite(name)
+            if not path.exists():
+                raise InputError(f"{name} is no file, and no preset that has a suite ({own}).")
+        suite = read_suite(path)
+        if suite.note:
+            write_line(suite.note, err=True)
+        suites.append(suite)
+    return suites
+
+
+def _plan_suite(config: Config, suite: Suite, options: RunOptions) -> Plan:
+    """Return the plan of a suite. Raises InputError if there is nothing to send."""
+    variants = resolve(
+        suite,
+        config,
+        open_library(config),
+        models=options.models,
+        presets=options.presets,
+    )
+    practice = {each.model_name for each in variants if each.endpoint.name == OFFLINE_ENDPOINT}
+    if practice and not options.models and not any(each.model for each in suite.variants):
+        write_line(
+            f"No model is named, so a practice model answers ({', '.join(sorted(practice))}): this "
+            f"tests files, not replies. Name one by --model, or by “models” in {suite.source}.",
+            err=True,
+        )
+    pairs = [
+        (case, variant) for variant in variants for case in suite.cases if applies(case, variant)
+    ]
+    if not pairs:
+        raise InputError(f"{suite.source}: there is nothing to run.")
+    if len(pairs) * (options.repeat or suite.repeat) > MOST_CELLS:
+        raise InputError(f"{suite.source}: a run has at most {MOST_CELLS:,} cells.")
+    tested = {(variant.endpoint.name, variant.model_name) for _, variant in pairs}
+    cases = {case.key: case for case, _ in pairs}
+    for name, judge in judges_of(replace(suite, cases=tuple(cases.values())), config).items():
+        if judge in tested:
+            write_line(f"warning: {name} judges its own replies.", err=True)
+    return plan(suite, variants, repeat=options.repeat, pairs=pairs)
+
+
+def _estimate(config: Config, planned: Plan) -> Estimate:
+    known = load_prices()
+    return estimate(planned, planned.cells, config, known, datetime.now(UTC))
+
+
+def _print_estimates(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> None:
+    """Print what each suite would send, and its price."""
+    config = common.config()
+    for suite in _read_suites(config, paths):
+        planned = _plan_suite(config, suite, options)
+        write_line(f"{suite.name}: {_plan_words(planned, _estimate(config, planned))}")
+        for level, sentence in dict.fromkeys(note for cell in planned.cells for note in cell.notes):
+            write_line(f"  {level}: {sentence}")
+
+
+def _plan_words(planned: Plan, estimated: Estimate) -> str:
+    cells, cases = len(planned.cells), {cell.case for cell in planned.cells}
+    words = f"{counted(cells, 'cell')} ({counted(len(cases), 'case')}, "
+    words += (
+        f"{counted(len(planned.variants), 'variant')}), {estimated.input_tokens:,} tokens of input"
+    )
+    words += f". ${estimated.low:.4f} to ${estimated.high:.4f}."
+    if estimated.judgements:
+        words = f"{words[:-1]}, with {counted(estimated.judgements, 'request')} to judges."
+    if estimated.unlimited:
+        words += f" {estimated.unlimited:,} replies have no limit: 4,096 tokens are assumed."
+    if estimated.unknown:
+        words += f" The price of {', '.join(estimated.unknown)} is unknown."
+    return words
+
+
+async def _add_run(config: Config, lab: LabStore, suite: Suite, options: RunOptions) -> Run:
+    """Store the plan of a suite as a run, if what is left of it to send may be sent."""
+    planned = _plan_suite(config, suite, options)
+    if options.reuse:
+        planned = await _with_results(lab, planned)
+    left = tuple(cell for cell in planned.cells if not cell.is_ended)
+    if options.reuse:
+        count = len(planned.cells)
+        write_line(f"{count - len(left):,} of {count:,} replies are taken over.", err=True)
+    await _require_consent(config, replace(planned, cells=left), options)
+    return await lab.add(planned, new_id(), time.time())
+
+
+async def _with_results(lab: LabStore, planned: Plan) -> Plan:
+    """Return a plan with the results that the last run of its suite has for the same requests,
+    graded by the checks as they are now.
+    """
+    results = CaseResults()
+    for run in (await lab.runs(planned.suite.source))[:1]:
+        cases = graded_cases(await lab.suite(run))
+        async for cell in lab.cells(run, "passed", "failed"):
+            results.add(cell, cases[cell.case])
+    return replace(planned, cells=tuple(results.of(planned, graded_cases(planned.suite))))
+
+
+async def _require_consent(config: Config, planned: Plan, options: RunOptions) -> None:
+    """Ask before requests leave the machine. Raises InputError, for a key that is missing and a
+    model of unknown price under a budget too.
+    """
+    estimated = _estimate(config, planned)
+    if options.max_cost is not None and estimated.unknown:
+        raise InputError(
+            f"The price of {', '.join(estimated.unknown)} is unknown, so --max-cost cannot hold.",
+            advice="Set it in config.toml ([models.NAME.prices]), or omit --max-cost.",
+        )
+    if estimated.leaves and not options.yes and options.max_cost is None:
+        words = _plan_words(planned, estimated)
+        if not (sys.stdin.isatty() and is_terminal(err=True)):
+            raise InputError(
+                f"Requests would leave this machine: {words}",
+                advice="Allow it with --max-cost or --yes.",
+            )
+        write_line(words, err=True)
+        if not click.confirm("Send them?", err=True):
+            raise click.Abort
+    for key in estimated.keys:
+        await resolve_key(key, os.environ)

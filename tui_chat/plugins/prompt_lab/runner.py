@@ -66,7 +66,6 @@ class Runner:
         client: HttpClient,
         prices: KnownPrices,
         budget: RunBudget,
-        concurrency: int | None = None,
         on_cell: Callable[[Cell], None] = lambda cell: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -77,7 +76,6 @@ class Runner:
         self._client = client
         self._prices = prices
         self._budget = budget
-        self._concurrency = concurrency
         self._on_cell = on_cell
         self._clock = clock
         self._cases: dict[str, Case] = {}
@@ -85,15 +83,13 @@ class Runner:
         self._settled = asyncio.Event()
         """Set each time a cell has ended."""
         self.is_over_budget = False
-        self.changed = 0
-        """Cells whose request is not the planned one: the configuration or the program changed."""
 
-    async def send(self, *statuses: str) -> RunStatus:
-        """Send the cells of the run with some status, and return how the run ended. Raises
-        StoreError, and InputError if another program sends it.
+    async def send(self) -> RunStatus:
+        """Send the cells of the run that wait, and return how the run ended. Raises StoreError, and
+        InputError if another program sends it.
         """
         lanes: dict[str, list[Cell]] = {}
-        planned = await self._lab.plan(self._run, *statuses)
+        planned = await self._lab.plan(self._run, "waiting")
         self._cases = {case.key: case for case in planned.suite.cases}
         self._variants = {variant.name: variant for variant in planned.variants}
         for cell in planned.cells:
@@ -112,8 +108,7 @@ class Runner:
     async def _send_lane(self, name: str, cells: list[Cell]) -> None:
         """Send the cells of an endpoint."""
         known = next((each for each in self._config.endpoints if each.name == name), None)
-        most = self._concurrency or (usual_limit(known) if known is not None else 1)
-        limit = EndpointLimit(most, self._clock)
+        limit = EndpointLimit(usual_limit(known) if known is not None else 1, self._clock)
         async with asyncio.TaskGroup() as tasks:
             for cell in cells:
                 await limit.enter()
@@ -138,7 +133,6 @@ class Runner:
             await self._store(replace(cell, status="error", reply=CellReply(error=str(error))))
             return
         composed = request_of(case, replace(variant, endpoint=endpoint))
-        self.changed += composed.payload.sha256 != cell.body_sha
         cell = replace(cell, body_sha=composed.payload.sha256)
         async with self._reserved(composed, cell.input_tokens) as exchange:
             if exchange is None:

@@ -334,16 +334,3 @@ class Group:
     def is_unchecked(self) -> bool:
         """True if it passed because nothing was checked."""
         return self.status == "passed" and 0 < self.unchecked == self.passed
-
-
-@dataclass(frozen=True, slots=True)
-class Preference:
-    """A person's choice between the replies of two variants to the same case."""
-
-    case: str
-    attempt: int
-    first: str
-    """A variant's name; `first` is before `second` in the alphabet."""
-    second: str
-    preferred: str
-    """One of both; empty for neither."""

@@ -4,7 +4,7 @@
     {"preset": "tutor.json", "ablation": true}
 
 `ablation` adds a variant without each enabled message, to see which of them change anything. A
-preset is a file, the name of one, or a kept state, `tutor@12` or `tutor@saved`. A suite looks for
+preset is a file or the name of one. A suite looks for
 files in its own folder, and from a folder `cases` also in the one that has it and in `presets`
 there: the layout of the configuration folder. A name that is nowhere there is one of the library.
 """
@@ -15,7 +15,6 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from tui_chat.config import Config
@@ -28,7 +27,6 @@ from tui_chat.models.json_text import describe_value
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.plugins.prompt_lab.values import Suite, Variant, VariantChoice
 
-_NO_STATES: Mapping[str, Preset] = MappingProxyType({})
 NO_MESSAGES = "none"
 """The bundled preset that has nothing but the conversation."""
 _FIELDS = tuple(field.name for field in fields(PresetMessage) if field.name not in ("id", "extras"))
@@ -83,11 +81,9 @@ def resolve(
     *,
     models: Sequence[str] = (),
     presets: Sequence[str] = (),
-    max_output: int | None = None,
-    states: Mapping[str, Preset] = _NO_STATES,
 ) -> tuple[Variant, ...]:
-    """Return the variants of a suite; `models` and `presets` replace those that it names,
-    `states` are the kept ones of presets among them. Raises InputError for what does not exist.
+    """Return the variants of a suite; `models` and `presets` replace those that it names.
+    Raises InputError for what does not exist.
     """
     choices = list(suite.variants) or [VariantChoice()]
     if presets:
@@ -103,16 +99,13 @@ def resolve(
     with nullcontext() if models or presets else faults_in(suite.source):
         for choice in choices:
             endpoint, model = endpoint_and_model(choice.model, config)
-            settings = choice.settings
-            if max_output is not None:
-                settings = replace(settings, max_tokens=max_output)
-            for preset, own in _presets(choice, suite, library, states, folders):
+            for preset, own in _presets(choice, suite, library, folders):
                 name = choice.name or _name(
                     Path(choice.preset).name.removesuffix(".json") or preset.name,
                     *(choice, model if several_models else ""),
                 )
                 changed = changed_preset(preset, choice.off, choice.set)
-                variant = Variant(name, changed, endpoint, model, settings, own)
+                variant = Variant(name, changed, endpoint, model, choice.settings, own)
                 variants += (variant, *(ablations(variant) if choice.ablation else ()))
     return with_own_names(variants)
 
@@ -166,19 +159,10 @@ def preset_named(suite: Path, name: str) -> str:
     return str(next((file for file in files if file.is_file()), name))
 
 
-def missing_presets(suite: Suite, library: Library, presets: Iterable[str] = ()) -> list[str]:
-    """Return the presets that a suite or flags name, and that are neither files nor in the library:
-    states, or mistakes.
-    """
-    names = {*presets, *(choice.preset for choice in suite.variants)} - {""}
-    return sorted(n for n in names - {*library.names("presets")} if not Path(n).is_file())
-
-
 def _presets(
     choice: VariantChoice,
     suite: Suite,
     library: Library,
-    states: Mapping[str, Preset],
     folders: Iterable[Path],
 ) -> Iterator[tuple[Preset, str | None]]:
     """Yield the presets of a choice, each with the cases that it is for: see `Variant.own`."""
@@ -187,8 +171,6 @@ def _presets(
         yield from ((preset, key) for key, preset in suite.presets.items())
         if any(not case.preset for case in suite.cases):
             yield library.preset(NO_MESSAGES), "" if suite.presets else None
-    elif name in states:
-        yield states[name], None
     elif name in names:
         yield library.preset(name), None
     elif Path(name).is_file():

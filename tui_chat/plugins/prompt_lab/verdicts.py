@@ -37,11 +37,6 @@ def with_judge(case: Case, judge: str) -> Case:
     return replace(case, checks=checks)
 
 
-def questions(case: Case) -> list[ReplyCheck]:
-    """Return what judges are asked of a reply: its rubrics, whatever they weigh."""
-    return [replace(check, weight=1.0) for check in judged_checks(case)]
-
-
 def request_verdicts(case: Case, composed: Composed) -> tuple[Verdict, ...]:
     """Return what a case expects of its request, decided."""
     if not case.expected:
@@ -77,18 +72,10 @@ def grade(
 
 
 def regrade(case: Case, cell: Cell, earlier: Case, variant: Variant) -> Cell:
-    """Return a cell graded by the checks of a case in place of those of an earlier state of it,
-    whose judges are named in both (see `with_judge`). What a judge decided of a rubric that both
-    have stays.
+    """Return a cell graded by the checks of a case, none of which a judge decides, in place of
+    those of an earlier state of it.
     """
     of_request = [verdict for verdict in cell.verdicts if verdict.type == REQUEST]
     if case.expected != earlier.expected:
         of_request = [*request_verdicts(case, request_of(case, variant))]
-    of_judges = [verdict for verdict in cell.verdicts if verdict.type.endswith(JUDGED)]
-    answers = dict(zip(questions(earlier), of_judges, strict=False))
-    judged = {
-        check: replace(answers[question], weight=check.weight)
-        for check, question in zip(judged_checks(case), questions(case), strict=True)
-        if question in answers
-    }
-    return grade(case, cell, of_request, judged)
+    return grade(case, cell, of_request, {})

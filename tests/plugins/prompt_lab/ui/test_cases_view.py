@@ -182,23 +182,7 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         await until(pilot, lambda: "All replies are here" in text(view))
         await pilot.press("n")
         await settle(pilot)
-        assert "edited ·" not in text(view)
-        assert "1 or 2 is better" in text(view)
-        pair = cases.rows[0].to_judge
-        assert pair is not None
-        saved, edited = ("1", "2") if pair[0].variant == "saved" else ("2", "1")
-        await pilot.press(saved)
-        await until(pilot, lambda: "Judged." in text(view))
-        assert "edited better 0, worse 1 of 1: not distinguishable" in text(view)
-        await pilot.press("A")
-        await asked(pilot)
-        await pilot.press("escape")
-        await settle(pilot)
-        assert "A saves the edited preset and sets the baseline" in text(view), (
-            "the worse one is not saved by itself"
-        )
-        await pilot.press(edited)
-        await until(pilot, lambda: "edited better 1, worse 0" in text(view))
+        assert "The replies differ." in text(view)
         await pilot.press("A")
         await until(pilot, lambda: "This is the baseline." in text(view))
         assert "All replies are here" in text(view)
@@ -210,7 +194,6 @@ async def test_from_a_bad_reply_to_an_accepted_variant(tmp_path: Path):
         (run,) = await lab.runs()
         assert run.accepted
         assert run.status == "complete"
-        assert len(await lab.preferences(run)) == 1
 
 
 async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Path, run: Run):
@@ -233,12 +216,12 @@ async def test_the_baseline_of_the_app_is_that_of_the_command_line(tmp_path: Pat
     same = await asyncio.to_thread(command_line, *options)
     assert (same.code, same.err) == (0, "")
     assert "against run 1: better 0, worse 0 of 1: no difference" in same.out
-    assert "  tutor against “edited” (the same preset, model, settings): better 0" in same.out
+    assert "  tutor against “edited”: better 0" in same.out
     (tmp_path / "presets" / "tutor.json").write_text(json.dumps(PRESET))
     worse = await asyncio.to_thread(command_line, *options)
     assert worse.code == 5
     assert "against run 1: better 0, worse 1 of 1" in worse.out
-    assert "  tutor against “edited” (other preset): better 0, worse 1" in worse.out
+    assert "  tutor against “edited”: better 0, worse 1" in worse.out
     compared = await asyncio.to_thread(command_line, "compare")
     assert "run 3 against run 1: better 0, worse 1 of 1" in compared.out
 
@@ -337,15 +320,12 @@ async def a_cell_is_an_ordinary_request(pilot: Pilot[None], view: CasesView) -> 
     assert inspector.composed is not None
     assert b"Never tell" in inspector.composed.payload.body
     inspector.action_view("diff")
-    for number in range(2):  # the second time from the list, whatever else is compared
-        await pilot.press(*"d" * number)
-        await until(pilot, lambda: inspector.view_shown == "diff")
-        await settle(pilot)
-        rows = "\n".join(rows_shown(inspector.views.current))
-        assert all(each in rows for each in ("the same case with saved", "Be brief.", OTHER))
-        inspector.action_view("cases")
-        await until(pilot, lambda: inspector.view_shown == "cases" and view.has_focus)
-        await workspace.sent.compare_with("preset tutor")
+    await until(pilot, lambda: inspector.view_shown == "diff")
+    await settle(pilot)
+    rows = "\n".join(rows_shown(inspector.views.current))
+    assert all(each in rows for each in ("the same case with saved", "Be brief.", OTHER))
+    inspector.action_view("cases")
+    await until(pilot, lambda: inspector.view_shown == "cases" and view.has_focus)
     await pilot.press("escape")
     await until(pilot, lambda: app.query_one(PresetPane).has_focus_within)
     assert workspace.state.request.viewed is None
@@ -360,12 +340,11 @@ async def what_is_about_the_request_is_not_beside_cases(
     assert not inspector.query_one("#inspector-protocols").display
     assert not inspector.query_one("#inspector-foot").display
     row = {entry.word: entry for entry in pane_entries(app.screen)}
-    assert row["better"].keys == ["1", "2", "equals_sign"]
     possible = {word for word, entry in row.items() if entry.is_possible}
     assert not {"notes", "find", "protocol"} & possible
     keys = [key for entry in entries(app.screen, of_app=False).values() for key in entry.keys]
     assert len(keys) == len({*keys})
-    assert {"d", "n", "E", "A", "u", "enter", "g", "up"} <= {*keys}
+    assert {"n", "E", "A", "enter", "g", "up"} <= {*keys}
     for _ in range(2):
         inspector.action_view("payload")
         await until(pilot, lambda: inspector.view_shown == "payload")
@@ -376,25 +355,27 @@ async def what_is_about_the_request_is_not_beside_cases(
 
 
 @chapter(OTHER, **contains("Be brief."))
-async def nothing_tells_the_variant_before_it_is_judged(
-    pilot: Pilot[None], view: CasesView
-) -> None:
+async def replies_begin_where_they_differ(pilot: Pilot[None], view: CasesView) -> None:
     assert "mirror, as in the session" in text(view)
-    await pilot.press("enter")
-    await until(pilot, lambda: "1 or 2 is better" in text(view))
-    await until(pilot, lambda: not cases_of(view).is_sending)
-    assert " tok " not in text(view)
-    assert "contains:" not in text(view)
-    assert "The replies begin where they differ." in text(view)
+    await sent(pilot, view)
+    assert "They begin where they differ." in text(view)
     assert text(view).count("lines alike") == 2
     assert "What I received" not in text(view), "both have it before they differ"
     assert "Be brief." in text(view)
     assert OTHER in text(view)
-    await pilot.press("1")
-    await until(pilot, lambda: "Judged." in text(view))
-    assert text(view).count("What I received") == 2
     assert text(view).count("contains:") == 2
     assert text(view).count(" tok ") == 2
+
+
+@chapter(OTHER, **contains("Be brief"))
+async def a_worse_preset_is_not_saved_by_itself(pilot: Pilot[None], view: CasesView) -> None:
+    await sent(pilot, view)
+    assert "edited better 0, worse 1 of 1: not distinguishable" in text(view)
+    await pilot.press("A")
+    await asked(pilot)
+    await pilot.press("escape")
+    await settle(pilot)
+    assert "A saves the edited preset and sets the baseline" in text(view)
 
 
 @chapter(OTHER, **contains("Never tell"))
@@ -407,7 +388,10 @@ async def changed_checks_grade_the_replies_again(pilot: Pilot[None], view: Cases
     await until(pilot, lambda: app_of(pilot).query_one(PresetPane).has_focus_within)
     await pilot.press("t")
     await until(pilot, lambda: grades(cases) == {"edited": "failed", "saved": "passed"})
-    await pilot.press("u")
+    workspace = app_of(pilot).workspace
+    assert workspace is not None
+    assert workspace.state.preset_edits is not None
+    workspace.presets.edit(preset_name(pilot), workspace.state.preset_edits.undo())
     await until(pilot, lambda: grades(cases) == {"saved": "passed"})
     await pilot.press("A")
     await until(pilot, lambda: "This is the baseline." in text(view))
@@ -434,13 +418,9 @@ async def a_rubric_is_sent_to_the_judge(pilot: Pilot[None], view: CasesView) -> 
 
 
 @chapter(OTHER, model="echo")
-async def equal_replies_are_not_judged(pilot: Pilot[None], view: CasesView) -> None:
+async def equal_replies_are_said(pilot: Pilot[None], view: CasesView) -> None:
     await sent(pilot, view)
-    assert "The replies are the same: nothing to judge." in text(view)
-    assert "1 or 2" not in text(view)
-    await pilot.press("1")
-    await until(pilot, lambda: "nothing to judge" in notice(pilot))
-    assert not cases_of(view).comparison.total
+    assert "The replies are the same." in text(view)
     await pilot.press("n")
     await until(pilot, lambda: notice(pilot) == "No replies differ.")
     await pilot.press("g", "enter")
@@ -448,15 +428,10 @@ async def equal_replies_are_not_judged(pilot: Pilot[None], view: CasesView) -> N
 
 
 @chapter(OTHER)
-async def a_difference_that_is_judged_says_so(pilot: Pilot[None], view: CasesView) -> None:
+async def missing_replies_are_no_baseline(pilot: Pilot[None], view: CasesView) -> None:
     await pilot.press("n")
     await until(pilot, lambda: notice(pilot) == "No replies differ yet.")
     await sent(pilot, view)
-    await pilot.press("n", "pagedown", "1")
-    await until(pilot, lambda: "Judged." in text(view))
-    assert view.cursor == view._first_row
-    await pilot.press("n")
-    await until(pilot, lambda: notice(pilot) == "All replies that differ are judged.")
     edit(pilot, "Other.")
     await until(pilot, lambda: bool(cases_of(view).missing))
     await pilot.press("A")
@@ -537,8 +512,7 @@ async def pass_after_pass(pilot: Pilot[None], view: CasesView) -> None:
     for number in range(2):
         await next_pass(pilot, view, f"Never shout {number}.")
         await pilot.press("n")  # the cursor goes to the case
-        await pilot.press("1")
-        await until(pilot, lambda: "Judged" in text(view))
+        await until(pilot, lambda: "The replies differ." in text(view))
 
 
 async def test_a_case_without_checks_leads_to_its_file(
@@ -565,29 +539,15 @@ async def test_a_case_without_checks_leads_to_its_file(
         assert "All replies are here" in text(view)
 
 
-async def test_judgements_are_kept_from_run_to_run_and_after_a_restart(tmp_path: Path) -> None:
+async def test_replies_are_kept_after_a_restart(tmp_path: Path) -> None:
     async with chat(tmp_path, "What is 2+2?") as pilot:
         await make_case(pilot, "wrong")
         edit(pilot, OTHER)
-        workspace = app_of(pilot).workspace
-        assert workspace is not None
-        view = await open_cases(pilot)
-        await sent(pilot, view)
-        await pilot.press("n", "1")
-        await until(pilot, lambda: "Judged." in text(view))
-        more = {"description": "more", "vars": {"draft": "What is 3+3?"}}
-        tests = json.loads(cases_file(pilot).read_text())["tests"]
-        change_suite(pilot, tests=[*tests, more])
-        await cases_of(view).follow()
-        await until(pilot, lambda: "sends 2 requests" in text(view))
-        await pilot.press("g")
-        await sent(pilot, view)
-        assert cases_of(view).comparison.total == 1
+        await sent(pilot, await open_cases(pilot))
     async with reopened(tmp_path) as pilot:
         edit(pilot, OTHER)
         view = await open_cases(pilot)
         await until(pilot, lambda: "All replies are here" in text(view))
-        assert "Judged." in text(view)
 
 
 async def test_a_plan_that_was_interrupted_is_made_again(tmp_path: Path) -> None:
