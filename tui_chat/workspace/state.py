@@ -101,8 +101,6 @@ class SourceStatus:
     """What it says of itself: its name, its version and the protocol; empty before its start."""
     log: tuple[str, ...] = ()
     """The last lines of its standard error. They are the server's: sanitize them."""
-    is_offered: bool = False
-    """True if it is not started before the user has seen `runs` and allowed it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

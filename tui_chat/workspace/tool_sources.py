@@ -20,7 +20,7 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 from shlex import join
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from tui_chat import hooks
 from tui_chat.api import Plugin
@@ -76,15 +76,6 @@ class ToolSource(Protocol):
 
     async def close(self) -> None:
         """End what runs for it. `load` may start it again."""
-        ...
-
-
-@runtime_checkable
-class OfferedToolSource(ToolSource, Protocol):
-    """A source that the user may allow; what it is then is opened in its place."""
-
-    def allow(self) -> None:
-        """Let it start, as its status describes it, from now on. Raises InputError."""
         ...
 
 
@@ -437,14 +428,6 @@ class ToolSources:
         await source.close()
         self._loads[name] = load = asyncio.ensure_future(source.load())
         await asyncio.wait((load,))
-
-    @reported(None)
-    async def allow(self, name: str) -> None:
-        """Let an offered source start, whose command line the user has seen."""
-        source = await self.named(name)
-        if isinstance(source, OfferedToolSource):
-            await asyncio.to_thread(source.allow)
-            self.follow_config()
 
     def _close(self, source: ToolSource) -> None:
         if (load := self._loads.pop(source.name, None)) is not None:

@@ -82,8 +82,7 @@ def test_a_server_is_tested_and_called(mcp: Mcp):
     assert "is not offered" in done.err
     assert "were no messages" in mcp("test", "bad", "--call", "noise").err
     assert mcp("test", "bad", "--call", "failing").code == 1
-    (status,) = json.loads(mcp("status", "--json").out)
-    assert (status["state"], status["protocol"]) == ("ready", "2026-07-28")
+    assert json.loads(mcp("test", "bad", "--json").out)["protocol"] == "2026-07-28"
 
 
 def test_without_the_package_the_extra_is_named(mcp: Mcp, monkeypatch: pytest.MonkeyPatch):
@@ -104,25 +103,6 @@ def test_a_server_that_fails_is_shown_with_its_last_words(mcp: Mcp):
     assert done.code == 1
     assert "ended with status 1" in done.err
     assert "no ␛[31mcheese" in done.err
-    assert mcp("status").code == 1
-
-
-def test_a_server_of_the_folder_is_shown_before_it_may_start(mcp: Mcp, tmp_path: Path):
-    entry = {"command": sys.executable, "args": ["-S", "-E", str(SCRIPT)]}
-    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"local": entry}}))
-    assert ".mcp.json, not allowed" in mcp("list").out
-    assert "`tui-chat mcp allow local` shows its command line" in mcp("test", "local").err
-    done = mcp("allow", "local")
-    assert str(SCRIPT) in done.out  # seen, but nobody has agreed
-    assert done.code
-    assert mcp("allow", "local", "--yes").code == 0
-    assert mcp("test", "local").code == 0
-    assert mcp("remove", "local").code == 0
-    assert ".mcp.json, not allowed" in mcp("list").out
-    assert mcp("allow", "local", "--yes").code == 0
-    entry["args"].append("legacy")
-    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"local": entry}}))
-    assert "`tui-chat mcp allow local` shows its command line" in mcp("test", "local").err
 
 
 def test_an_import_shows_command_lines_and_writes_with_consent(mcp: Mcp, tmp_path: Path):
@@ -170,6 +150,7 @@ def test_values_of_headers_are_not_shown(mcp: Mcp, tmp_path: Path):
     table = {"X-Team": "search", "X-Key": "env:KEY", "X-A": "${A}", "X-B": "v ${A} ${B:-secret}"}
     file = tmp_path / ".mcp.json"
     file.write_text(json.dumps({"mcpServers": {"web": {"url": "https://h/m", "headers": table}}}))
+    assert mcp("import", file, "--yes").code == 0
     (web,) = json.loads(mcp("list", "--json").out)
     shown = ["X-Team: …", "X-Key: ${X_KEY}", "X-A: ${A}", "X-B: … ${A}${B}"]
     assert web["runs"].split("\n") == ["https://h/m", *shown]

@@ -9,13 +9,10 @@ from typing import Any
 import pytest
 
 from tests.support.tables import each_row
-from tui_chat.config import Config
 from tui_chat.errors import InputError
 from tui_chat.plugins.mcp.foreign_files import (
-    AllowedServers,
     ForeignServer,
     read_servers,
-    servers_of_project,
 )
 from tui_chat.plugins.mcp.settings import ServerSettings
 
@@ -133,11 +130,6 @@ def test_no_file_makes_calls_run_without_being_asked(tmp_path: Path):
     servers, faults = read(tmp_path, {"mcpServers": {"a": entry}, **permits})
     assert (servers["a"].settings, faults) == (ServerSettings("a", "x"), ())
     assert servers["a"].settings.consent == "ask"
-    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"a": entry}}))
-    config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
-    AllowedServers(config.data_dir).allow(tmp_path, servers["a"].settings)
-    ((settings, is_allowed),) = servers_of_project(config, tmp_path)
-    assert (is_allowed, settings.consent) == (True, "ask")
 
 
 @each_row("text", ["[]", "{}", "{", '{"mcpServers": {}}', '{"mcpServers": 3}'])
@@ -152,26 +144,3 @@ def test_an_entry_that_is_no_server_is_named(tmp_path: Path, entry: Any):
     assert list(servers) == ["good"]
     assert len(faults) == 1
     assert "\x1b" not in faults[0]
-
-
-def test_a_server_of_a_project_starts_once_allowed_and_not_after_a_change(tmp_path: Path):
-    config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
-    file = tmp_path / ".mcp.json"
-    file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"A": "1"}}}}))
-    ((settings, is_allowed),) = servers_of_project(config, tmp_path)
-    assert not is_allowed
-    AllowedServers(config.data_dir).allow(tmp_path, settings)
-    assert servers_of_project(config, tmp_path) == [(settings, True)]
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (elsewhere / ".mcp.json").write_bytes(file.read_bytes())
-    assert servers_of_project(config, elsewhere) == [(settings, False)]
-    file.write_text(json.dumps({"mcpServers": {"a": {"command": "x", "env": {"A": "2"}}}}))
-    ((_, is_allowed),) = servers_of_project(config, tmp_path)
-    assert not is_allowed
-
-
-def test_a_damaged_file_of_a_project_offers_nothing(tmp_path: Path):
-    config = Config(config_dir=tmp_path / "c", data_dir=tmp_path / "d")
-    (tmp_path / ".mcp.json").write_text("{")
-    assert servers_of_project(config, tmp_path) == []

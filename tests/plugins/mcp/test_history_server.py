@@ -22,7 +22,7 @@ from tui_chat.providers.client import HttpClient
 
 pytestmark = [pytest.mark.slow]
 Serve = Callable[..., Server]
-TOOLS = ["search", "list_sessions", "read_session", "list_requests", "read_request"]
+TOOLS = ["search", "list_sessions", "read_session"]
 
 
 async def tag_session(home: Path) -> None:
@@ -79,8 +79,8 @@ async def test_only_what_was_named_can_be_read(serve: Serve):
     sessions = await value(everything, "list_sessions")
     assert len(sessions) == 2
     other = next(one["session"] for one in sessions if one != session)
-    for tool in ("read_session", "list_requests", "read_request"):
-        result = await server.call(tool, {"session": other, "message": "x"})
+    for tool in ("read_session",):
+        result = await server.call(tool, {"session": other})
         assert result.failed
         assert "No session that is offered" in result.text
     hits = await value(everything, "search", query="secret")
@@ -93,7 +93,7 @@ async def test_only_what_was_named_can_be_read(serve: Serve):
     assert await value(named, "search", query="walk", limit=1) == best
 
 
-async def test_messages_and_requests_are_read(serve: Serve):
+async def test_messages_are_read(serve: Serve):
     server = serve("--session", "A walk on the north wall")
     (session,) = await value(server, "list_sessions")
     whole = await value(server, "read_session", session=session["session"])
@@ -103,11 +103,6 @@ async def test_messages_and_requests_are_read(serve: Serve):
     assert whole["shown"][0]["text"] == "A walk on the north wall"
     rest = await value(server, "read_session", session=session["session"], start=1, limit=1)
     assert rest["shown"] == whole["shown"][1:]
-    (request,) = await value(server, "list_requests", session=session["session"])
-    body = await value(
-        server, "read_request", session=session["session"], message=request["message"]
-    )
-    assert body["messages"] == [{"role": "user", "content": "A walk on the north wall"}]
 
 
 def test_without_a_name_nothing_is_served(run: Run, home: tuple[str, ...]):

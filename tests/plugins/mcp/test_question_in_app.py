@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from tests.plugins.mcp.conftest import SCRIPT, has_ended, running
 from tests.support.app import make_app, opened, settle, until
-from tui_chat.plugins.mcp.question_dialog import FormDialog
+from tui_chat.plugins.mcp.question_dialog import QuestionForm
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.workspace.workspace import Workspace
@@ -44,7 +44,7 @@ async def ask(pilot: Pilot[None]) -> None:
     """Send a message upon which the server asks."""
     pilot.app.query_one(Composer).text = "Ask me."
     await pilot.press("enter")
-    await until(pilot, lambda: isinstance(pilot.app.screen, FormDialog))
+    await until(pilot, lambda: isinstance(pilot.app.screen, QuestionForm))
     await settle(pilot)
 
 
@@ -54,7 +54,7 @@ async def answer(pilot: Pilot[None], workspace: Workspace, number: int) -> str:
     def results() -> list[str]:
         return [e.message.content for e in workspace.state.entries if e.message.role == "tool"]
 
-    await until(pilot, lambda: not isinstance(pilot.app.screen, FormDialog))
+    await until(pilot, lambda: not isinstance(pilot.app.screen, QuestionForm))
     await until(pilot, lambda: len(results()) == number)
     await until(pilot, lambda: workspace.state.entries[-1].message.role == "assistant")
     await until(pilot, lambda: not workspace.state.is_streaming)
@@ -77,7 +77,7 @@ async def test_answers_reach_the_server_until_its_call_is_stopped(tmp_path: Path
             assert "content" not in text
         await ask(pilot)
         assert workspace.tools.stop()
-        await until(pilot, lambda: not isinstance(pilot.app.screen, FormDialog))
+        await until(pilot, lambda: not isinstance(pilot.app.screen, QuestionForm))
         assert workspace.state.pending_calls, "the call waits again"
 
 

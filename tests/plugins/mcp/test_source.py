@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +13,7 @@ import pytest
 from tests.plugins.mcp.conftest import SCRIPT, has_ended, is_alive, running
 from tui_chat.config import Config
 from tui_chat.plugins.mcp.settings import ServerSettings
-from tui_chat.plugins.mcp.source import OfferedSource, open_sources
+from tui_chat.plugins.mcp.source import open_sources
 from tui_chat.providers.client import HttpClient
 from tui_chat.workspace.tool_sources import SourceContext, ToolSource
 
@@ -92,7 +91,7 @@ async def test_tools_have_their_origin_and_are_called(opened: Opened):
     assert (await source.call(tools["progress"], "{}", words.append)).ok
     assert words == ["50% half"]
     # Nobody can be asked.
-    assert '"action": "decline"' in (await source.call(tools["ask"], "{}", print)).text
+    assert '"action": "cancel"' in (await source.call(tools["ask"], "{}", print)).text
 
     await source.call(tools["change"], "{}", print)
 
@@ -129,18 +128,6 @@ async def test_closing_does_not_wait_for_a_stubborn_server(opened: Opened):
     await source.close()
     assert is_alive(pid)
     assert await has_ended(pid)
-
-
-async def test_a_server_of_the_folder_waits_until_it_is_allowed(opened: Opened, tmp_path: Path):
-    file = tmp_path / ".mcp.json"
-    file.write_text(json.dumps({"mcpServers": {"local": {"command": "touch", "args": ["ran"]}}}))
-    opened.open()
-    (source,) = opened.sources
-    assert isinstance(source, OfferedSource)
-    await source.load()
-    assert source.tools == ()
-    assert "`tui-chat mcp allow local`" in source.status.sentence
-    assert not (tmp_path / "ran").exists()
 
 
 async def test_values_of_variables_are_not_shown_and_are_part_of_the_identity(opened: Opened):

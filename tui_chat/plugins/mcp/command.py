@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -24,7 +23,7 @@ from tui_chat.config.edit import change_config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.boundary import InvalidValue, read, write
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.mcp.foreign_files import AllowedServers, read_servers, servers_of_project
+from tui_chat.plugins.mcp.foreign_files import read_servers
 from tui_chat.plugins.mcp.history_command import serve
 from tui_chat.plugins.mcp.server import Server, import_package
 from tui_chat.plugins.mcp.settings import (
@@ -54,29 +53,21 @@ _name_argument = click.argument("name", metavar="SERVER")
 @json_option()
 @click.pass_obj
 def list_servers(common: CommonOptions, as_json: bool) -> None:
-    """List the configured servers, and those that .mcp.json in this folder offers. None is started.
+    """List the configured servers. None is started.
 
     \b
     Example:
       tui-chat mcp list
     """
-    config = common.config()
-    rows = [(settings, "config.toml") for settings in configured_servers(config)]
-    rows += [
-        (settings, ".mcp.json" if is_allowed else ".mcp.json, not allowed")
-        for settings, is_allowed in servers_of_project(config, Path.cwd())
-    ]
     write_list(
-        rows,
+        configured_servers(common.config()),
         as_json,
-        lambda row: {"name": row[0].name, "runs": row[0].command_line, "from": row[1]},
-        ("NAME", "FROM", "COMMAND OR URL"),
-        lambda row: (row[0].name, row[1], row[0].command_line),
-        (2, 20),
+        lambda settings: {"name": settings.name, "runs": settings.command_line},
+        ("NAME", "COMMAND OR URL"),
+        lambda settings: (settings.name, settings.command_line),
+        (1, 20),
         nothing="No servers. `tui-chat mcp add NAME -- COMMAND` adds one.",
     )
-    if not as_json and any("not" in source for _, source in rows):
-        write_line("\n`tui-chat mcp allow SERVER` shows one of .mcp.json, and lets it start.")
 
 
 @mcp.command("add")
@@ -162,19 +153,13 @@ def _table(settings: ServerSettings) -> dict[str, Any]:
 @_name_argument
 @click.pass_obj
 def remove(common: CommonOptions, name: str) -> None:
-    """Remove a server from config.toml, or end the permission of one of .mcp.json.
+    """Remove a server from config.toml.
 
     \b
     Example:
       tui-chat mcp remove time
     """
-    config, folder = common.config(), Path.cwd()
-    for settings, is_allowed in servers_of_project(config, folder):
-        if settings.name == name and is_allowed:
-            AllowedServers(config.data_dir).allow(folder, settings, allowed=False)
-            write_line(f"“{name}” of .mcp.json is not started before it is allowed again.")
-            return
-    name = find("server", name, [settings.name for settings in configured_servers(config)])
+    name = find("server", name, [one.name for one in configured_servers(common.config())])
     change_config(common.config_file, {("mcp", name): None}, Config())
     write_line(f"Removed “{name}”.")
 
@@ -226,33 +211,6 @@ def _confirm(sure: bool, question: str) -> None:
     click.confirm(question, abort=True)
 
 
-@mcp.command("allow")
-@_name_argument
-@click.option("--yes", "sure", is_flag=True, help="Allow it without a question.")
-@click.pass_obj
-def allow(common: CommonOptions, name: str, sure: bool) -> None:
-    """Show the command line of a server of .mcp.json in this folder, and let it start.
-
-    If it changes, it is not started before it is allowed again.
-
-    \b
-    Example:
-      tui-chat mcp allow database
-    """
-    config, folder = common.config(), Path.cwd()
-    offered = {settings.name: settings for settings, _ in servers_of_project(config, Path.cwd())}
-    settings = offered[find("server in .mcp.json", name, list(offered))]
-    write_line(settings.command_line)
-    _confirm(sure, f"Let “{settings.name}” start this in {folder}?")
-    AllowedServers(config.data_dir).allow(folder, settings)
-
-
-def _servers(config: Config) -> list[tuple[ServerSettings, bool]]:
-    """Return all servers, and True with those that may be started here."""
-    configured = ((settings, True) for settings in configured_servers(config))
-    return [*configured, *servers_of_project(config, Path.cwd())]
-
-
 @mcp.command("login")
 @_name_argument
 @asynchronous
@@ -288,39 +246,6 @@ async def log_in(common: CommonOptions, name: str) -> None:
     write_line(f"Logged in. “{name}” has {counted(len(tools), 'tool')}.")
 
 
-@mcp.command("status")
-@json_option()
-@asynchronous
-async def status(common: CommonOptions, as_json: bool) -> None:
-    """Start all servers, and print their state. Exits with 1 if one fails.
-
-    \b
-    Example:
-      tui-chat mcp status
-    """
-    config = common.config()
-    startable = (settings for settings, may_start in _servers(config) if may_start)
-    checks = await asyncio.gather(*(_check(config, settings) for settings in startable))
-    write_list(
-        checks,
-        as_json,
-        lambda check: check,
-        ("NAME", "STATE", "PROTOCOL", "TOOLS", "MS", "SERVER"),
-        lambda check: (
-            check["name"],
-            check["state"],
-            check["protocol"] or "-",
-            str(len(check["tools"])),
-            str(check["milliseconds"]),
-            check["error"] or check["server"],
-        ),
-        (5, 20),
-        nothing="No servers.",
-    )
-    if any(check["error"] for check in checks):
-        sys.exit(1)
-
-
 @mcp.command("test")
 @_name_argument
 @click.option("--call", "tool", default="", metavar="TOOL", help="Also call a tool of it.")
@@ -335,11 +260,8 @@ async def test(common: CommonOptions, name: str, tool: str, arguments: str, as_j
       tui-chat mcp test time --call get_current_time --arguments '{"timezone": "UTC"}'
     """
     config = common.config()
-    servers = {server[0].name: server for server in _servers(config)}
-    settings, may_start = servers[find("server", name, list(servers))]
-    if not may_start:
-        advice = f"`tui-chat mcp allow {name}` shows its command line, and lets it start."
-        raise InputError(f"“{name}” of .mcp.json may not start yet.", advice=advice)
+    servers = {settings.name: settings for settings in configured_servers(config)}
+    settings = servers[find("server", name, list(servers))]
     if fault := argument_fault(arguments):
         raise InputError(fault)
     check = await _check(config, settings, tool, json.loads(arguments.strip() or "{}"))

@@ -1,15 +1,15 @@
 """Questions of servers to the user: a form with a few fields, or a URL that the user may open.
 
-A form names its server, and its fields are of the simple kinds that the protocol allows; a question
-with others is cancelled. A URL is shown and never opened by the program.
+A form names its server, and its fields are texts, numbers, switches and choices; a question with
+others is cancelled. A URL is shown and never opened by the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
-from itertools import zip_longest
-from typing import Any, Literal, TypeAlias, cast
+from math import isfinite
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
@@ -18,7 +18,7 @@ from tui_chat.models.json_text import as_array, as_object, as_objects, as_string
 _MOST_FIELDS = 50
 _MOST_CHOICES = 1_000
 
-FieldKind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
+FieldKind = Literal["text", "number", "integer", "boolean", "choice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,11 @@ class QuestionField:
     default: Any = None
     """The value that it begins with; None for none."""
     choices: tuple[tuple[str, str], ...] = ()
-    """Values and labels of a choice; of `choices` several may be chosen."""
+    """Values and labels of a choice."""
     low: float | None = None
-    """The least number, length or number of choices."""
+    """The least number or length."""
     high: float | None = None
     """The greatest."""
-    format: str = ""
-    """The form of a text: `email`, `uri`, `date` or `date-time`."""
 
     def fault(self, value: Any) -> str:
         """Return what is wrong with a value, as the end of a sentence; empty if nothing."""
@@ -50,33 +48,39 @@ class QuestionField:
         match self.kind:
             case "boolean":
                 return "" if isinstance(value, bool) else "must be yes or no"
-            case "integer" | "number":
-                is_number = isinstance(value, int | float) and not isinstance(value, bool)
-                if not is_number or (self.kind == "integer" and int(value) != value):
-                    return (
-                        "must be a whole number" if self.kind == "integer" else "must be a number"
-                    )
-                return self._range_fault(value, "")
             case "choice":
                 return "" if value in dict(self.choices) else "must be one of the choices"
-            case "choices":
-                chosen = as_array(value)
-                if not isinstance(value, list) or not all(
-                    item in dict(self.choices) for item in chosen
-                ):
-                    return "must be some of the choices"
-                return self._range_fault(len(chosen), "choices")
             case "text":
-                if not isinstance(value, str):
-                    return "must be text"
-                return self._range_fault(len(value), "characters")
+                is_text = isinstance(value, str)
+                return self._range_fault(len(value), " characters") if is_text else "must be text"
+            case "integer" | "number":
+                word = "a whole number" if self.kind == "integer" else "a number"
+                kinds = int if self.kind == "integer" else int | float
+                if not isinstance(value, kinds) or isinstance(value, bool):
+                    return f"must be {word}"
+                return self._range_fault(value, "")
 
     def _range_fault(self, number: float, unit: str) -> str:
         if self.low is not None and number < self.low:
-            return f"must be {self.low:g} {unit}".rstrip() + " or more"
+            return f"must be {self.low:g}{unit} or more"
         if self.high is not None and number > self.high:
-            return f"must be {self.high:g} {unit}".rstrip() + " or less"
+            return f"must be {self.high:g}{unit} or less"
         return ""
+
+    def value(self, typed: str | bool) -> Any:
+        """Return the value that a field of the dialog shows; None for none. What is no number stays
+        text, which is a fault.
+        """
+        if isinstance(typed, bool) or self.kind in ("text", "choice"):
+            return typed if typed != "" else None
+        for kind in (int, float):
+            try:
+                number = kind(typed)
+            except ValueError:
+                continue
+            if isfinite(number):
+                return number
+        return typed or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,49 +174,38 @@ def _field(name: str, schema: Mapping[str, Any], required: bool) -> QuestionFiel
         "number": "number",
         "integer": "integer",
         "boolean": "boolean",
-        "array": "choices",
     }
     kind = kinds.get(schema.get("type"))
     if kind is None:
         raise ValueError("a field is of no simple kind")
-    choices = tuple(_choices(as_object(schema.get("items")) if kind == "choices" else schema))
-    if (kind == "choices" and not choices) or len(choices) > _MOST_CHOICES:
-        raise ValueError("a field has no choices, or too many")
-    if kind == "text" and choices:
-        kind = "choice"
-    low, high = {
-        "text": ("minLength", "maxLength"),
-        "choices": ("minItems", "maxItems"),
-    }.get(kind, ("minimum", "maximum"))
+    choices = tuple(_choices(schema))
+    if len(choices) > _MOST_CHOICES:
+        raise ValueError("a field has too many choices")
+    low, high = ("minLength", "maxLength") if kind == "text" else ("minimum", "maximum")
     field = QuestionField(
         name,
-        kind,
+        "choice" if kind == "text" and choices else kind,
         as_string(schema.get("title")),
         as_string(schema.get("description")),
         required,
-        None,
-        choices,
-        _number(schema.get(low)),
-        _number(schema.get(high)),
-        as_string(schema.get("format")),
+        choices=choices,
+        low=_number(schema.get(low)),
+        high=_number(schema.get(high)),
     )
     default = schema.get("default")
-    if default is None or field.fault(default):
-        return field
-    return replace(field, default=default)
+    return field if default is None or field.fault(default) else replace(field, default=default)
 
 
 def _choices(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    labels = as_array(schema.get("enumNames"))  # of 2025-06-18
-    for value, label in zip_longest(as_array(schema.get("enum")), labels):
+    for value in as_array(schema.get("enum")):
         if isinstance(value, str):
-            yield value, as_string(label) or value
-    for key in ("oneOf", "anyOf"):
-        for choice in as_objects(schema.get(key)):
-            if isinstance(value := choice.get("const"), str):
-                yield value, as_string(choice.get("title")) or value
+            yield value, value
+    for choice in as_objects(schema.get("oneOf")):
+        if isinstance(value := choice.get("const"), str):
+            yield value, as_string(choice.get("title")) or value
 
 
 def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return cast("float", value) if is_number else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value

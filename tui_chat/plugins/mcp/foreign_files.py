@@ -1,4 +1,4 @@
-"""Servers in the files of other programs, and in `.mcp.json` of the working directory.
+"""Servers in the files of other programs.
 
 | key | programs |
 | --- | --- |
@@ -6,24 +6,19 @@
 | `servers`, also below `mcp` | VS Code |
 | `mcp` | crush |
 
-1. A key that is written in such a file is not copied: a variable takes its place, to be set.
-2. A server of `.mcp.json` is offered, and not started before the user has seen its command line and
-   allowed it. What is allowed is its fingerprint in that folder: a change has to be allowed again.
+A key that is written in such a file is not copied: a variable takes its place, to be set.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tui_chat.config import Config
 from tui_chat.errors import InputError
-from tui_chat.files import MAX_BYTES, read_text, write_private
+from tui_chat.files import MAX_BYTES, read_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import InvalidValue, read
 from tui_chat.models.json_text import (
@@ -38,11 +33,9 @@ from tui_chat.plugins.mcp.settings import (
     NAME_LENGTH,
     ServerSettings,
     complete,
-    configured_servers,
     server_name,
 )
 
-PROJECT_FILE = ".mcp.json"
 _MOST_SERVERS = 200
 _TO_SET = "set the variable {} in your shell, before you start tui-chat."
 _SECRET = re.compile(r"key|token|secret|passw|credential|authorization|cookie", re.IGNORECASE)
@@ -174,48 +167,3 @@ def _value(text: str, notes: list[str]) -> str:
     if _UNKNOWN_VARIABLE.search(text):
         raise ValueError("uses a variable or a command that is not known here")
     return text
-
-
-# The file of a project
-
-
-def servers_of_project(config: Config, folder: Path) -> list[tuple[ServerSettings, bool]]:
-    """Return the servers of a folder's `.mcp.json` that have no namesake in the configuration, and
-    True with those that may start. Of a file that cannot be read there are none.
-    """
-    path, allowed = folder / PROJECT_FILE, AllowedServers(config.data_dir)
-    taken = {settings.name for settings in configured_servers(config)}
-    try:
-        servers, _ = read_servers(path) if path.is_file() else ((), ())
-    except InputError:
-        return []
-    offered = [server.settings for server in servers if server.settings.name not in taken]
-    return [(settings, allowed.has(folder, settings)) for settings in offered]
-
-
-class AllowedServers:
-    """The servers of projects that the user has allowed to start, in a private file."""
-
-    def __init__(self, data_dir: Path) -> None:
-        self._path = data_dir / "mcp-projects.json"
-
-    def has(self, folder: Path, settings: ServerSettings) -> bool:
-        """Return True if a server with this command line was allowed in a folder."""
-        return _mark(folder, settings) in self._read()
-
-    def allow(self, folder: Path, settings: ServerSettings, *, allowed: bool = True) -> None:
-        """Allow a server with its command line as it is, or no longer. Raises InputError."""
-        mark = _mark(folder, settings)
-        marks = [one for one in self._read() if one != mark] + [mark] * allowed
-        write_private(json.dumps(marks[-1000:], indent=1), self._path)
-
-    def _read(self) -> list[str]:
-        try:
-            return _words(decode_lenient(read_text(self._path, max_bytes=MAX_BYTES)))
-        except (InputError, ValueError):
-            return []
-
-
-def _mark(folder: Path, settings: ServerSettings) -> str:
-    parts = f"{folder.resolve()}\n{settings.name}\n{settings.fingerprint}"
-    return sha256(parts.encode("utf-8", "replace")).hexdigest()

@@ -27,7 +27,7 @@ async def serve(
 ) -> None:
     """Offer your sessions to another program, as an MCP server on standard input and output.
 
-    It can search and read them and their requests, and changes nothing. Only what you name is
+    It can search and read them, and changes nothing. Only what you name is
     offered. The other program starts this command; it ends with its input.
 
     \b

@@ -61,13 +61,7 @@ def history_server(store: Store, scope: Scope) -> MCPServer[Any]:
     """Return a server whose tools read the offered sessions of a store."""
     server = MCPServer[Any]("tui-chat-history", version=__version__, log_level="CRITICAL")
     history = _History(store, scope)
-    for tool in (
-        history.search,
-        history.list_sessions,
-        history.read_session,
-        history.list_requests,
-        history.read_request,
-    ):
+    for tool in (history.search, history.list_sessions, history.read_session):
         server.tool(annotations=_READ_ONLY, structured_output=False)(_in_words(tool))
     return server
 
@@ -81,8 +75,7 @@ def _in_words(tool: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[st
             value = await tool(*args, **arguments)
         except (InputError, StoreError) as error:
             raise ToolError(str(error)) from None
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
-        return bounded(text)
+        return bounded(json.dumps(value, ensure_ascii=False, indent=1))
 
     return call
 
@@ -142,36 +135,6 @@ class _History:
         messages = [_message_json(entry) for entry in shown]
         found = found._replace(message_count=len(entries))
         return {**_session_json(found), "start": start, "of": len(entries), "shown": messages}
-
-    async def list_requests(self, session: _Session) -> list[dict[str, Any]]:
-        """List the requests that were sent to models in a conversation, with the use of tokens."""
-        found = await self._find(session)
-        return [
-            {
-                "message": call.message_id,
-                "model": call.model,
-                "sent": _time(call.created),
-                "status": call.status,
-                "input_tokens": call.usage.input,
-                "output_tokens": call.usage.output,
-            }
-            for call in await self._store.requests.calls(found.session_id)
-            if call.session_id == found.session_id
-        ]
-
-    async def read_request(
-        self,
-        session: _Session,
-        message: Annotated[str, Field(description="The id of the reply, from list_requests.")],
-    ) -> str:
-        """Read the body of a request as it was sent, if it is kept: usually the latest one is."""
-        found = await self._find(session)
-        calls = await self._store.requests.calls(found.session_id)
-        own = {call.message_id for call in calls if call.session_id == found.session_id}
-        record = await self._store.requests.get(message) if message in own else None
-        if record is None or record.body is None:
-            raise InputError("The body of this request is not kept.")
-        return record.body.decode("utf-8", "replace")
 
     async def _offered(self) -> list[SessionSummary]:
         return [one for one in await self._store.sessions.list() if self._scope.has(one)]

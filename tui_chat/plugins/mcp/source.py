@@ -10,14 +10,11 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from tui_chat.errors import InputError, ProviderError
 from tui_chat.models.tool import Tool
-from tui_chat.plugins.mcp.elicitation import Question, Reaction
-from tui_chat.plugins.mcp.foreign_files import PROJECT_FILE, AllowedServers, servers_of_project
+from tui_chat.plugins.mcp.elicitation import CANCEL, Question, Reaction
 from tui_chat.plugins.mcp.server import Server
 from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
 from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
@@ -101,48 +98,23 @@ class ServerSource:
         return ToolRun(result.text, ok=not result.failed, parts=result.parts)
 
     async def _ask(self, question: Question) -> Reaction:
+        content: dict[str, Any] = {}
+
         def dialog() -> object:
-            from tui_chat.plugins.mcp.question_dialog import dialog_of
+            from tui_chat.plugins.mcp.question_dialog import QuestionForm
 
-            return dialog_of(question)
+            return QuestionForm(question, content)
 
-        return await self._show(dialog) or Reaction("decline")
+        answer = await self._show(dialog)
+        if answer is None:
+            return CANCEL
+        return Reaction("accept", content) if answer else Reaction("decline")
 
     async def close(self) -> None:
         """End the server without waiting for it."""
         if self._loading is not None:
             self._loading.cancel()
         self.server.leave()
-
-
-class OfferedSource:
-    """A server of `.mcp.json` that the user has not allowed: nothing of it is started."""
-
-    tools: Sequence[Tool] = ()
-
-    def __init__(self, settings: ServerSettings, data_dir: Path) -> None:
-        self.name = settings.name
-        self._settings, self._data_dir, self._folder = settings, data_dir, Path.cwd()
-        sentence = (
-            f"{PROJECT_FILE} in this folder offers it. It is not started before you allow it: by "
-            f"Enter in /session-tools, or `tui-chat mcp allow {self.name}`."
-        )
-        runs = settings.command_line
-        self.status = SourceStatus(self.name, "idle", sentence, runs, is_offered=True)
-
-    def allow(self) -> None:
-        """Let the server start in this folder with its command line as it was read."""
-        AllowedServers(self._data_dir).allow(self._folder, self._settings)
-
-    async def load(self) -> None:
-        """Do nothing."""
-
-    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
-        del tool, arguments, progress
-        return ToolRun(f"The tool was not called. {self.status.sentence}", ok=False)
-
-    async def close(self) -> None:
-        """Do nothing."""
 
 
 def _telling(show: OnProgress) -> Callable[[float, float | None, str], None]:
@@ -172,18 +144,10 @@ def _offered(tool: ServerTool, settings: ServerSettings, files: tuple[str, ...])
 
 
 def open_sources(context: SourceContext) -> Sequence[ToolSource]:
-    """Return a source for each configured server and each one of `.mcp.json` in this folder, those
-    that were open before as they are.
-    """
+    """Return a source for each configured server, those that were open before as they are."""
     before = {one.settings: one for one in context.before if isinstance(one, ServerSource)}
-    project: list[tuple[ServerSettings, bool]] = []
-    with suppress(OSError):  # the folder was deleted
-        project = servers_of_project(context.config, Path.cwd())
-    allowed = [settings for settings, is_allowed in project if is_allowed]
-    sources: list[ToolSource] = [
-        OfferedSource(one, context.config.data_dir) for one, may in project if not may
-    ]
-    for settings in (*configured_servers(context.config), *allowed):
+    sources: list[ToolSource] = []
+    for settings in configured_servers(context.config):
         source = before.get(settings)
         if source is None or source.hidden != context.hidden:
             source = ServerSource(settings, context)

@@ -18,7 +18,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.tool import Tool, definition_text, origin_text
 from tui_chat.ui.dialogs.base import Dialog, DialogBox
-from tui_chat.ui.questions import confirm
 from tui_chat.ui.widgets.typed_app import app_of
 from tui_chat.workspace.events import BranchChanged, RequestComposed, WorkspaceEvent
 from tui_chat.workspace.state import SourceStatus
@@ -34,8 +33,6 @@ _HINT = (
     "Space offer · d default of the role · r ask again · s restart the server · → read on · "
     "Esc close"
 )
-_OFFERED_HINT = "Enter show what the server runs, and decide whether it may start · Esc close"
-
 _COMMANDS = SourceStatus("", "ready")
 
 
@@ -99,7 +96,11 @@ class SessionToolsDialog(Dialog[None]):
             with VerticalScroll() as below:
                 below.can_focus = False
                 yield Static(markup=False, id="definition")
-            yield Static(_HINT, classes="hint", markup=False, id="keys")
+            yield Static(
+                _HINT,
+                classes="hint",
+                markup=False,
+            )
 
     def on_mount(self) -> None:
         self._draw()
@@ -175,8 +176,6 @@ class SessionToolsDialog(Dialog[None]):
         tool = self._row.tool
         text = self._source_text(self._row) if tool is None else _tool_text(tool)
         self.query_one("#definition", Static).update(Text(sanitize(text[:LONGEST_DEFINITION])))
-        hint = _OFFERED_HINT if tool is None and self._row.status.is_offered else _HINT
-        self.query_one("#keys", Static).update(hint)
         self.query_one(VerticalScroll).scroll_home(animate=False)
 
     def _source_text(self, row: _Row) -> str:
@@ -226,18 +225,6 @@ class SessionToolsDialog(Dialog[None]):
     def action_restart(self) -> None:
         """Start the source again, and ask it for its tools."""
         self._do(partial(self._workspace.tool_sources.restart, self._row.status.name))
-
-    @on(OptionList.OptionSelected)
-    def _accept(self) -> None:
-        if self._row.tool is None and self._row.status.is_offered:
-            self._do(partial(self._allow, self._row.status))
-
-    async def _allow(self, status: SourceStatus) -> None:
-        """Ask whether a server may start, and start it."""
-        name = one_line(status.name)
-        question = f"{sanitize(status.runs)}\n\nLet “{name}” start this in this folder?"
-        if await confirm(app_of(self), "Allow a server?", question, yes="Allow"):
-            await self._workspace.tool_sources.allow(status.name)
 
     def action_scroll(self, direction: int) -> None:
         """Read the definition on, or back."""
