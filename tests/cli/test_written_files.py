@@ -98,7 +98,7 @@ def test_commands_write_private_files(tmp_path: Path, run: Run, monkeypatch: pyt
         ("ask", "Hi", "--model", "echo"),
         ("ask", "Hi", "--model", "picture", "--save-to", str(exports / "pictures")),
         *(
-            ("export", "--all", "--format", kind, "--output", str(exports / kind))
+            ("export", "--format", kind, "--output", str(exports / kind))
             for kind in ("json", "jsonl", "markdown", "html", "sillytavern")
         ),
         ("export", "--all", "--output", str(chat), "--force"),
