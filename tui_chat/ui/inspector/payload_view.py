@@ -133,6 +133,8 @@ class PayloadView(LineView):
         """True if an origin is to be revealed once there is a layout."""
         self._follows_after = False
         """True if the draft was followed before another pane's cursor led away from it."""
+        self._is_left = False
+        """True if the body is of a conversation that was left: the next one keeps nothing of it."""
 
     # Showing
 
@@ -156,6 +158,8 @@ class PayloadView(LineView):
         text of the same origin.
         """
         self.payload = payload
+        if self._is_left:
+            self.layout_now, self._is_left = None, False
         if notes != self._notes.notes:
             self._notes = NotePlaces(notes)
         self._mouse = None
@@ -187,7 +191,7 @@ class PayloadView(LineView):
         self._toggled.clear()
         self.strips.clear()
         self.cursor.return_to_draft()
-        self.following = True
+        self.following = self._is_left = True
         if not self.is_on_screen:
             self.payload = self.layout_now = self.under = None
             self._notes = NotePlaces()
