@@ -190,12 +190,6 @@ async def test_a_branch_is_named_found_deleted_and_brought_here(tmp_path: Path) 
             if "another branch" in span.origin.label
         }
         assert origin.kind is OriginKind.HISTORY
-        await app.panes.action_reveal_origin(origin)
-        await until(pilot, lambda: len(shown(app)) == 4)
-        assert shown(app)[2] == "second words"
-        current = app.query_one(Transcript).current
-        assert current is not None
-        assert current.message.content in shown(app)[3]
 
 
 async def test_a_read_only_app_offers_nothing_that_writes(tmp_path: Path) -> None:
