@@ -93,10 +93,10 @@ def provide_files(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> No
     shutil.copytree(ROOT / "sample_presets", "sample_presets")
     # The suite that the app made, and the repository that it is copied to.
     in_shell(next(text for _, text in blocks("sh") if "<<" in text), folder)
-    presets = Path(run("presets", "path").out.strip())
+    home = Path(run("config", "path").out.strip()).parent
     for place in ("presets/tutor.json", "cases/tutor.eval.json"):
-        (presets.parent / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(Path("prompts", place.removeprefix("presets/")), presets.parent / place)
+        (home / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path("prompts", place.removeprefix("presets/")), home / place)
 
 
 def in_shell(script: str, folder: Path) -> None:

@@ -56,7 +56,6 @@ def test_what_is_called_otherwise_here_is_named(run: Run, tmp_path: Path, monkey
         (("--system-prompt", "x"), "--system"),
         (("--schema", '{"type": "object"}'), "there is no file"),
         (("--schema", "name, age int"), "there is no file"),
-        (("-s", "You are a poet"), "--system"),
         (("-o", "temperatur=1"), "temperature"),
     ]:
         for command in ("ask", "build"):

@@ -36,8 +36,6 @@ def test_a_preset_is_shown_by_name_path_or_input(home, tmp_path, monkeypatch):
     assert home("presets", "show", "mine", "--json").out == shown
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
     assert "Be brief." in home("presets", "show", "-").out
-    assert home("presets", "path", "mine").out == f"{path}\n"
-    assert home("presets", "path").out == f"{path.parent}\n"
 
 
 def test_a_preset_is_checked_by_name_and_the_old_group_works(home: Run, tmp_path: Path):
@@ -48,7 +46,7 @@ def test_a_preset_is_checked_by_name_and_the_old_group_works(home: Run, tmp_path
         assert home(group, "check", "mine", "plain").code == 0
     assert "\n  preset" not in home("--help").out
     assert home("library", "check", "presets", "broken").out == done.out
-    for words in (("check", "brokn"), ("show", "brokn"), ("path", "brokn")):
+    for words in (("check", "brokn"), ("show", "brokn")):
         done = home("presets", *words)
         assert done.code == 2
         assert "Did you mean “broken”?" in done.err

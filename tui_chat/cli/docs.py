@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
+from tui_chat.cli.names import find
 from tui_chat.cli.options import TEXT
 from tui_chat.cli.output import table, write_export, write_json, write_line, write_text
-from tui_chat.errors import InputError
 from tui_chat.hooks import load
 from tui_chat.paths import bundled
 
@@ -66,11 +64,7 @@ def docs(page: str, schema: str | None) -> None:
         write_line("\n`tui-chat docs PAGE` prints a page.", err=True)
         return
     name = page.casefold().removesuffix(".md")
-    if name not in names:
-        similar = difflib.get_close_matches(name, names, 3, 0.5)
-        advice = f"Did you mean {', '.join(similar)}?" if similar else "`tui-chat docs` lists them."
-        raise InputError(f"There is no page “{page}”.", advice=advice)
-    write_export(_text(name))
+    write_export(_text(find("page", name, names)))
 
 
 def _text(name: str) -> str:

@@ -351,23 +351,6 @@ def show(common: CommonOptions, kind: str, name: str) -> None:
     write_request(_kind(kind).find(common, name).text().rstrip("\n"))
 
 
-@library.command("path")
-@_KIND
-@click.argument("name", required=False)
-@click.pass_obj
-def print_path(common: CommonOptions, kind: str, name: str | None) -> None:
-    """Print the path of a file; without NAME the folder of your own.
-
-    \b
-    Example:
-      $EDITOR "$(tui-chat library path presets mine)"
-    """
-    if name is None:
-        write_line(str(common.config().config_dir / kind))
-        return
-    write_line(_kind(kind).find(common, name).place)
-
-
 @library.command("export")
 @_KIND
 @_NAME

@@ -103,12 +103,7 @@ async def open_session(workspace: Workspace, failures: Failures, question: Quest
     name = question.session
     if not name and not await workspace.store.sessions.list(1):
         raise InputError("There is no session to continue.", advice="Omit -c.")
-    try:
-        session = await named_session(workspace.store, name or None)
-    except InputError as error:
-        if " " in name and not error.advice.startswith(("Did you mean", "Restore", "Give")):
-            error.advice = f"{error.advice} `--system TEXT` sends a system message."
-        raise
+    session = await named_session(workspace.store, name or None)
     await workspace.sessions.activate(session.session_id)
     failures.warn()
 
