@@ -24,7 +24,7 @@ from tui_chat.cli import app, main
 from tui_chat.cli.app import open_workspace
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.compose import compose
-from tui_chat.library.presets import save_preset
+from tui_chat.library.presets import dump_preset
 from tui_chat.models.message import Message
 from tui_chat.workspace.workspace import Workspace
 
@@ -82,7 +82,7 @@ def furnish(home: Path, chance: random.Random) -> None:
     for folder in ("presets", "roles", "profiles", "lorebooks"):
         (home / folder).mkdir()
     for number in range(chance.randint(0, 2)):
-        save_preset(preset_of(chance), home / "presets" / f"p{number}.json")
+        (home / "presets" / f"p{number}.json").write_text(dump_preset(preset_of(chance)))
     for number in range(chance.randint(0, 2)):
         role = {"name": f"Role {number}", "system_prompt": words_of(chance)}
         role |= {"preset": "p0"} if chance.random() < 0.5 else {}

@@ -8,14 +8,14 @@ are listed on every call, so a new file is found at once.
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.files import MAX_BYTES, input_name, make_private_folder, read_text, write_text
 from tui_chat.library.file_reader import read_file_text
-from tui_chat.library.presets import load_preset, read_preset, save_preset
+from tui_chat.library.presets import dump_preset, load_preset, read_preset
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
@@ -27,14 +27,6 @@ Kind = Literal["presets", "profiles", "lorebooks", "roles", "snippets"]
 
 FileStamp: TypeAlias = "tuple[str, int, int] | None"
 """The path, modification time in nanoseconds and size of a file; None if there is no file."""
-
-_SINGULAR: dict[Kind, str] = {
-    "presets": "preset",
-    "profiles": "profile",
-    "lorebooks": "lorebook",
-    "roles": "role",
-    "snippets": "snippet",
-}
 
 
 def doubts_of(path: Path, kind: Kind) -> tuple[str, ...]:
@@ -101,8 +93,7 @@ class Library:
         Raises InputError for an empty name, or if the file cannot be written.
         """
         path = self._own / "presets" / f"{file_name(name)}.json"
-        _make_folder(path.parent)
-        save_preset(preset, path)
+        _write(dump_preset(preset), path)
         return path
 
     def rename_preset(self, name: str, to: str) -> str:
@@ -164,9 +155,8 @@ class Library:
         """
         path = self.files(kind).get(name) or self._own / kind / f"{file_name(name)}.json"
         if is_new and path.exists():
-            raise InputError(f"A {_SINGULAR[kind]} “{path.stem}” exists already.")
-        _make_folder(path.parent)
-        write_text(text, path)
+            raise InputError(f"A {_noun(kind)} “{path.stem}” exists already.")
+        _write(text, path)
         return path.stem
 
     def delete(self, kind: Kind, name: str) -> None:
@@ -196,8 +186,7 @@ class Library:
         read_snippet(text, "The draft")
         if path.exists() and not overwrite:
             raise InputError(f"A snippet “{path.stem}” exists already.")
-        _make_folder(path.parent)
-        write_text(text.rstrip("\n") + "\n", path)
+        _write(text.rstrip("\n") + "\n", path)
         return path
 
     def save_profile(
@@ -230,13 +219,11 @@ class Library:
 
     def add_preset(self, preset: Preset) -> str:
         """Write a preset to a new file, numbered if need be; return its name. Raises InputError."""
-        base = file_name(preset.name)
-        taken = {name.casefold() for name in self.names("presets")}
-        numbered = (f"{base} {number}" for number in count(2))
-        name = next(n for n in chain((base,), numbered) if n.casefold() not in taken)
-        folder = self._own / "presets"
-        _make_folder(folder)
-        save_preset(preset, folder / f"{name}.json")
+        base = name = file_name(preset.name)
+        taken, numbers = {each.casefold() for each in self.names("presets")}, count(2)
+        while name.casefold() in taken:
+            name = f"{base} {next(numbers)}"
+        _write(dump_preset(preset), self._own / "presets" / f"{name}.json")
         return name
 
     def add_file(self, kind: Kind, name: str, text: str, *, write: bool = True) -> tuple[str, bool]:
@@ -254,8 +241,7 @@ class Library:
                     return there, False
             numbered = f"{base} {next(numbers)}"
         if write:
-            _make_folder(self._own / kind)
-            write_text(text, self._own / kind / f"{numbered}.json")
+            _write(text, self._own / kind / f"{numbered}.json")
         return numbered, True
 
     def _path(self, kind: Kind, name: str) -> Path:
@@ -264,7 +250,11 @@ class Library:
             return files[name]
         names = ", ".join(files)
         advice = f"Available: {names}." if names else f"Put one into {self._own / kind}."
-        raise InputError(f"There is no {_SINGULAR[kind]} “{name}”.", advice=advice)
+        raise InputError(f"There is no {_noun(kind)} “{name}”.", advice=advice)
+
+
+def _noun(kind: Kind) -> str:
+    return kind.removesuffix("s")
 
 
 def file_name(name: str) -> str:
@@ -286,11 +276,12 @@ def _stamp(path: Path | None) -> FileStamp:
     return str(path), status.st_mtime_ns, status.st_size
 
 
-def _make_folder(folder: Path) -> None:
+def _write(text: str, path: Path) -> None:
     try:
-        make_private_folder(folder)
+        make_private_folder(path.parent)
     except OSError as error:
-        raise InputError(f"{folder} cannot be created: {error.strerror}") from error
+        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
+    write_text(text, path)
 
 
 def _delete(path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from tui_chat.files import input_name, write_text
+from tui_chat.files import input_name
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
 from tui_chat.library.json_locations import Path as JsonPath
@@ -199,8 +199,3 @@ _MARKS: dict[CacheLifetime, object] = {
 
 def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:
     return {key: value for key, value in extras.items() if key not in keys.field_of}
-
-
-def save_preset(preset: Preset, path: Path) -> None:
-    """Write a preset file atomically. Raises InputError if it cannot be written."""
-    write_text(dump_preset(preset), path)

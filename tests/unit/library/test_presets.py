@@ -16,12 +16,12 @@ from tests.support.file_strategies import any_presets
 from tests.support.strategies import EVERY_SETTING
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
+from tui_chat.files import write_text
 from tui_chat.library.presets import (
     dump_preset,
     load_preset,
     parse_preset,
     read_preset,
-    save_preset,
 )
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import Settings
@@ -36,6 +36,10 @@ CAMEL = """{
     "systemPlacement": "in_place",
     "variables": {"my_tone": "dry"}
 }"""
+
+
+def save_preset(preset: Preset, path: Path) -> None:
+    write_text(dump_preset(preset), path)
 
 
 def parsed(value: Any) -> Preset:
