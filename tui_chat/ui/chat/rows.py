@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from rich.cells import cell_len, chop_cells
@@ -149,10 +149,29 @@ def one_row(content: Content, width: int) -> Row:
 
 
 def chop(content: Content, width: int, *, ground: str = "") -> list[Row]:
-    """Break text into rows of `width` cells, as code needs, where spaces matter."""
-    pieces = chop_cells(content.plain, max(width, 2))
-    ends = accumulate(map(len, pieces[:-1]))
-    return _cut(content, [(end, end) for end in ends], ground)
+    """Break text into rows of at most `width` cells, as code needs, where spaces matter: after a
+    space, if the word behind it fits in a row, and nothing is dropped. A space that is the first
+    character too many ends its row, one cell further, so that no row begins with it.
+    """
+    plain, width = content.plain, max(width, 2)
+    if content.cell_length <= width:
+        return [Row(content, ground)]
+    at, breaks = 0, list[tuple[int, int]]()
+    while True:
+        # A row has no more characters than four times its cells, unless most have no width.
+        chunk = plain[at : at + 4 * width]
+        if at + len(chunk) == len(plain) and cell_len(chunk) - chunk.endswith(" ") <= width:
+            return _cut(content, breaks, ground)
+        pieces = chop_cells(chunk, width)
+        size = len(pieces[0]) if pieces else len(chunk)  # none if nothing has a width
+        space = chunk.rfind(" ", 0, size) + 1
+        word = plain[at + space : at + space + width + 1].partition(" ")[0]
+        if plain[at + size : at + size + 1] == " ":
+            size += 1
+        elif space and cell_len(word) <= width:
+            size = space
+        at += size
+        breaks.append((at, at))
 
 
 def _cut(content: Content, breaks: Sequence[tuple[int, int]], ground: str) -> list[Row]:
