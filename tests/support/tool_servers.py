@@ -18,7 +18,7 @@ from tui_chat.models.envelope import ToolDefinition, ToolOrigin
 from tui_chat.models.tool import Tool
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun
-from tui_chat.workspace.tool_sources import OnProgress, SourceContext, definition_digest
+from tui_chat.workspace.tool_sources import SourceContext, definition_digest
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 
@@ -63,12 +63,9 @@ class ToolServer:
         self.status = SourceStatus(self.name, "ready", "", runs, "Server 1.0", log)
         self.announce()
 
-    async def call(
-        self, tool: Tool, arguments: str, progress: OnProgress = lambda words: None
-    ) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
         assert tool.definition.source is not None
         self.calls.append((tool.definition.source.name, arguments))
-        progress("half \x1b[2J")
         await self.may_answer.wait()
         return ToolRun(f"{self.name} got {arguments}", ok=True)
 

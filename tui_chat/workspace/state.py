@@ -78,8 +78,6 @@ class PendingToolCall:
     tool: Tool | None
     """The known tool of this name; None if there is none."""
     is_running: bool
-    progress: str = ""
-    """The progress that the tool tells, in words. It is the tool's: sanitize it."""
 
     @property
     def can_run(self) -> bool:
@@ -294,9 +292,8 @@ class WorkspaceState:
     """The replies whose ends could not be stored, by id."""
     unsaved_draft: str = ""
     """The reason why the draft could not be stored, as a sentence; empty if it is."""
-    running_calls: Mapping[tuple[str, int], str] = field(default_factory=dict[tuple[str, int], str])
-    """The progress of tool calls that are running, in words, by the reply's id and their positions
-    in it."""
+    running_calls: frozenset[tuple[str, int]] = frozenset()
+    """The tool calls that are running, by the reply's id and their positions in it."""
 
     # Requests
     request: LiveRequestState = field(default_factory=LiveRequestState)
@@ -422,7 +419,6 @@ class WorkspaceState:
                 call,
                 self.tool_named(call.name),
                 (entry_id, index) in self.running_calls,
-                self.running_calls.get((entry_id, index), ""),
             )
             for index, call in calls.items()
         )

@@ -44,9 +44,6 @@ _ROLE_PREFIX = "role tools/"
 TOOL_SECONDS = 10.0
 """Seconds for which a request waits for the tools of servers at most."""
 
-OnProgress = Callable[[str], None]
-"""Shows the progress of a call, in words, for as long as it runs."""
-
 
 class ToolSource(Protocol):
     """A source of tools. Nothing raises: what fails is in its status, or the answer of a call."""
@@ -70,7 +67,7 @@ class ToolSource(Protocol):
         """Ask for the tools, unless they are known."""
         ...
 
-    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
         """Answer a call with arguments as JSON. Cancel the task to cancel the call."""
         ...
 
@@ -135,7 +132,7 @@ class LocalCommands:
     async def load(self) -> None:
         """Do nothing: the configuration has the tools."""
 
-    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
         """Run the command."""
         return await run(self._commands[tool.name], arguments, hidden=self._hidden)
 
@@ -183,9 +180,9 @@ class _GuardedSource:
         if self._fault:
             self._changed()
 
-    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
         with self._noting():
-            return await self.inner.call(tool, arguments, progress)
+            return await self.inner.call(tool, arguments)
         return ToolRun(self._fault, ok=False)
 
     async def close(self) -> None:
@@ -458,10 +455,10 @@ class ToolSources:
 
     # --- calls ---------------------------------------------------------------------------
 
-    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
         """Answer a call of a tool that is known."""
         source = next(source for source in self._sources if source.name == tool.server)
-        return await source.call(tool, arguments, progress)
+        return await source.call(tool, arguments)
 
     async def close(self) -> None:
         """End all sources."""

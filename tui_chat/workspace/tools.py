@@ -272,12 +272,7 @@ class Tools:
                 advice=f"Answer the call by hand, or set `command` in [tools.{call.name}].",
             )
         sent_arguments = call.arguments if arguments is None else arguments
-
-        def show_progress(words: str) -> None:
-            if key in self._runs:
-                self._publish_runs(key, words)
-
-        task = asyncio.ensure_future(self._sources.call(tool, sent_arguments, show_progress))
+        task = asyncio.ensure_future(self._sources.call(tool, sent_arguments))
         self._runs[key] = task
         self._publish_runs()
         try:
@@ -295,11 +290,9 @@ class Tools:
             del self._runs[key]
             self._publish_runs()
 
-    def _publish_runs(self, key: _Key | None = None, words: str = "") -> None:
-        """Publish which calls run, and the progress of one of them."""
-        before = self.core.state.running_calls
-        running = {run: words if run == key else before.get(run, "") for run in self._runs}
-        self.core.update(BranchChanged(), running_calls=running)
+    def _publish_runs(self) -> None:
+        """Publish which calls run."""
+        self.core.update(BranchChanged(), running_calls=frozenset(self._runs))
 
     async def _store(
         self,

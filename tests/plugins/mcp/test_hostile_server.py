@@ -215,9 +215,7 @@ async def test_a_line_without_end_is_refused(start: Start):
 
 async def test_results_are_what_they_are_and_not_what_they_say(start: Start):
     server = start()
-    seen: list[object] = []
-    await server.call("progress", {}, lambda *values: seen.append(values))
-    assert seen == [(1, 2, "half")]
+    await server.call("progress", {})
     await server.tools()
     checked = await server.call("checked", {})
     assert not checked.failed, "no pattern of a server's schema is tried"

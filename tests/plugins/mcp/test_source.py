@@ -79,21 +79,19 @@ async def test_tools_have_their_origin_and_are_called(opened: Opened):
     assert echo.runs.endswith("hostile_server.py")
     assert hidden.claims == ("only reads",)
 
-    answer = await source.call(echo, ' {"a": 1}', print)
+    answer = await source.call(echo, ' {"a": 1}')
     assert (answer.text, answer.ok) == ('{"a": 1}', True)
-    assert (await source.call(echo, "", print)).text == "{}"
+    assert (await source.call(echo, "")).text == "{}"
     for arguments in ("{", "[1]"):
-        answer = await source.call(echo, arguments, print)
+        answer = await source.call(echo, arguments)
         assert not answer.ok
         assert answer.text.startswith("The tool was not called.")
-    assert not (await source.call(tools["failing"], "{}", print)).ok
-    words: list[str] = []
-    assert (await source.call(tools["progress"], "{}", words.append)).ok
-    assert words == ["50% half"]
+    assert not (await source.call(tools["failing"], "{}")).ok
+    assert (await source.call(tools["progress"], "{}")).ok
     # Nobody can be asked.
-    assert '"action": "cancel"' in (await source.call(tools["ask"], "{}", print)).text
+    assert '"action": "cancel"' in (await source.call(tools["ask"], "{}")).text
 
-    await source.call(tools["change"], "{}", print)
+    await source.call(tools["change"], "{}")
 
     def changed() -> bool:
         return any(t.definition.description == "Adds, and more." for t in source.tools)
@@ -152,12 +150,12 @@ async def test_a_closed_server_starts_again_however_often_it_died(opened: Opened
     await source.load()
     echo, die = source.tools
     for _ in range(3):
-        await source.call(die, "{}", print)
+        await source.call(die, "{}")
     assert source.status.state == "failed"
     await source.close()
     await source.load()
     assert source.status.state == "ready"
-    assert (await source.call(echo, "{}", print)).ok
+    assert (await source.call(echo, "{}")).ok
 
 
 async def test_a_server_that_was_closed_while_it_started_starts_again(opened: Opened):

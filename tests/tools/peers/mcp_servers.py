@@ -145,19 +145,6 @@ async def everything_works(server: Server) -> None:
     assert [part.mime for part in image.parts] == ["image/png"]
     weather = await server.call("get-structured-content", {"location": "Chicago"})
     assert json.loads(weather.text) == weather.structured
-    seen: list[float] = []
-    await server.call(
-        "trigger-long-running-operation",
-        {"duration": 0.5, "steps": 2},
-        lambda progress, *_: seen.append(progress),
-    )
-    assert seen == [1, 2]
-    prompts = {prompt.name: prompt for prompt in await server.prompts()}
-    assert [blank.name for blank in prompts["args-prompt"].arguments] == ["city", "state"]
-    (message,) = await server.prompt("args-prompt", {"city": "Oslo"})
-    assert "Oslo" in message.content
-    documents = await server.documents()
-    assert await server.read(documents[0].uri)
 
 
 async def test_server_everything_over_standard_output(peers: Path, start: Start):

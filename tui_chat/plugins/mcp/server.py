@@ -47,8 +47,6 @@ MAX_ENTRIES = 2_000
 _NOTHING_LISTED: tuple[float, list[dict[str, Any]]] = (0.0, [])
 _FRESH_SECONDS = 60.0
 """Seconds that a list over HTTP is used."""
-OnProgress = Callable[[float, float | None, str], None]
-"""Gets progress, total (None if unknown) and a message."""
 _Result = TypeVar("_Result")
 
 
@@ -250,22 +248,13 @@ class Server:
         self.tool_faults = (*faults, *connection.message_filter.left_out)
         return tools
 
-    async def call(
-        self, name: str, arguments: Mapping[str, Any], on_progress: OnProgress | None = None
-    ) -> ToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Call a tool by its name at the server. What fails is in the result, for the model. Cancel
         the task to cancel the call.
         """
-
-        async def told(progress: float, total: float | None, message: str | None) -> None:
-            if on_progress is not None:
-                on_progress(progress, total, message or "")
-
         values = clean_json(dict(arguments))
         try:
-            result = await self._use(
-                lambda client: client.call_tool(name, values, progress_callback=told)
-            )
+            result = await self._use(lambda client: client.call_tool(name, values))
         except (InputError, ProviderError) as error:
             return ToolResult(str(error), failed=True)
         return read_result(_json(result))

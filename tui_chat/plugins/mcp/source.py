@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tui_chat.errors import InputError, ProviderError
@@ -20,10 +19,8 @@ from tui_chat.plugins.mcp.settings import ServerSettings, configured_servers
 from tui_chat.plugins.mcp.tools import CLAIMS, ServerTool
 from tui_chat.workspace.state import SourceStatus
 from tui_chat.workspace.tool_runner import ToolRun, argument_fault
-from tui_chat.workspace.tool_sources import OnProgress, SourceContext, ToolSource
+from tui_chat.workspace.tool_sources import SourceContext, ToolSource
 
-_PROGRESS_SECONDS = 0.2
-"""Seconds for which a progress is shown at least."""
 _CHANGES_SECONDS = 0.5
 """Seconds in which changes that a server tells are one."""
 
@@ -86,7 +83,7 @@ class ServerSource:
         await asyncio.sleep(_CHANGES_SECONDS)
         await self.load()
 
-    async def call(self, tool: Tool, arguments: str, progress: OnProgress) -> ToolRun:
+    async def call(self, tool: Tool, arguments: str) -> ToolRun:
         """Call a tool. What fails is in the text."""
         if fault := argument_fault(arguments):
             return ToolRun(f"The tool was not called. {fault}", ok=False)
@@ -94,7 +91,7 @@ class ServerSource:
         if name is None:
             return ToolRun("The tool was not called: its server no longer has it.", ok=False)
         values: dict[str, Any] = json.loads(arguments.strip() or "{}")
-        result = await self.server.call(name, values, _telling(progress))
+        result = await self.server.call(name, values)
         return ToolRun(result.text, ok=not result.failed, parts=result.parts)
 
     async def _ask(self, question: Question) -> Reaction:
@@ -115,20 +112,6 @@ class ServerSource:
         if self._loading is not None:
             self._loading.cancel()
         self.server.leave()
-
-
-def _telling(show: OnProgress) -> Callable[[float, float | None, str], None]:
-    """Return a function that shows the progress of a call in words, not more often than is read."""
-    shown = float("-inf")
-
-    def tell(progress: float, total: float | None, message: str) -> None:
-        nonlocal shown
-        if (now := time.monotonic()) - shown >= _PROGRESS_SECONDS:
-            shown = now
-            amount = f"{min(progress / total, 1):.0%}" if total else f"{progress:g}"
-            show(f"{amount} {message}".strip())
-
-    return tell
 
 
 def _offered(tool: ServerTool, settings: ServerSettings, files: tuple[str, ...]) -> Tool:

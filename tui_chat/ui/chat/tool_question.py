@@ -395,10 +395,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
             len(calls) - len(waiting) + 1,
             len(calls),
         )
-        names = ", ".join(
-            f"{one_line(call.call.name, 30)} {one_line(call.progress, 60)}".strip()
-            for call in running[:3]
-        )
+        names = ", ".join(one_line(call.call.name, 30) for call in running[:3])
         if awaited := self.workspace.state.awaited_sources:
             sources = one_line(", ".join(awaited), 60)
             return f"Waiting for the tools of {sources} · Esc cancel"

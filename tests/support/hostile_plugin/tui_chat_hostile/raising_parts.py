@@ -131,7 +131,7 @@ class Source:
     async def load(self):
         raise ValueError("no load")
 
-    async def call(self, tool, arguments, progress):
+    async def call(self, tool, arguments):
         raise ValueError("no call")
 
     async def close(self):
