@@ -40,8 +40,7 @@ from tui_chat.models.citations import (
     References,
     web_address,
 )
-from tui_chat.models.flat.messages import block_mutes, from_flat
-from tui_chat.models.flat.values import FlatMessage
+from tui_chat.models.flat import FlatMessage, block_mutes, from_flat
 from tui_chat.models.json_text import JsonObject, as_array, as_object, clean_json
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest

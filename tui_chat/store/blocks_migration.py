@@ -21,8 +21,15 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.models.blocks import Block
 from tui_chat.models.boundary import pack, unpack
-from tui_chat.models.flat.messages import block_mutes, from_flat
-from tui_chat.models.flat.values import FlatMessage, FlatMuted, FlatSemantics, Part, ToolCall
+from tui_chat.models.flat import (
+    FlatMessage,
+    FlatMuted,
+    FlatSemantics,
+    Part,
+    ToolCall,
+    block_mutes,
+    from_flat,
+)
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
 from tui_chat.store.errors import DECODE_ERRORS
