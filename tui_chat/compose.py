@@ -26,7 +26,6 @@ from tui_chat.models.payload import Payload, render
 from tui_chat.models.request import RecordedRequest
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.base_url import request_url
-from tui_chat.protocols.common.media import media_notes
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter, counter_for
 
@@ -158,7 +157,6 @@ def encode(
     """
     encoded = protocol_of(endpoint.protocol).encode(envelope, endpoint)
     envelope = without_unsent(envelope, encoded.notes)
-    media = media_notes(envelope, endpoint, encoded.notes)
     edited: EditedBody | None = None
     if inputs is not None and inputs.edits:
         from tui_chat.edited_request import edit_request  # few requests are edited
@@ -166,7 +164,7 @@ def encode(
         count = counter(envelope.parameters.values.model).corrected(inputs.correction)
         request = edit_request(envelope, encoded, endpoint.protocol, inputs.edits, count)
         envelope, encoded, edited = request.envelope, request.encoded, request.body
-    notes = sorted((*envelope.notes, *encoded.notes, *media), key=lambda note: _RANK[note.level])
+    notes = sorted((*envelope.notes, *encoded.notes), key=lambda note: _RANK[note.level])
     payload = render(encoded.tree)
     return Composed(envelope, endpoint, encoded, payload, tuple(notes), inputs, edited)
 

@@ -32,12 +32,14 @@ from tui_chat.models.reply_growth import advance
 from tui_chat.models.request import EndChanges, NewExchange, RequestRecord, StoredEnd
 from tui_chat.models.session import UNPRICED, Entry, SessionSummary
 from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
+from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, Usage, cost_of, source_of_cost
 from tui_chat.protocols.common.error_body import response_error
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 from tui_chat.providers.failures import errors_without_key
+from tui_chat.providers.key_mask import KeyMasks
 from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.providers.retry import RetryPause, open_with_retries
 
@@ -208,12 +210,7 @@ async def receive(
 
             def read() -> Reply:
                 found = protocol.read_reply(response.key_mask.mask_bytes(body))
-                if (text := response.key_mask.mask_same_length(found.text)) != found.text:
-                    found = found.with_text(text)
-                if packed := str(found.tokens):
-                    tokens = response.key_mask.mask_tokens(packed)
-                    found = replace(found, tokens=Rope().add(tokens))
-                return found
+                return _without_key_in_tokens(found, response.key_mask)
 
             reply = await _parse_without_blocking(len(body), read)
             if begin_with:
@@ -253,6 +250,16 @@ async def receive(
                 for event in mask.close():
                     reply = advance(reply, event)
                     on_reply(reply, text_bytes(event))
+                if (safe := _without_key_in_tokens(reply, mask)) is not reply:
+                    reply = safe
+                    on_reply(reply, 0)
+
+
+def _without_key_in_tokens(reply: Reply, mask: KeyMasks) -> Reply:
+    """Return the reply without its tokens if a key was repeated, in the text or in them."""
+    tokens = unpack_tokens(str(reply.tokens))
+    is_repeated = bool(tokens) and mask.are_spelled(token.text for token in tokens)
+    return replace(reply, tokens=Rope()) if is_repeated else reply
 
 
 _MAX_INLINE = 64 * 1024

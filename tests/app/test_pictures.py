@@ -18,7 +18,6 @@ from tests.support.old_sessions import filled
 from tests.support.pictures import MEDIUM, NARROW, Album
 from tests.support.preset_app import app_with, at_rest, edited, press
 from tui_chat.models.blocks import CallBlock, MediaBlock
-from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.message import Message, Muted
@@ -26,6 +25,7 @@ from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
+from tui_chat.models.sources import References, Source
 from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
@@ -169,8 +169,7 @@ TALK = (
         "| Dodekanisos | 3 |\n\n"
         "```python\nfor ferry in ferries:  # each one\n    print(ferry)\n```\n\n"
         "1. Book early.\n2. [Look it up](https://ferries.example).",
-        citations=(Citation(0),),
-        references=References((PAGE,), ("ferry Kos",)),
+        references=References((PAGE,)),
     ),
     Message.of("user", "And hidden: a\u202eb\x1b[31m, שלום, 木漏れ日?", muted=Muted(whole=True)),
     Entry(

@@ -32,9 +32,6 @@ these sizes, and far less than a quadratic one: see `tests.tools.benchmarks.host
 _EVENT = "An event of the reply is larger than 300 KB; what came before that is kept."
 _STREAM = "The response is larger than 1 MB; what came before that is kept."
 _REPLY = "The reply is longer than 400,000 characters; the rest was dropped."
-_ARGUMENTS = (
-    "The arguments of a tool call are longer than 100,000 characters; the rest was dropped."
-)
 _BODY = "The answer is larger than 300 KB, so it was not read."
 _ERROR = "(Only the first 64 KB of the error were read.)"
 _UNREADABLE = "a piece of the reply that cannot be read"
@@ -71,11 +68,11 @@ SAID = {
     "JSON of empty lists": _BODY,
     "an error": _ERROR,
     "one argument at once": _EVENT,
-    "one argument in pieces": _ARGUMENTS,
-    "repeated keys": _ARGUMENTS,
-    "tool calls": "The reply has more than 100 tool calls; the first 100 are kept.",
+    "one argument in pieces": _REPLY,
+    "repeated keys": _REPLY,
+    "tool calls": "The reply has more than 500 parts; the first 500 are kept.",
     "tool calls at once": _EVENT,
-    "JSON paths": "The arguments of a tool call have more than 100,000 characters",
+    "JSON paths": "The arguments of a tool call have more than 400,000 characters",
     "one JSON line": _EVENT,
     "blank JSON lines": _EVENT,
     "JSON lines of text": _REPLY,
@@ -94,9 +91,7 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "BODY_SIZE", 300_000)
     monkeypatch.setattr(client, "STREAM_SIZE", 1_500_000)
     monkeypatch.setattr(reply_growth, "REPLY_SIZE", 400_000)
-    monkeypatch.setattr(reply_growth, "ARGUMENTS_SIZE", 100_000)
-    monkeypatch.setattr(gemini_stream, "ARGUMENTS_SIZE", 100_000)
-    monkeypatch.setattr(reply_growth, "MOST_CALLS", 100)
+    monkeypatch.setattr(gemini_stream, "REPLY_SIZE", 400_000)
     monkeypatch.setattr(reply_growth, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
     monkeypatch.setattr(json_text, "UNCHECKED_LENGTH", 10_000)
@@ -160,7 +155,7 @@ async def test_endless_output_is_stopped_at_a_limit(
         assert message.content.startswith("Hello.") or "|a|" in message.content or thoughts
     size = len(message.content) + sum(len(call.arguments) for call in message.tool_calls)
     assert size <= reply_growth.REPLY_SIZE
-    assert len(message.tool_calls) <= reply_growth.MOST_CALLS
+    assert len(message.tool_calls) <= reply_growth.MOST_PIECES
     assert max(steps) < LONGEST_STEP
 
 

@@ -100,7 +100,6 @@ def received(case: dict[str, Any]) -> Any:
         parts=[_part(part) for part in message.parts],
         finish=finish and [each for each in (finish.reason, finish.raw, finish.detail) if each],
         usage=usage,
-        replaced=about.replaced,
         tokens=[
             [
                 token.text,
@@ -110,8 +109,7 @@ def received(case: dict[str, Any]) -> Any:
             for token in unpack_tokens(about.tokens)
         ],
         excess=reply.excess,
-        kept=about.kept_as is not None,
-        **_references(message),
+        sources=[[each.label, each.url, each.file] for each in about.references.sources],
         sent={to: _sent_back(message, Protocol(to)) for to in case.get("to", [protocol])},
     )
 
@@ -142,23 +140,6 @@ def _event(event: Any) -> tuple[str, str]:
 def _part(part: MediaBlock) -> list[str]:
     content = part.data or part.url or part.file_id
     return [part.media, part.mime, content if len(content) < 60 else f"{content[:60]}…", part.name]
-
-
-def _references(message: Message) -> dict[str, Any]:
-    found, text = message.about.references, message.content
-    return {
-        "sources": [[each.label, each.url, each.file] for each in found.sources],
-        "citations": [
-            [
-                each.source,
-                text[each.start : each.end] if each.end else "nowhere",
-                *filter(None, (each.where, each.quote)),
-            ]
-            for each in message.citations
-        ],
-        "queries": found.queries,
-        "failures": found.failures,
-    }
 
 
 def next_request(message: Message, to: Protocol) -> Composed:

@@ -156,34 +156,3 @@ def test_a_system_turn_that_was_shortened_shortens_what_it_is_moved_in_front_of(
     request = composed(line("U", "1h"), history("5m"), line("S", "1h", "system"), talk=TALK[:1])
     assert set(map(str, marks(request).values())) == {str(MARK)}
     assert set(marks(request)) == {"U", "h0", "S"}
-
-
-BREAKPOINT = {"mode": "explicit"}
-
-
-@pytest.mark.parametrize("protocol", [Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES])
-def test_models_of_openai_that_accept_breakpoints_get_the_last_four(protocol: Protocol) -> None:
-    to = Endpoint("e", protocol, "https://e", models=("gpt-5.6",))
-    lines = (*(line(f"l{n}") for n in range(5)), line("no", None))
-    request = compose(Inputs(to, Preset("p", lines), draft="D"))
-    body = json.loads(request.payload.body)
-    sent = body["messages" if protocol is Protocol.OPENAI_CHAT else "input"]
-    marked = {
-        part["text"]: part["prompt_cache_breakpoint"]
-        for message in sent
-        if isinstance(message["content"], list)
-        for part in message["content"]
-    }
-    assert marked == {f"l{n}": BREAKPOINT for n in range(1, 5)}
-    assert [message["content"] for message in sent if isinstance(message["content"], str)] == [
-        "l0", "no", "D",
-    ]  # fmt: skip
-    assert codes(request) == ["cache-mark-left-out"]
-    assert "setting-changed" in {note.code for note in request.notes}
-
-
-def marked(count: int, role: str = "user") -> dict[str, Any]:
-    return {
-        "role": role,
-        "content": [{"type": "text", "text": "w", "cache_control": MARK}] * count,
-    }

@@ -11,7 +11,6 @@ from tests.support.reply_streams import fold, parse, sse_events
 from tests.support.server import events
 from tests.support.tables import each_row
 from tui_chat.errors import Refused, ReplyCut
-from tui_chat.models.blocks import keys_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_end import finish_reason
@@ -50,16 +49,6 @@ def piece(id: str | None, name: str | None, arguments: Any, **more: Any) -> Fiel
 
 
 CALLS: dict[str, list[Fields]] = {
-    "each piece has all before": [
-        piece("a", "look", '{"q"'),
-        piece("a", "look", '{"q":"te'),
-        piece("a", "look", TEA),
-    ],
-    "each piece has all before, named once": [
-        piece("a", "look", '{"q"'),
-        piece(None, None, '{"q":"te'),
-        piece(None, None, TEA),
-    ],
     "the name in each piece": [piece("a", "look", '{"q":'), piece("a", "look", '"tea"}')],
     "the name last": [
         piece("a", None, '{"q":'),
@@ -68,11 +57,6 @@ CALLS: dict[str, list[Fields]] = {
     ],
     "the name in pieces": [piece("a", "lo", ""), piece(None, "ok", ""), piece(None, None, TEA)],
     "the name grows": [piece("a", "lo", ""), piece(None, "look", ""), piece(None, None, TEA)],
-    "JSON in a string": [piece("a", "look", json.dumps(TEA))],
-    "JSON in a string, in pieces": [
-        piece("a", "look", json.dumps(TEA)[:4]),
-        piece(None, None, json.dumps(TEA)[4:]),
-    ],
     "an object": [piece("a", "look", {"q": "tea"})],
     "without a function": [
         {"tool_calls": [{"index": 0, "id": "a", "name": "look", "arguments": TEA}]}
@@ -117,28 +101,6 @@ TEXTS: dict[str, tuple[list[Fields], str, str]] = {
         ],
         "Hi you",
         "Hm",
-    ),
-    "reasoning with a summary": (
-        [
-            chunk(
-                {
-                    "content": [
-                        {
-                            "type": "reasoning",
-                            "summary": [{"type": "summary_text", "text": "Hm", "signature": "s"}],
-                        }
-                    ]
-                }
-            ),
-            chunk({"content": "Hi you"}),
-        ],
-        "Hi you",
-        "Hm",
-    ),
-    "text of Completions": (
-        [{"choices": [{"index": 0, "text": "Hi "}]}, {"choices": [{"index": 0, "text": "you"}]}],
-        "Hi you",
-        "",
     ),
     "text beside the delta": (
         [{"choices": [{"index": 0, "text": "Hi you", "delta": {"content": "Hi you"}}]}],
@@ -189,7 +151,6 @@ def test_words_for_the_end(reason: str, words: tuple[str, ...]):
 
 LATE_ERRORS: dict[str, object] = {
     "Groq": {"id": "c", "choices": [], "x_groq": {"id": "r", "error": "Over capacity"}},
-    "a list of texts": {"errors": ["Over capacity"]},
     "a text": "Over capacity",
     "upper case": {"Error": "Over capacity"},
     "upper case within": {"Message": "Over capacity", "Code": "Throttled"},
@@ -216,7 +177,6 @@ BODIES: dict[str, tuple[str, str]] = {
         '"failed_generation":"<function=look"}}',
         "Failed to call a function. (<function=look)",
     ),
-    "errors": ('{"errors":["too wide","too long"]}', "too wide; too long"),
     "upper case": ('{"Message":"too wide"}', "too wide"),
 }
 
@@ -358,40 +318,6 @@ def test_blocks_of_anthropic_with_one_index_are_apart():
 def test_a_message_of_anthropic_whose_content_is_a_text():
     body = {"type": "message", "content": "Hi", "stop_reason": "end_turn"}
     assert anthropic.stream.read_reply(json.dumps(body).encode()).text == "Hi"
-
-
-GEMINI: Fields = {
-    "candidates": [
-        {
-            "content": {
-                "role": "model",
-                "parts": [
-                    {"text": "Hi", "thought_signature": "YQ=="},
-                    {
-                        "function_call": {"name": "look", "args": {"my_key": {"in_ner": 1}}},
-                        "thought_signature": "Yg==",
-                    },
-                ],
-            },
-            "finish_reason": "STOP",
-        }
-    ],
-    "usage_metadata": {"prompt_token_count": 3, "candidates_token_count": 4},
-    "model_version": "g",
-}
-
-
-@each_row("value", [GEMINI, {"response": GEMINI, "traceId": "x"}], ids=["alone", "wrapped"])
-def test_gemini_in_snake_case(value: Fields):
-    whole = gemini.stream.read_reply(json.dumps(value).encode())
-    for reply in (streamed("gemini", value), whole):
-        (call,) = reply.calls
-        assert (reply.text, reply.model) == ("Hi", "g")
-        assert keys_of(call) == {"thoughtSignature": "Yg=="}
-        assert json.loads(str(call.arguments)) == {"my_key": {"in_ner": 1}}
-        assert (reply.usage.input, reply.usage.output) == (3, 4)
-        assert reply.finish is not None
-        assert reply.finish.raw == "STOP"
 
 
 def test_an_error_within_a_list_of_gemini_is_raised():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -20,7 +20,7 @@ from tui_chat.models import reply_growth
 from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.media import is_damaged
-from tui_chat.models.message import Message, with_content
+from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
@@ -107,13 +107,12 @@ def picture(url: str) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def spoken(expires: int = 2_000_000_000) -> Reply:
+def spoken() -> Reply:
     pieces = [base64.b64encode(SOUND[at : at + 7]).decode() for at in range(0, len(SOUND), 7)]
     return chat(
         {"role": "assistant", "audio": {"id": "audio_1", "transcript": "Hel"}},
         *({"audio": {"data": piece}} for piece in pieces),
         {"audio": {"transcript": "lo"}},
-        {"audio": {"expires_at": expires}},
     )
 
 
@@ -121,8 +120,7 @@ def test_a_spoken_reply_is_its_transcript_and_a_sound() -> None:
     reply = spoken()
     assert reply.text == "Hello"
     data = base64.b64encode(SOUND).decode()
-    marks = Extras(Protocol.OPENAI_CHAT, "audio", {"expires_at": 2_000_000_000, "id": "audio_1"})
-    assert reply.parts == (MediaBlock("audio", "audio/wav", data=data, extras=marks),)
+    assert reply.parts == (MediaBlock("audio", "audio/wav", data=data),)
     audio = {
         "id": "audio_1",
         "expires_at": 2_000_000_000,
@@ -134,17 +132,10 @@ def test_a_spoken_reply_is_its_transcript_and_a_sound() -> None:
     assert whole(CHAT, answer).message(CHAT) == reply.message(CHAT)
 
 
-def test_a_spoken_reply_is_sent_by_its_id_until_that_expires() -> None:
-    message = spoken().message(CHAT)
-    by_id = {"role": "assistant", "audio": {"id": "audio_1"}}
-    by_text = {"role": "assistant", "content": "Hello"}
-    assert sent(message, CHAT)[0]["messages"][1] == by_id
-    late = datetime.fromtimestamp(2_000_000_001, UTC)
-    body, notes = sent(message, CHAT, now=late)
-    assert (body["messages"][1], notes) == (by_text, ["piece-left-out"])
-    assert sent(message, CHAT, model="gpt-4o-mini")[0]["messages"][1] == by_text
-    edited = with_content(message, "Hello there")
-    assert sent(edited, CHAT)[0]["messages"][1]["content"] == "Hello there"
+def test_of_a_spoken_reply_the_transcript_is_sent() -> None:
+    body, notes = sent(spoken().message(CHAT), CHAT)
+    assert body["messages"][1] == {"role": "assistant", "content": "Hello"}
+    assert notes == ["piece-left-out"]
 
 
 DAMAGED = (
@@ -217,12 +208,3 @@ def test_20_mb_of_sound_end_in_one_sentence() -> None:
     reply = streamed(GEMINI, candidate({"text": "x"}, big, finish="STOP"))
     assert (reply.text, reply.parts) == ("x", ())
     assert reply.excess
-
-
-def test_thousands_of_parts_are_counted() -> None:
-    reply = streamed(GEMINI, candidate(*[INLINE] * 5_000, finish="STOP"))
-    assert len(reply.parts) == 1_000
-    assert reply.excess == (
-        "The reply has more than 1,000 pictures, sounds and files; the first 1,000 are kept."
-    )
-    assert len(sent(reply.message(GEMINI), GEMINI)[0]["contents"][1]["parts"]) == 1_000

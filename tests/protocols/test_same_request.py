@@ -90,7 +90,7 @@ def content_of(composed: Composed) -> list[object]:
     envelope = composed.envelope
     turns = [
         (
-            *(turn.role, turn.blocks, turn.name, turn.extras, turn.kept_as),
+            *(turn.role, turn.blocks, turn.name, turn.extras),
             turn.cache_mark and turn.cache_mark.lifetime,
         )
         for turn in envelope.turns

@@ -14,7 +14,6 @@ from tests.support.messages import make_message, thought
 from tests.support.requests import (
     ANTHROPIC,
     CHAT,
-    GEMINI,
     OLLAMA,
     RESPONSES,
     endpoint,
@@ -22,7 +21,6 @@ from tests.support.requests import (
 from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.models.about import About, KeptReply
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
@@ -57,11 +55,6 @@ def thinking(*beside: CallBlock) -> Message:
     return make_message("assistant", "x", tool_calls=beside, reasoning=(reasoning,))
 
 
-def kept(stored: str) -> Message:
-    """A reply that the provider keeps with this text."""
-    return replace(SAID, about=About(kept_as=KeptReply.of("resp_1", stored)))
-
-
 def result_with(*parts: MediaBlock) -> tuple[Message, ...]:
     asking = make_message("assistant", tool_calls=(CallBlock("a", "f", "{}"),))
     return asking, make_message("tool", "x", tool_call_id="a", parts=parts)
@@ -85,22 +78,6 @@ ROWS: list[tuple[str, State, State, Iterable[Protocol]]] = [
         session(ASKED, reply(**{**RIGHT, "message": "item-7"}), ANSWER),
         session(ASKED, reply(**RIGHT), ANSWER),
         {RESPONSES},
-    ),
-    (
-        "kept-by-provider",
-        {**session(ASKED, kept("a"), ASKED), "endpoint": {"provider_keeps": True}},
-        {**session(ASKED, kept("changed"), ASKED), "endpoint": {"provider_keeps": True}},
-        {RESPONSES},
-    ),
-    (
-        "link-passed-on",
-        session(
-            make_message("user", "see", parts=(MediaBlock("image", url="https://e.invalid/a.png"),))
-        ),
-        session(
-            make_message("user", "see", parts=(MediaBlock("image", "image/png", data="AAAA"),))
-        ),
-        {GEMINI},
     ),
     (
         "name-left-out",
@@ -132,18 +109,6 @@ ROWS: list[tuple[str, State, State, Iterable[Protocol]]] = [
         {ANTHROPIC},
     ),
     (
-        "prefill-undefined",
-        session(ASKED, reply_start="Sure"),
-        session(ASKED),
-        {CHAT, RESPONSES, GEMINI},
-    ),
-    (
-        "reasoning-doubtful",
-        {**session(ASKED, effort="high"), "facts": {"reasons": False}},
-        {**session(ASKED, effort="high"), "facts": {"reasons": True}},
-        {CHAT, RESPONSES},
-    ),
-    (
         "reasoning-left-out",
         session(ASKED, thinking(), ASKED),
         session(ASKED, SAID, ASKED),
@@ -164,7 +129,7 @@ ROWS: list[tuple[str, State, State, Iterable[Protocol]]] = [
     ("setting-left-out", session(ASKED, top_k=5), session(ASKED), {CHAT, RESPONSES}),
     ("tool-left-out", session(ASKED, web_search=WebSearch()), session(ASKED), {OLLAMA}),
     (
-        "setting-changed",
+        "tool-left-out",
         session(
             ASKED,
             web_search=WebSearch(

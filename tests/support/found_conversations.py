@@ -103,7 +103,6 @@ def _said(message: Message) -> dict[str, Any]:
         **{key: facts.get(key) for key in ("timestamp", "pinned", "muted", "extras")},
         "reasoning": _blocks(message.reasoning),
         "failed": message.failed,
-        "citations": [plain(citation) for citation in message.citations],
         "about": about,
         "order": None if is_usual else order,
     }

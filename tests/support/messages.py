@@ -15,9 +15,8 @@ from tui_chat.models.blocks import (
     ResultBlock,
     TextBlock,
 )
-from tui_chat.models.citations import Citation
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, MessageRole, place_citations, text_blocks
+from tui_chat.models.message import Message, MessageRole, text_blocks
 
 _ABOUT = frozenset(field.name for field in fields(About))
 
@@ -34,7 +33,6 @@ def make_message(
     tool_call_id: str = "",
     name: str = "",
     failed: bool | None = None,
-    citations: tuple[Citation, ...] = (),
     **facts: Any,
 ) -> Message:
     """Return a message with its blocks in the usual order. `facts` are fields of `Message` and of
@@ -47,7 +45,6 @@ def make_message(
     if refusal:
         blocks.append(TextBlock(refusal, is_refusal=True))
     blocks += tool_calls
-    place_citations(blocks, citations)
     about = {key: facts.pop(key) for key in list(facts) if key in _ABOUT}
     result = Message(role, tuple(blocks), id, "" if role == "tool" else name, **facts)
     if not about:

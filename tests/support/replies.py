@@ -7,11 +7,11 @@ import base64
 from tests.support.messages import make_message, thought
 from tui_chat.interop import own_json
 from tui_chat.models.blocks import CallBlock, MediaBlock
-from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.sources import References, Source
 from tui_chat.models.transcript import SessionTranscript
 
 THOUGHT = (thought(Protocol.ANTHROPIC, "I look."),)
@@ -65,22 +65,7 @@ def muted_reply(muted: Muted) -> SessionTranscript:
 TEXT = "It is **330 m.** So."
 REFERENCES = References(
     (Source("Tower [1]", "https://tower.example/a_(b)"), Source("", "", "<b>notes</b>.txt")),
-    ("how <tall>",),
-    ("A web search failed: x.",),
-    True,
 )
-CITATIONS = (Citation(0, 0, 16, "330 metres", "page 2"), Citation(1, 0, 20))
-CITED = {"references": REFERENCES, "citations": CITATIONS}
-
-
-def cited(message: Message) -> list[tuple[str, str, str]]:
-    """The cited stretches of text, with the title and address of the source of each."""
-    sources = message.about.references.sources
-    return [
-        (message.content[each.start : each.end], source.title, source.url)
-        for each in message.citations
-        if (source := sources[each.source])
-    ]
 
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(2_000)).decode()

@@ -19,6 +19,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted, with_content
 from tui_chat.models.request import RequestRecord, StoredExchange
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.sources import References, Source
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Ending, Store
 
@@ -39,8 +40,8 @@ RICH = make_message(
         thought(Protocol.OPENAI_RESPONSES, encrypted="e", id="rs_1"),
     ),
     refusal="No.",
-    replaced=("Old \0 text", ""),
     extras=Extras(Protocol.GEMINI, keys={"n": [1, 1.5, None, "中"]}),
+    references=References((Source("A", "https://a.example/"),)),
 )
 """A message with every field that the store must keep."""
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_settings, any_text
-from tui_chat.models.about import NOTHING_ABOUT, About, KeptReply
+from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -21,12 +21,12 @@ from tui_chat.models.blocks import (
     ResultBlock,
     TextBlock,
 )
-from tui_chat.models.citations import Citation, References, found_source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import MESSAGE_ROLES, NOT_MUTED, Message, Muted
 from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, Session
+from tui_chat.models.sources import References, found_source
 from tui_chat.models.token_probabilities import (
     LOWEST,
     TokenAlternative,
@@ -56,16 +56,6 @@ extras = st.none() | st.builds(
     Extras, protocols, st.sampled_from(["", "joined", "message"]), keys, changes
 )
 caches = st.sampled_from(["", "default", "1h"])
-places = st.lists(
-    st.builds(
-        lambda source, start, size, quote: Citation(source, start, start + size, quote),
-        st.integers(0, 2),
-        st.integers(0, 9),
-        st.integers(0, 9),
-        words,
-    ),
-    max_size=2,
-).map(tuple)
 results = st.builds(ResultBlock, short, short, st.none() | st.booleans(), caches, extras)
 media = st.builds(
     lambda kind, mime, source, value, owner, name, detail, more: replace(
@@ -90,16 +80,11 @@ blocks = st.one_of(
     st.builds(OpaqueBlock, protocols, short, values),
 )
 references = st.builds(
-    lambda sources, queries, failures, cut: References(
-        tuple(found_source(*each) for each in sources), queries, failures, cut
-    ),
+    lambda sources: References(tuple(found_source(*each) for each in sources)),
     st.lists(
         st.tuples(words, st.sampled_from(["", "https://a.example/x?y=1", "ftp://b"]), short),
         max_size=3,
     ),
-    st.lists(words, max_size=2).map(tuple),
-    st.lists(words, max_size=2).map(tuple),
-    st.booleans(),
 )
 token_texts, logprobs = words.filter(bool), st.floats(LOWEST, 0)
 tokens = st.lists(
@@ -114,8 +99,6 @@ tokens = st.lists(
 abouts = st.builds(
     About,
     references=references,
-    kept_as=st.none() | st.builds(KeptReply, short, short),
-    replaced=st.lists(words, max_size=2).map(tuple),
     tokens=tokens,
 )
 
@@ -127,8 +110,6 @@ def drawn_messages(draw: st.DrawFn) -> Message:
     if role == "tool":
         listed.insert(0, draw(results))
     about = draw(st.just(NOTHING_ABOUT) | abouts)
-    if len(about.references.sources) > 2:
-        listed.append(TextBlock(draw(words), citations=draw(places)))
     indices = st.integers(0, max(len(listed) - 1, 0))
     mutes = st.builds(Muted, st.booleans(), st.sets(indices).map(sorted).map(tuple))
     return Message(

@@ -45,8 +45,8 @@ class ReplyPrinter:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Has the exception of the output as soon as it cannot be written to."""
         self._shown, self._exact_end = shown, exact_end
-        self._reply = ("", 0)
-        """The id of the reply that is being printed, and how often it began again."""
+        self._reply: str = ""
+        """The id of the reply that is being printed."""
         self._length = 0
         """Characters of it that are printed."""
         self._last = ""
@@ -86,17 +86,15 @@ class ReplyPrinter:
 
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply
-        self._begin(grown.entry_id, reply.restarts)
+        self._begin(grown.entry_id)
         if len(reply.content) > self._length:
             self._write(reply.text)
 
-    def _begin(self, entry_id: str, restarts: int) -> None:
-        if (entry_id, restarts) != self._reply:
+    def _begin(self, entry_id: str) -> None:
+        if entry_id != self._reply:
             if self._length:
                 self._end_text()
-                if entry_id == self._reply[0]:
-                    write_line("The provider began the reply again.", err=True)
-            self._reply, self._length = (entry_id, restarts), 0
+            self._reply, self._length = entry_id, 0
 
     def _write(self, text: str) -> None:
         """Print what is new at the end of a text. Raises OutputClosed, OSError."""
@@ -112,7 +110,7 @@ class ReplyPrinter:
 
     def _end_reply(self, entry: Entry, error: TuiChatError | None) -> None:
         message = entry.message
-        self._begin(message.id, self._reply[1])
+        self._begin(message.id)
         if len(message.content) > self._length:
             self._write(message.content)
         self._error = error
@@ -205,16 +203,13 @@ def _save(message: Message, number: int, folder: Path | None) -> SavedFile:
 
 
 def write_sources(message: Message, files: Sequence[SavedFile]) -> None:
-    """Print the sources of a reply, numbered as its citations are, what was searched for in vain,
-    and where its files are.
-    """
-    references = message.about.references
-    for number, source in enumerate(references.sources, 1):
+    """Print the sources of a reply, and where its files are."""
+    for number, source in enumerate(message.about.references.sources, 1):
         place = source.url or (source.file if source.title else "")
         line = f"[{number}] {source.label}{f' · {place}' if place else ''}"
         write_line(one_line(line, 5000), err=True)
-    for sentence in (*references.failures, *(file.sentence for file in files)):
-        write_line(one_line(sentence, 5000), err=True)
+    for file in files:
+        write_line(one_line(file.sentence, 5000), err=True)
 
 
 def write_code(markdown: str) -> None:

@@ -20,9 +20,9 @@ from tui_chat.errors import ProviderError, Refused
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import plain
-from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.reply_end import end_sentence, reply_reason
 from tui_chat.models.setting_types import setting_json, settings_json
+from tui_chat.models.sources import NO_REFERENCES, References
 from tui_chat.models.token_probabilities import unpack_tokens
 
 if TYPE_CHECKING:
@@ -77,11 +77,8 @@ def _nested(hint: Any, value: Any) -> Any:
     return document(kind, value)
 
 
-def _references(references: References, citations: Sequence[Citation]) -> dict[str, Any] | None:
-    if references == NO_REFERENCES:
-        return None
-    cited = {"citations": [plain(citation) for citation in citations]} if citations else {}
-    return plain(references) | cited
+def _references(references: References) -> dict[str, Any] | None:
+    return None if references == NO_REFERENCES else plain(references)
 
 
 def _parts(parts: Sequence[MediaBlock]) -> list[dict[str, Any]]:
@@ -168,7 +165,7 @@ class ReplyDocument:
     reasoning: str = of(lambda entry: entry.message.thought)
     tool_calls: tuple[CallDocument, ...] = of("message.tool_calls")
     references: dict[str, Any] | None = of(
-        lambda entry: _references(entry.message.about.references, entry.message.citations)
+        lambda entry: _references(entry.message.about.references)
     )
     tokens: list[Any] | None = of(lambda entry: _tokens(entry.message.about.tokens))
     files: tuple[FileDocument, ...]
@@ -221,9 +218,8 @@ class RecordedReplyDocument:
     parts: Annotated[list[Any], IF_SET] = of(lambda reply: _parts(reply.parts))
     finish_reason: str | None = of(lambda reply: reply.finish and reply.finish.reason)
     provider_finish_reason: str | None = of(lambda reply: reply.finish and reply.finish.raw)
-    replaced: Annotated[tuple[str, ...], IF_SET]
     references: Annotated[dict[str, Any] | None, IF_SET] = of(
-        lambda reply: _references(reply.references, reply.citations)
+        lambda reply: _references(reply.references)
     )
     tokens: Annotated[list[Any] | None, IF_SET] = of(lambda reply: _tokens(str(reply.tokens)))
     usage: UsageDocument

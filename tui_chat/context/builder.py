@@ -37,7 +37,6 @@ from tui_chat.context.history_costs import HistoryCosts, history_costs
 from tui_chat.context.inputs import (
     Inputs,
     with_answered_as_draft,
-    without_expired_sounds,
 )
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.muted_history import (
@@ -169,7 +168,7 @@ def begin(inputs: Inputs, counter: CounterOf) -> Request:
     muted = without_muted(summarized.history, has_draft, inputs.chat.kind == "continue")
     if muted.history is not inputs.history:
         inputs = replace(inputs, history=muted.history, chat=_with_hidden(inputs.chat, muted))
-    inputs = without_expired_sounds(with_answered_as_draft(inputs))
+    inputs = with_answered_as_draft(inputs)
     asked = parameters(inputs)
     count = counter(asked.values.model).corrected(inputs.correction)
     limit = context_limit(inputs, asked)

@@ -40,7 +40,6 @@ def history_turn(message: Message) -> Turn:
         IN_HISTORY if about.summary is None else _SUMMARY,
         message.name,
         message.extras,
-        kept_as=about.kept_as,
     )
 
 

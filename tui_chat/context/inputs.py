@@ -17,12 +17,12 @@ from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.rules import BuilderRules, rules_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.about import NOTHING_ABOUT, About
-from tui_chat.models.blocks import Block, CallBlock, MediaBlock, TextBlock, keys_of
+from tui_chat.models.blocks import Block, CallBlock, MediaBlock, TextBlock
 from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.lorebook import Lorebook
-from tui_chat.models.memo import Memo, recent_memo
+from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit
@@ -217,47 +217,6 @@ def prefilled_history(history: tuple[Message, ...]) -> tuple[Message, ...]:
     kept = NOTHING_ABOUT if timers is None else About(lore_timers=timers)
     text = replace(last, blocks=text_blocks(last.content.rstrip()), about=kept, extras=None)
     return (*history[:-1], text)
-
-
-def without_expired_sounds(inputs: Inputs) -> Inputs:
-    """Return the inputs without ids of expired spoken replies, so that transcripts are sent."""
-    seconds = inputs.now.timestamp()
-    expired = tuple(index for index, expires in _expiries(inputs.history) if expires <= seconds)
-    if not expired:
-        return inputs
-    return replace(inputs, history=_without_sound_ids(inputs.history, expired))
-
-
-@recent_memo()
-def _expiries(history: tuple[Message, ...]) -> tuple[tuple[int, float], ...]:
-    """Return the messages, by index, that have a sound with an id, and when it expires."""
-    found: list[tuple[int, float]] = []
-    for index, message in enumerate(history):
-        for part in message.parts:
-            keys = keys_of(part)
-            expires = keys.get("expires_at")
-            if keys.get("id") and isinstance(expires, int | float):
-                found.append((index, expires))
-    return tuple(found)
-
-
-@recent_memo()
-def _without_sound_ids(
-    history: tuple[Message, ...], expired: tuple[int, ...]
-) -> tuple[Message, ...]:
-    messages = list(history)
-    for index in expired:
-        messages[index] = _without_part_ids(messages[index])
-    return tuple(messages)
-
-
-@Memo
-def _without_part_ids(message: Message) -> Message:
-    blocks = tuple(
-        replace(block, extras=None) if isinstance(block, MediaBlock) else block
-        for block in message.blocks
-    )
-    return replace(message, blocks=blocks)
 
 
 @dataclass(frozen=True, slots=True)

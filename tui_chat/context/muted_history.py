@@ -81,10 +81,9 @@ def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool
     kept = [i for i in range(len(history)) if i not in gone]
     messages = {i: sent[i].message or history[i] if i in sent else history[i] for i in kept}
     _begin_wire_messages(history, messages, gone)
-    first = min(chain(gone, sent), default=len(history))
     reduced = [i for i in sent if len(messages[i].blocks) < len(history[i].blocks)]
     return MutedHistory(
-        tuple(_resent(messages[i]) if i > first else messages[i] for i in kept),
+        tuple(messages[i] for i in kept),
         tuple(history[index] for index in sorted(gone)),
         tuple((history[index], messages[index]) for index in reduced),
         sum(len(history[i].parts) - len(messages[i].parts) for i in reduced),
@@ -171,16 +170,6 @@ def _begin_wire_messages(
 def _begun(message: Message) -> Message:
     assert message.extras is not None
     return replace(message, extras=replace(message.extras, form=""))
-
-
-def _resent(message: Message) -> Message:
-    """Return a message that is sent again though the provider keeps it."""
-    return message if message.about.kept_as is None else _without_kept(message)
-
-
-@Memo
-def _without_kept(message: Message) -> Message:
-    return replace(message, about=replace(message.about, kept_as=None))
 
 
 def muted_costs(muted: MutedHistory, counter: Counter) -> tuple[tuple[Dropped, ...], int]:

@@ -14,10 +14,10 @@ from datetime import UTC, tzinfo
 from tui_chat.interop import readable_parts
 from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.blocks import MediaBlock
-from tui_chat.models.citations import References
 from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
+from tui_chat.models.sources import References
 from tui_chat.models.transcript import SessionTranscript
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -56,10 +56,8 @@ def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := message.thought:
         yield _folded("Reasoning", _contained(sanitize(thought)))
-    for text in filter(None, message.about.replaced):
-        yield _folded(readable_parts.REPLACED, _code(sanitize(text)))
     if message.content:
-        text = sanitize(readable_parts.text_with_marks(message))
+        text = sanitize(message.content)
         yield f"\n{_code(text) if message.role == 'tool' else _contained(text)}\n"
     if message.refusal:
         yield f"\n{_contained(sanitize(message.refusal))}\n"
@@ -77,11 +75,8 @@ def _sources(references: References) -> Iterator[str]:
         url = source.url.replace("(", "%28").replace(")", "%29")
         host = f" · {source.host.translate(_HEADING)}" if source.title and source.host else ""
         lines.append(f"{number}. [{label}]({url}){host}" if url else f"{number}. {label}")
-    sentences = "".join(
-        f"\n\n{sentence.translate(_HEADING)}" for sentence in readable_parts.searches(references)
-    )
-    if lines or sentences:
-        yield _folded(f"Sources ({len(lines)})", "\n".join(lines) + sentences)
+    if lines:
+        yield _folded(f"Sources ({len(lines)})", "\n".join(lines))
 
 
 def _calls(message: Message) -> Iterator[str]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any, TypeVar, cast
@@ -32,14 +32,6 @@ from tui_chat.interop.message_json import message_json, read_message
 from tui_chat.models.about import NOTHING_ABOUT
 from tui_chat.models.blocks import Block, ResultBlock
 from tui_chat.models.boundary import InvalidValue, plain, read, read_own
-from tui_chat.models.citations import (
-    MOST_CITATIONS,
-    MOST_SEARCHES,
-    MOST_SOURCES,
-    Citation,
-    References,
-    web_address,
-)
 from tui_chat.models.flat import FlatMessage, block_mutes, from_flat
 from tui_chat.models.json_text import JsonObject, as_array, as_object, clean_json
 from tui_chat.models.message import Message
@@ -55,6 +47,11 @@ from tui_chat.models.setting_types import (
     with_nested_settings,
 )
 from tui_chat.models.settings import Settings
+from tui_chat.models.sources import (
+    MOST_SOURCES,
+    References,
+    web_address,
+)
 from tui_chat.models.token_probabilities import (
     PACKED_SIZE,
     TokenProbability,
@@ -445,7 +442,6 @@ def _check_message(message: Message, place: str) -> None:
     is_inside = all(0 <= index < count for index in message.muted.blocks)
     _require(is_inside, f"{place}.muted.blocks", "must be the indices of blocks")
     _check_references(references, f"{place}.about.references")
-    _check_citations(message.citations, references, f"{place}.citations")
     if summary := message.about.summary:
         is_count = min(summary.kept, summary.messages) >= 0
         _require(is_count, f"{place}.about.summary", "must not have negative numbers")
@@ -453,22 +449,8 @@ def _check_message(message: Message, place: str) -> None:
 
 def _check_references(references: References, place: str) -> None:
     """Raise UnreadableConversation for more than is kept of a reply, or for unsafe addresses."""
-    for name, values, most in (
-        ("sources", references.sources, MOST_SOURCES),
-        ("queries", references.queries, MOST_SEARCHES),
-        ("failures", references.failures, MOST_SEARCHES),
-    ):
-        _require(len(values) <= most, f"{place}.{name}", f"must have at most {most}")
+    is_short = len(references.sources) <= MOST_SOURCES
+    _require(is_short, f"{place}.sources", f"must have at most {MOST_SOURCES}")
     for index, source in enumerate(references.sources):
         is_safe = not source.url or web_address(source.url) == source.url
         _require(is_safe, f"{place}.sources[{index}].url", "must be a web address")
-
-
-def _check_citations(citations: Sequence[Citation], references: References, place: str) -> None:
-    _require(len(citations) <= MOST_CITATIONS, place, f"must have at most {MOST_CITATIONS}")
-    for index, citation in enumerate(citations):
-        here = f"{place}[{index}]"
-        is_source = 0 <= citation.source < len(references.sources)
-        _require(is_source, f"{here}.source", "must be the index of a source")
-        is_order = 0 <= citation.start <= citation.end < _MOST
-        _require(is_order, here, "must start before it ends")

@@ -6,7 +6,6 @@ import json
 from datetime import datetime, tzinfo
 
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
-from tui_chat.models.citations import References, with_marks
 from tui_chat.models.media import describe
 from tui_chat.models.message import Message
 from tui_chat.models.sanitize import one_line
@@ -20,9 +19,6 @@ _ENDINGS = {
     "interrupted": "interrupted",
     "streaming": "still arriving",
 }
-
-
-REPLACED = "Attempt that the provider gave up and replaced"
 
 
 def title(transcript: SessionTranscript) -> str:
@@ -117,25 +113,6 @@ def part_words(part: MediaBlock) -> str:
     """Describe an image or file: its kind, name or type, and size."""
     about = one_line(describe(part), 120)
     return f"{part.media}: {about}" if about else part.media
-
-
-def text_with_marks(message: Message) -> str:
-    """Return a reply's Markdown with the numbers of its sources, as links, where it cites them."""
-    sources = message.about.references.sources
-
-    def mark(number: int) -> str:
-        url = sources[number - 1].url.replace("(", "%28").replace(")", "%29")
-        return rf"[\[{number}\]]({url})" if url else rf"\[{number}\]"
-
-    return with_marks(message.content, message.citations, mark)
-
-
-def searches(references: References) -> list[str]:
-    """Return sentences about what the provider searched for, and what failed."""
-    queries = ", ".join(f"“{query}”" for query in references.queries)
-    cut = ["There were more sources; the first ones are kept."] if references.cut else []
-    sentences = [*cut, *([f"Searched for {queries}."] if queries else []), *references.failures]
-    return [one_line(sentence, 5000) for sentence in sentences]
 
 
 def active_branch(transcript: SessionTranscript) -> tuple[Entry, ...]:

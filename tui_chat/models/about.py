@@ -2,34 +2,9 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import NO_REFERENCES, References
 from tui_chat.models.settings import LoreTimer
-
-
-@dataclass(frozen=True, slots=True)
-class KeptReply:
-    """A reply that the provider keeps and that can be continued without sending it again."""
-
-    id: str
-    """Responses' id of it (`resp_...`)."""
-    digest: str
-    """Digest of its text, which may be edited here but not there."""
-
-    @classmethod
-    def of(cls, id: str, text: str) -> KeptReply:
-        """Return the mark of a reply with this text."""
-        return cls(id, _digest(text))
-
-    def fits(self, text: str) -> bool:
-        """True if the text is still the one that the provider stores."""
-        return self.digest == _digest(text)
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+from tui_chat.models.sources import NO_REFERENCES, References
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +52,7 @@ class About:
     """
 
     references: References = NO_REFERENCES
-    """The sources of a reply; the places that cite them are in its texts."""
-    kept_as: KeptReply | None = None
-    """For replies through Responses: the reply that the provider keeps, if it does."""
-    replaced: tuple[str, ...] = ()
-    """The texts of attempts at this reply that the provider gave up and replaced within the same
-    stream, oldest first; an empty one had only reasoning or calls."""
+    """The sources of a reply."""
     is_speaker_chosen: bool = False
     """True if the message's name was chosen for it alone."""
     summary: Summary | None = None

@@ -22,7 +22,6 @@ from typing import Protocol as Interface
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Accepts, ByKind
-from tui_chat.models.citations import Citation
 from tui_chat.models.endpoint import Protocol
 
 Json: TypeAlias = Any
@@ -69,8 +68,6 @@ class TextBlock:
     is_refusal: bool = False
     """True for the words in which a model refuses, which OpenAI separates from other text."""
     cache: Cache = ""
-    citations: tuple[Citation, ...] = ()
-    """The places of this text that rest on a source, counted in it."""
     extras: Extras | None = None
 
 

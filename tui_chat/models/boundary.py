@@ -62,27 +62,41 @@ _OWN = "own"
 # Constraints
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
+class Constraint:
+    """What `Annotated` says of a type to pydantic, which is imported when it asks for it."""
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        from pydantic_core import core_schema
+
+        return self.schema(source, handler, core_schema)
+
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
+        """Return the schema of a type with the constraint; `core` is pydantic's `core_schema`."""
+        return handler(source)
+
+
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(Constraint):
     """The limits of a number. A whole number stays one where the type is `float`."""
 
     low: float | None = None
     high: float | None = None
     above: float | None = None
     """The number that it must exceed."""
-    says: str | None = None
-    """The limits in words, where they are not “from … to …”."""
 
     @property
     def words(self) -> str:
         """The limits as words after “a number”."""
-        if self.says is not None:
-            return self.says and f" {self.says}"
-        to = "" if self.high is None else _number_words(self.high)
+        low, high = _number_words(self.low), _number_words(self.high)
         if self.above is not None:
-            return f" above {_number_words(self.above)}" + (to and f", at most {to}")
-        start = "" if self.low is None else f" from {_number_words(self.low)}"
-        return start + (to and f" to {to}")
+            return f" above {_number_words(self.above)}" + (high and f", at most {high}")
+        return (low and f" from {low}") + (high and f" to {high}")
 
     def contains(self, number: Any) -> bool:
         """Return True if a number is within the limits."""
@@ -92,11 +106,7 @@ class Range:
             and (self.above is None or number > self.above)
         )
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
-
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         def check(value: Any, inner: Callable[[Any], Any], info: ValidationInfo) -> Any:
             if value is None and allows_none(source):
                 return None
@@ -107,16 +117,14 @@ class Range:
                 raise ValueError(_NOT_ACCEPTED)
             return value if isinstance(value, int) and isinstance(number, float) else number
 
-        as_it_is = core_schema.plain_serializer_function_ser_schema(
-            lambda number: number, return_schema=core_schema.any_schema()
-        )
-        return core_schema.with_info_wrap_validator_function(
+        as_it_is = core.plain_serializer_function_ser_schema(_same, return_schema=core.any_schema())
+        return core.with_info_wrap_validator_function(
             check, handler(source), serialization=as_it_is
         )
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Constraint):
     """The words that a text may be."""
 
     words: tuple[str, ...]
@@ -124,28 +132,22 @@ class OneOf:
     def __init__(self, *words: str) -> None:
         object.__setattr__(self, "words", words)
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         def check(value: Any) -> Any:
             if value is not None and value not in self.words:
                 raise ValueError(_NOT_ACCEPTED)
             return value
 
-        return Check(check).__get_pydantic_core_schema__(source, handler)
+        return Check(check).schema(source, handler, core)
 
 
 @dataclass(frozen=True, slots=True)
-class ByKind:
+class ByKind(Constraint):
     """A union of dataclasses, each with its name in the class variable `kind`, which is a key of
     the JSON.
     """
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
-
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         def branch_of(value: Any) -> str:
             if isinstance(value, Mapping):
                 return f"kind[{cast('Mapping[str, Any]', value).get('kind')}]"
@@ -154,36 +156,32 @@ class ByKind:
         def with_kind(value: Any, inner: Callable[[Any], Any]) -> Any:
             return {"kind": value.kind, **inner(value)}
 
-        serialization = core_schema.wrap_serializer_function_ser_schema(with_kind)
+        serialization = core.wrap_serializer_function_ser_schema(with_kind)
         choices: dict[Any, CoreSchema] = {
             f"kind[{each.kind}]": handler.generate_schema(each) for each in get_args(source)
         }
-        return core_schema.tagged_union_schema(
+        return core.tagged_union_schema(
             choices, discriminator=branch_of, serialization=serialization
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class Check(Constraint):
     """A function that returns a value, or a better form of it. Raises ValueError with what is
     wrong, as the end of a sentence: `must be a reference`. Rows of ours are not checked.
     """
 
     function: Callable[[Any], Any]
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
-
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         def check(value: Any, info: ValidationInfo) -> Any:
             return value if value is None or info.context == _OWN else self.function(value)
 
-        return core_schema.with_info_after_validator_function(check, handler(source))
+        return core.with_info_after_validator_function(check, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
-class Forms:
+class Forms(Constraint):
     """Other JSON forms of a value: `function` returns the usual one. Raises ValueError."""
 
     function: Callable[[Any], Any]
@@ -192,11 +190,7 @@ class Forms:
     also: str = ""
     """Any other form, in words."""
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
-
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         def usual(value: Any, info: ValidationInfo) -> Any:
             try:
                 return self.function(value)
@@ -205,18 +199,14 @@ class Forms:
                     return value
                 raise
 
-        return core_schema.with_info_before_validator_function(usual, handler(source))
+        return core.with_info_before_validator_function(usual, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
-class AsTable:
+class AsTable(Constraint):
     """A tuple of pairs that people write as an object."""
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
-
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         key, item = get_args(get_args(source)[0])
 
         def pairs(value: Any) -> Any:
@@ -224,7 +214,7 @@ class AsTable:
                 return value
             return tuple(_adapter(dict[key, item], False).validate_python(value).items())
 
-        return core_schema.no_info_before_validator_function(pairs, handler(source))
+        return core.no_info_before_validator_function(pairs, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,24 +225,20 @@ class Accepts:
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Constraint):
     """A field that rows of ours have, and what people write has not."""
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
-
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         def check(value: Any, info: ValidationInfo) -> Any:
             if info.context != _OWN:
                 raise ValueError("is unknown")
             return value
 
-        return core_schema.with_info_before_validator_function(check, handler(source))
+        return core.with_info_before_validator_function(check, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
-class FieldsOf:
+class FieldsOf(Constraint):
     """An object of some fields of dataclasses, by their names: a part of a value."""
 
     kinds: tuple[type, ...]
@@ -274,10 +260,7 @@ class FieldsOf:
             if limit_of(hint, Hidden) is None
         }
 
-    def __get_pydantic_core_schema__(
-        self, source: Any, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        from pydantic_core import core_schema
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
         from typing_extensions import TypedDict
 
         names = {key: name for name, key in self.keys}
@@ -286,7 +269,7 @@ class FieldsOf:
             return {names.get(key, key): part for key, part in value.items()}
 
         schema = handler.generate_schema(TypedDict("Fields", self.hints, total=False))  # type: ignore[operator]
-        return core_schema.no_info_after_validator_function(by_field, schema)
+        return core.no_info_after_validator_function(by_field, schema)
 
 
 # Faults
@@ -318,8 +301,6 @@ _SENTENCES = {
     "recursion_loop": "is nested too deeply",
 }
 """Errors of pydantic in our words, save those that say what the type accepts."""
-_MOST_KEYS = 8
-"""The most keys of an object that words about it name."""
 _UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 _BRANCHES = {"str", "int", "float", "bool", "none", "list", "dict", "tuple"}
 
@@ -370,10 +351,7 @@ def read(kind: type[T] | Any, value: object) -> T:
 
 
 def read_fields(kind: type, value: object) -> dict[str, Any]:
-    """Return those fields of a dataclass that an object has, by their names.
-
-    Raises InvalidValue with all faults.
-    """
+    """Return those fields of a dataclass that an object has. Raises InvalidValue."""
     return read(Annotated[dict[str, Any], FieldsOf(kind)], value)
 
 
@@ -422,13 +400,11 @@ def plain(value: object, kind: Any = None) -> Any:
         return {key: plain(part) for key, part in cast("Mapping[str, object]", value).items()}
     if isinstance(value, frozenset):
         return sorted(cast("frozenset[str]", value))
-    return value.value if isinstance(value, Enum) else _scalar(value)
-
-
-def _scalar(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
-    return str(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        return str(value)
+    return value.value if isinstance(value, Enum) else value
 
 
 def write(value: Any) -> Any:
@@ -543,9 +519,7 @@ def _field(hints: Mapping[str, Any], key: str | int) -> Any:
 def words_of(kind: Any) -> tuple[str, ...]:
     """Return the words that a type accepts, to offer them."""
     base, limits = split(kind)
-    words = [
-        *(word for limit in limits if isinstance(limit, OneOf | Forms) for word in limit.words)
-    ]
+    words = [word for limit in limits if isinstance(limit, OneOf | Forms) for word in limit.words]
     if base is bool:
         words += ["on", "off"]
     elif get_origin(base) is Literal:
@@ -578,25 +552,20 @@ def _type_words(kind: Any) -> str:
         return f"one of {', '.join(str(each.value) for each in kind)}"
     if origin in (Union, UnionType):
         return " or ".join(dict.fromkeys(map(accepts, arguments)))
-    if isinstance(kind, type) and is_dataclass(kind):
-        return f"an object{_with_keys(kind)}"
     if origin in (tuple, list, frozenset):
         inner, _ = split(arguments[0])
         if isinstance(inner, type) and is_dataclass(inner):
-            return f"a list of objects{_with_keys(inner)}"
+            return "a list of objects"
         names = {str: " of texts", int: " of whole numbers"}
         return f"a list{names.get(cast('Any', inner), '')}"
     return "an object"
 
 
-def _with_keys(kind: type) -> str:
-    """Return the keys of an object in words, if they are few."""
-    keys = keys_of(kind)
-    return f" with {', '.join(keys)}" if len(keys) <= _MOST_KEYS else ""
-
-
-def _number_words(number: float) -> str:
-    return f"{number:,}" if isinstance(number, int) else f"{number:g}"
+def _number_words(limit: float | None) -> str:
+    """Return a limit in words; empty for none, or for that of numbers in JavaScript."""
+    if limit is None or abs(limit) >= 2**53 - 1:
+        return ""
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:g}"
 
 
 def keys_of(kind: Any) -> tuple[str, ...]:

@@ -124,9 +124,6 @@ class Endpoint:
     api_version: Annotated[str, Check(checks.api_version)] = ""
     """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
     protocol's own."""
-    provider_keeps: bool = False
-    """Responses: True if the provider keeps the conversation, so that a request sends only what
-    is new since its last reply."""
     query: _Query = ()
     """Query parameters added to every URL, for gateways that need them. Their values are shown only
     if the name is known to be harmless."""

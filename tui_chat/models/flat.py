@@ -7,9 +7,7 @@ and files. Only the migration of the database and the reader of version 1 of our
 1. A layout that no longer describes the message, because its text was edited, loses the order, the
    pieces that only a provider understands and the marks on texts. The marks on calls stay as long
    as their number does: Gemini refuses a call without its signature.
-2. Citations were counted in the whole text; now each counts in its block. Those without a place are
-   on the first text.
-3. What a captured message wrote otherwise than we do without saying anything else, such as null for
+2. What a captured message wrote otherwise than we do without saying anything else, such as null for
    an empty text, is not kept.
 """
 
@@ -21,7 +19,7 @@ from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About, Brought, KeptReply, Summary
+from tui_chat.models.about import NOTHING_ABOUT, About, Brought, Summary
 from tui_chat.models.blocks import (
     Block,
     Cache,
@@ -36,10 +34,10 @@ from tui_chat.models.blocks import (
     TextBlock,
 )
 from tui_chat.models.boundary import plain, read_own
-from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, place_citations
+from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted
 from tui_chat.models.settings import LoreTimer
+from tui_chat.models.sources import References
 
 _ANTHROPIC, _GEMINI = Protocol.ANTHROPIC, Protocol.GEMINI
 _CHAT, _RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
@@ -78,19 +76,6 @@ class FlatMuted:
     whole: bool = False
     reasoning: bool = False
     parts: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FlatReferences:
-    """The sources, citations and searches of a reply."""
-
-    sources: tuple[Source, ...] = ()
-    citations: tuple[Citation, ...] = ()
-    queries: tuple[str, ...] = ()
-    failures: tuple[str, ...] = ()
-    length: int = 0
-    """Characters of the text in which the places of the citations are counted."""
-    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +156,7 @@ class FlatSemantics:
     layout: Layout | None = None
     failed: bool | None = None
     wire: WireForm | None = None
-    kept_as: KeptReply | None = None
-    replaced: tuple[str, ...] = ()
-    references: FlatReferences = FlatReferences()
+    references: References = References()
     is_speaker_chosen: bool = False
     summary: Summary | None = None
     brought: Brought | None = None
@@ -209,9 +192,6 @@ def from_flat(old: FlatMessage) -> Message:
     """Return a message of the flat model as blocks. Raises ValueError for what is no such one."""
     semantics, wire = old.semantics, old.semantics.wire
     blocks = _Reader(old).read()
-    known = semantics.references
-    fits = len(old.content) == known.length
-    place_citations(blocks, (c if fits else replace(c, start=0, end=0) for c in known.citations))
     extras = None
     if wire is not None:
         role = "" if wire.protocol is _GEMINI else wire.role
@@ -249,11 +229,8 @@ def _muted(old: FlatMuted, blocks: Sequence[Block]) -> Muted:
 
 
 def _about(semantics: FlatSemantics) -> About:
-    known = semantics.references
     return About(
-        References(known.sources, known.queries, known.failures, known.cut),
-        semantics.kept_as,
-        semantics.replaced,
+        semantics.references,
         semantics.is_speaker_chosen,
         semantics.summary,
         semantics.brought,

@@ -45,8 +45,8 @@ MatchSource = Literal[
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 LARGEST_NUMBER = 2**53 - 1
 """The largest number in a lorebook, which a number of JavaScript still holds exactly."""
-_Count = Annotated[int, Range(0, LARGEST_NUMBER, says="of 0 or more")]
-_Number = Annotated[int, Range(-LARGEST_NUMBER, LARGEST_NUMBER, says="")]
+_Count = Annotated[int, Range(0, LARGEST_NUMBER)]
+_Number = Annotated[int, Range(-LARGEST_NUMBER, LARGEST_NUMBER)]
 
 
 def _level(value: object) -> object:

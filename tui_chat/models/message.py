@@ -7,7 +7,6 @@ In the OpenAI-like form, which our JSON has, the blocks read as `content`, `tool
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -25,7 +24,6 @@ from tui_chat.models.blocks import (
     ResultBlock,
     TextBlock,
 )
-from tui_chat.models.citations import Citation, edited_citations
 from tui_chat.models.text import Origin, OriginKind
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
@@ -202,17 +200,6 @@ class Message(HasBlocks):
         """The readable reasoning, its blocks separated by a blank line."""
         return "\n\n".join(block.text for block in self.reasoning if block.text)
 
-    @property
-    def citations(self) -> tuple[Citation, ...]:
-        """The citations, counted in `content`."""
-        placed: list[Citation] = []
-        start = 0
-        for block in self.blocks:
-            if type(block) is TextBlock and not block.is_refusal:
-                placed += (citation.shifted(start) for citation in block.citations)
-                start += len(block.text)
-        return tuple(placed)
-
 
 def with_blocks(message: Message, blocks: Sequence[Block]) -> Message:
     """Return a message with other blocks. Those of its own that were muted stay muted."""
@@ -226,12 +213,10 @@ def with_blocks(message: Message, blocks: Sequence[Block]) -> Message:
 
 def with_content(message: Message, text: str) -> Message:
     """Return a message with another text in place of its own. If it has several texts, the first
-    one takes all. Citations keep their places where the words around them are the same.
+    one takes all.
     """
-    before = message.content
-    if text == before:
+    if text == message.content:
         return message
-    message = replace(message, blocks=tuple(map(_unspoken, message.blocks)))
     blocks = list(message.blocks)
     places = [index for index, block in enumerate(blocks) if is_words(block)]
     if not places:
@@ -239,44 +224,10 @@ def with_content(message: Message, text: str) -> Message:
         return with_blocks(message, blocks)
     first = blocks[places[0]]
     assert isinstance(first, TextBlock)
-    cited = edited_citations(message.citations, before, text)
     # Ids and signatures belong to the old text.
     extras = first.extras if message.extras is not None else None
-    blocks[places[0]] = TextBlock(text, cache=first.cache, citations=cited, extras=extras)
+    blocks[places[0]] = TextBlock(text, cache=first.cache, extras=extras)
     return with_blocks(message, [b for i, b in enumerate(blocks) if i not in places[1:]])
-
-
-def _unspoken(block: Block) -> Block:
-    """Return a sound without the id under which its provider keeps it: it speaks the old text."""
-    is_sound = isinstance(block, MediaBlock) and block.media == "audio"
-    return replace(block, extras=None) if is_sound and block.extras is not None else block
-
-
-def place_citations(blocks: list[Block], citations: Iterable[Citation]) -> None:
-    """Put citations, which are counted in the whole text, on the texts in which they end: their
-    marks are there. One that has no place is on the first text.
-    """
-    texts: list[int] = []
-    starts: list[int] = []
-    length = 0
-    for index, block in enumerate(blocks):
-        if type(block) is TextBlock and not block.is_refusal:
-            texts.append(index)
-            starts.append(length)
-            length += len(block.text)
-    placed: dict[int, list[Citation]] = {}
-    for citation in citations if texts else ():
-        if 0 <= citation.start <= citation.end <= length and citation.end:
-            number = bisect_left(starts, citation.end) - 1
-            start = max(citation.start, starts[number])
-            citation = replace(citation, start=start).shifted(-starts[number])
-            placed.setdefault(texts[number], []).append(citation)
-        else:
-            placed.setdefault(texts[0], []).append(replace(citation, start=0, end=0))
-    for index, here in placed.items():
-        block = blocks[index]
-        assert isinstance(block, TextBlock)
-        blocks[index] = replace(block, citations=tuple(here))
 
 
 NAME_LENGTH = 32

@@ -116,8 +116,6 @@ class ModelFacts:
     """False if stop sequences are refused."""
     response_schema: bool | None = None
     """False if the reply cannot be made to follow a schema."""
-    cache_breakpoints: bool | None = None
-    """True if OpenAI's `prompt_cache_breakpoint` is accepted."""
     hosted_beside_functions: bool | None = None
     """False if the provider's own tools exclude functions."""
     reasons: bool | None = None

@@ -2,13 +2,13 @@
 
 The package itself brings a second HTTP library (5 MB, and 0.2 s to import), so its data is kept in
 `prices.json`, which `docs/dev/refresh_prices.py` writes: providers, their models with the clauses
-that names are matched by, and prices by day or hour and by service tier.
+that names are matched by, and prices by day.
 
 1. A provider is known by the host of the base URL, and only by those in `PROVIDERS`.
 2. The first model of a provider whose clause fits a name counts, so that `gpt-5-nano` is not
    `gpt-5`. A model without prices hides those that match after it.
-3. What is not known stays unknown (None): a price, a service tier without prices of its own, a
-   model that is charged by something that is not counted here.
+3. What is not known stays unknown (None): a price, that of a service tier or of an hour of the day,
+   a model that is charged by something that is not counted here.
 
 Loaded when a price is first needed, since it imports pydantic.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
 from pkgutil import get_data
@@ -72,25 +72,9 @@ _Values = dict[str, _Dollars | _TieredPrice | None]
 
 
 class _Constraint(_Data):
-    """When prices hold: from a day on, or at hours of the day."""
+    """When prices hold: from a day on, or at hours of the day, which are not read."""
 
     start_date: date | None = None
-    start_time: time | None = None
-    end_time: time | None = None
-
-    def holds(self, moment: datetime) -> bool:
-        """Return True if the prices hold at a time in UTC."""
-        if self.start_date is not None:
-            return moment.date() >= self.start_date
-        assert self.start_time is not None
-        assert self.end_time is not None
-        start, end, now = _utc(self.start_time), _utc(self.end_time), moment.time()
-        return (now >= start or now < end) if end < start else start <= now < end
-
-
-def _utc(hour: time) -> time:
-    day = datetime.combine(date(2000, 1, 2), hour if hour.tzinfo else hour.replace(tzinfo=UTC))
-    return day.astimezone(UTC).time()
 
 
 class _Period(_Data):
@@ -101,13 +85,8 @@ class _Period(_Data):
 
     def holds(self, moment: datetime) -> bool:
         """Return True if the prices hold at a time in UTC."""
-        return self.constraint is None or self.constraint.holds(moment)
-
-
-class _Variant(_Period):
-    """Prices of a request that asks for something, besides those of the model."""
-
-    when: dict[str, str]
+        start = self.constraint and self.constraint.start_date
+        return start is None or moment.date() >= start
 
 
 class PricedModel(_Data):
@@ -116,7 +95,6 @@ class PricedModel(_Data):
     id: str
     match: dict[str, Any]
     prices: tuple[_Period, ...] = ()
-    price_variants: tuple[_Variant, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -128,25 +106,19 @@ class PricedModel(_Data):
         return cast("Any", value)
 
     def prices_at(self, moment: datetime, context: Mapping[str, str]) -> Prices | None:
-        """Return the prices at a time; None if they are unknown, also for a service tier.
+        """Return the prices at a time; None if they are unknown: those of a service tier are, and
+        those that depend on the hour.
 
         As in genai-prices the last period that holds counts, or else the first.
         """
-        if not self.prices:
+        limits = [each.constraint for each in self.prices if each.constraint is not None]
+        is_hourly = any(limit.start_date is None for limit in limits)
+        if not self.prices or is_hourly or not STANDARD_TIERS.issuperset(context.values()):
             return None
         period = next((each for each in reversed(self.prices) if each.holds(moment)), None)
         period = period or self.prices[0]
-        chosen = {key: value for key, value in context.items() if value not in STANDARD_TIERS}
-        fitting = [
-            variant
-            for variant in self.price_variants or ()
-            if variant.holds(moment) and variant.when.items() <= context.items()
-        ]
-        own = {key: price for each in reversed(fitting) for key, price in each.prices.items()}
-        if chosen and not (own and any(each.when.keys() >= chosen.keys() for each in fitting)):
-            return None
         starts = None if period.constraint is None else period.constraint.start_date
-        return _prices({**period.prices, **own}, starts)
+        return _prices(period.prices, starts)
 
 
 class _Provider(_Data):

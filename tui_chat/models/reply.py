@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About, KeptReply
+from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -18,9 +18,9 @@ from tui_chat.models.blocks import (
     ReasoningBlock,
     TextBlock,
 )
-from tui_chat.models.citations import NO_REFERENCES, Citation, References
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, place_citations
+from tui_chat.models.message import Message
+from tui_chat.models.sources import NO_REFERENCES, References
 from tui_chat.models.stream_events import Finished
 from tui_chat.models.usage import NO_USAGE, Usage
 
@@ -90,8 +90,6 @@ class Reply:
 
     model: str = ""
     id: str = ""
-    kept: bool = False
-    """See `Started.kept`."""
     earlier: tuple[BlockSoFar, ...] = ()
     """The blocks in order of arrival, without the last one, which grows as a rule."""
     last: BlockSoFar | None = None
@@ -99,23 +97,14 @@ class Reply:
     """The words in which the model refuses; they are a block after all others but the calls."""
     references: References = NO_REFERENCES
     """The sources of the reply."""
-    citations: tuple[Citation, ...] = ()
-    """Counted in the whole text; the places are checked by `message`, when the text is whole."""
     begun: int = 0
     """Characters at the beginning of the text that this stream continues."""
-    replaced: tuple[str, ...] = ()
-    """See `About.replaced`."""
-    restarts: int = 0
-    """The number of times that the provider began again; each time, all that grows is empty
-    again."""
     tokens: Rope = Rope()
     """See `About.tokens`."""
     usage: Usage = NO_USAGE
     finish: Finished | None = None
     size: int = 0
     """Characters counted toward `REPLY_SIZE`."""
-    text_size: int = 0
-    """Characters counted toward `TEXT_SIZE`."""
     media_size: int = 0
     """Characters counted toward `MEDIA_SIZE`."""
     excess: str = ""
@@ -140,24 +129,13 @@ class Reply:
         """The text so far, without a refusal."""
         return str(self.content)
 
-    def with_text(self, text: str) -> Reply:
-        """Return the reply with another text of the same length."""
-        pieces, start = list(self.pieces), 0
-        for index, each in enumerate(pieces):
-            if type(each.block) is TextBlock:
-                end = start + len(each.text)
-                pieces[index] = replace(each, text=Rope().add(text[start:end]))
-                start = end
-        return self.with_pieces(pieces)
-
     def continuing(self, text: str) -> Reply:
         """Return the reply with a text before it, which it continues."""
         pieces = list(self.pieces)
         if not pieces or pieces[0].block != TextBlock(""):
             pieces.insert(0, BlockSoFar(TextBlock("")))
         pieces[0] = replace(pieces[0], text=Rope().add(text + str(pieces[0].text)))
-        citations = tuple(citation.shifted(len(text)) for citation in self.citations)
-        return replace(self.with_pieces(pieces), citations=citations)
+        return self.with_pieces(pieces)
 
     @property
     def reasoning(self) -> tuple[ReasoningBlock, ...]:
@@ -195,14 +173,7 @@ class Reply:
         self, protocol: Protocol, *, id: str = "", timestamp: float | None = None
     ) -> Message:
         """Return the reply as a message; `protocol` can replay its reasoning."""
-        text = self.text
-        kept = self.kept and self.id and self.finish is not None
-        about = About(
-            references=self.references,
-            kept_as=KeptReply.of(self.id, text) if kept else None,
-            replaced=self.replaced,
-            tokens=str(self.tokens),
-        )
+        about = About(references=self.references, tokens=str(self.tokens))
         if about == NOTHING_ABOUT:
             about = NOTHING_ABOUT
         return Message("assistant", _blocks(self, protocol), id, timestamp=timestamp, about=about)
@@ -254,7 +225,6 @@ def _blocks(reply: Reply, protocol: Protocol) -> tuple[Block, ...]:
         while place and isinstance(blocks[place - 1], CallBlock):
             place -= 1
         blocks.insert(place, TextBlock(refusal, is_refusal=True))
-    place_citations(blocks, reply.citations)
     return tuple(blocks)
 
 

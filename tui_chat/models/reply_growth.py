@@ -14,27 +14,18 @@ from typing import TypeAlias
 from tui_chat.models.blocks import (
     CallBlock,
     Extras,
-    MediaBlock,
     ReasoningBlock,
     TextBlock,
 )
-from tui_chat.models.citations import (
-    MOST_CITATIONS,
-    MOST_SEARCHES,
-    MOST_SOURCES,
-    Source,
-)
 from tui_chat.models.json_text import to_json
 from tui_chat.models.reply import BlockSoFar, Reply, Rope
+from tui_chat.models.sources import MOST_SOURCES, References, Source
 from tui_chat.models.stream_events import (
-    Cited,
     Finished,
     MediaPart,
     OtherBlock,
     ReasoningDelta,
     RefusalDelta,
-    Restarted,
-    Searched,
     SourceFound,
     Started,
     StreamEvent,
@@ -46,28 +37,17 @@ from tui_chat.models.stream_events import (
 from tui_chat.models.token_probabilities import PACKED_SIZE, TokenProbability, pack_tokens
 from tui_chat.models.usage import Usage
 
-REPLY_SIZE = 8_000_000
-"""Maximum characters of a reply: text, reasoning, tool calls and opaque blocks together."""
+REPLY_SIZE = 4_000_000
+"""Maximum characters of a reply: text, reasoning, tool calls and opaque blocks together. Today's
+longest replies, 128,000 tokens, have 0.6 million."""
 MEDIA_SIZE = 28_000_000
 """Maximum characters of a reply's parts together, in base64: 20 MB of bytes, as in a request."""
-MOST_PARTS = 1_000
-"""Maximum parts of a reply: pictures, sounds and files."""
-TEXT_SIZE = 2_000_000
-"""Maximum characters of a reply's text, refusal and reasoning. The longest replies of today's
-models, 128,000 tokens, have 0.6 million."""
-ARGUMENTS_SIZE = 4_000_000
-"""Maximum characters of one tool call's arguments."""
-MOST_CALLS = 1_000
-"""Maximum tool calls of a reply."""
-MOST_PIECES = 10_000
+MOST_PIECES = 5_000
 """Maximum pieces of a reply: runs of text, reasoning blocks, parts, calls and opaque blocks."""
 
 _REST_DROPPED = "the rest was dropped."
 
-Words: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta
 Content: TypeAlias = TextDelta | RefusalDelta | ReasoningDelta | ToolCallDelta | OtherBlock
-MOST_REPLACED = 20
-"""Maximum replaced attempts that are kept apart; the texts of later ones are joined to the last."""
 
 
 def advance(reply: Reply, event: StreamEvent) -> Reply:
@@ -76,56 +56,33 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
     Of an event that exceeds a limit, the part that fits is folded and `excess` is set; of later
     events, only those without content are folded.
     """
-    if isinstance(event, SourceFound | Cited | Searched):
-        return _referenced(reply, event)
+    if isinstance(event, SourceFound):
+        return _with_source(reply, event)
     if isinstance(event, Started | UsageReport | Finished):
-        return _advanced(reply, event, reply.size, reply.text_size)
+        return _advanced(reply, event, reply.size)
     if reply.excess:
         return reply
-    if isinstance(event, Restarted):
-        return _restarted(reply)
     if isinstance(event, MediaPart):
         return _with_part(reply, event)
     if isinstance(event, TokensReported):
         return _with_tokens(reply, event.tokens)
     admitted, excess = admitted_part(reply, event)
     if admitted is not None:
-        size = size_of(admitted)
-        text_size = reply.text_size + (size if isinstance(admitted, Words) else 0)
-        reply = _advanced(reply, admitted, reply.size + size, text_size)
+        reply = _advanced(reply, admitted, reply.size + size_of(admitted))
     return replace(reply, excess=excess) if excess else reply
-
-
-def _restarted(reply: Reply) -> Reply:
-    """Return an empty reply that keeps the text so far as that of a replaced attempt. Its size
-    still counts toward the limits, so that restarts without end come to an end.
-    """
-    text, replaced = reply.text[reply.begun :], reply.replaced
-    if len(replaced) < MOST_REPLACED:
-        replaced = (*replaced, text)
-    else:
-        replaced = (*replaced[:-1], f"{replaced[-1]}\n\n{text}")
-    empty = Reply(
-        begun=reply.begun,
-        size=reply.size + 1,
-        text_size=reply.text_size,
-        media_size=reply.media_size,
-        replaced=replaced,
-        restarts=reply.restarts + 1,
-    )
-    begun = TextDelta(reply.text[: reply.begun])
-    return _advanced(empty, begun, empty.size, empty.text_size) if reply.begun else empty
 
 
 def _with_part(reply: Reply, event: MediaPart) -> Reply:
     """Return the reply with a part. One that exceeds a limit is dropped, and `excess` is set."""
     part = event.part
     size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
-    size += _size_of_extras(part.extras)
-    if excess := part_excess(reply, size):
-        return replace(reply, excess=excess)
-    pieces = reply.pieces
-    return replace(reply, earlier=pieces, last=BlockSoFar(part), media_size=reply.media_size + size)
+    size += reply.media_size + _size_of_extras(part.extras)
+    if _count(reply) >= MOST_PIECES:
+        return replace(reply, excess=_too_many())
+    if size > MEDIA_SIZE:
+        words = f"The pictures, sounds and files of the reply have more than {MEDIA_SIZE:,}"
+        return replace(reply, excess=f"{words} characters; {_REST_DROPPED}")
+    return replace(reply, earlier=reply.pieces, last=BlockSoFar(part), media_size=size)
 
 
 def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:
@@ -140,73 +97,53 @@ def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:
     return replace(reply, tokens=reply.tokens.add("".join(packed))) if packed else reply
 
 
-def _referenced(reply: Reply, event: SourceFound | Cited | Searched) -> Reply:
-    """Return the reply with one more reference, if their limits allow it: it goes on anyway."""
-    known = reply.references
-    match event:
-        case SourceFound():
-            if event.index >= MOST_SOURCES:
-                return replace(reply, references=replace(known, cut=True))
-            missing = event.index + 1 - len(known.sources)
-            sources = [*known.sources, *[Source()] * missing]
-            before, new = sources[event.index], event.source
-            sources[event.index] = Source(
-                new.title or before.title, new.url or before.url, new.file or before.file
-            )
-            return replace(reply, references=replace(known, sources=tuple(sources)))
-        case Cited(citation):
-            if len(reply.citations) >= MOST_CITATIONS or citation.source >= len(known.sources):
-                return replace(reply, references=replace(known, cut=True))
-            return replace(reply, citations=(*reply.citations, citation.shifted(reply.begun)))
-        case Searched():
-            queries, failures = known.queries, known.failures
-            if event.query and event.query not in queries and len(queries) < MOST_SEARCHES:
-                queries = (*queries, event.query)
-            if event.failure and event.failure not in failures and len(failures) < MOST_SEARCHES:
-                failures = (*failures, event.failure)
-            return replace(reply, references=replace(known, queries=queries, failures=failures))
+def _with_source(reply: Reply, event: SourceFound) -> Reply:
+    """Return the reply with one more source, or more about one, if there are not too many."""
+    if event.index >= MOST_SOURCES:
+        return reply
+    known = reply.references.sources
+    sources = [*known, *[Source()] * (event.index + 1 - len(known))]
+    before, new = sources[event.index], event.source
+    sources[event.index] = Source(
+        new.title or before.title, new.url or before.url, new.file or before.file
+    )
+    return replace(reply, references=References(tuple(sources)))
 
 
-def _advanced(
-    reply: Reply,
-    event: Content | Started | UsageReport | Finished,
-    size: int,
-    text_size: int,
-) -> Reply:
-    """Return the reply with an event and these sizes. Each event makes one new reply and no more:
-    it is most of what reading a stream costs.
+def _advanced(reply: Reply, event: Content | Started | UsageReport | Finished, size: int) -> Reply:
+    """Return the reply with an event and this size. Each event makes one new reply and no more: it
+    is most of what reading a stream costs.
     """
-    sizes = {"size": size, "text_size": text_size}
     match event:
         case Started():
             model, id = event.model or reply.model, event.id or reply.id
-            return replace(reply, model=model, id=id, kept=event.kept or reply.kept)
+            return replace(reply, model=model, id=id)
         case TextDelta():
             last = reply.last
             if continues(last, event):
                 if last is None or type(last.block) is not TextBlock:
-                    return replace(reply, **sizes)
-                return replace(reply, **sizes, last=replace(last, text=last.text.add(event.text)))
+                    return replace(reply, size=size)
+                return replace(reply, size=size, last=replace(last, text=last.text.add(event.text)))
             block, text = TextBlock("", extras=event.extras), Rope().add(event.text)
             new = BlockSoFar(block, text, is_whole=event.is_whole)
-            return replace(reply, **sizes, earlier=reply.pieces, last=new)
+            return replace(reply, size=size, earlier=reply.pieces, last=new)
         case RefusalDelta():
-            return replace(reply, **sizes, refusal=reply.refusal.add(event.text))
+            return replace(reply, size=size, refusal=reply.refusal.add(event.text))
         case ReasoningDelta() | ToolCallDelta():
-            return _grown(reply, event, sizes)
+            return _grown(reply, event, size)
         case OtherBlock():
-            return replace(reply, **sizes, earlier=reply.pieces, last=BlockSoFar(event.block))
+            return replace(reply, size=size, earlier=reply.pieces, last=BlockSoFar(event.block))
         case UsageReport():
             return replace(reply, usage=_newest(reply.usage, event.usage))
         case Finished():
             return replace(reply, finish=event)
 
 
-def _grown(reply: Reply, event: ReasoningDelta | ToolCallDelta, sizes: dict[str, int]) -> Reply:
-    """Return the reply with more of its reasoning or of a call, and with these sizes."""
+def _grown(reply: Reply, event: ReasoningDelta | ToolCallDelta, size: int) -> Reply:
+    """Return the reply with more of its reasoning or of a call, and with this size."""
     last, place = reply.last, _place(reply, event)
     if last is not None and place == len(reply.earlier):
-        return replace(reply, **sizes, last=_added(last, event))
+        return replace(reply, size=size, last=_added(last, event))
     pieces = list(reply.pieces)
     if place is None:
         empty = CallBlock("", "", "") if isinstance(event, ToolCallDelta) else ReasoningBlock("")
@@ -215,7 +152,7 @@ def _grown(reply: Reply, event: ReasoningDelta | ToolCallDelta, sizes: dict[str,
         pieces += [BlockSoFar(empty, number=number) for number in numbers]
         place = len(pieces) - 1
     pieces[place] = _added(pieces[place], event)
-    return replace(reply, **sizes, earlier=tuple(pieces[:-1]), last=pieces[-1])
+    return replace(reply, size=size, earlier=tuple(pieces[:-1]), last=pieces[-1])
 
 
 def _added(so_far: BlockSoFar, event: ReasoningDelta | ToolCallDelta) -> BlockSoFar:
@@ -293,26 +230,12 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
 
     Text is cut. Opaque data is useless in part and is dropped.
     """
-    if isinstance(event, ToolCallDelta) and event.index >= MOST_CALLS:
-        words = f"The reply has more than {MOST_CALLS:,} tool calls; the first {MOST_CALLS:,}"
-        return None, f"{words} are kept."
     if _count(reply) >= MOST_PIECES and _begins_piece(reply, event):
-        words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
-        return None, f"{words} are kept."
-    if isinstance(event, ToolCallDelta):
-        place = _place(reply, event)
-        length = 0 if place is None else len(reply.pieces[place].text)
-        room = min(ARGUMENTS_SIZE - length, REPLY_SIZE - reply.size)
-        if len(event.arguments) > ARGUMENTS_SIZE - length:
-            most = f"{ARGUMENTS_SIZE:,}"
-            words = f"The arguments of a tool call are longer than {most} characters"
-            return replace(event, arguments=event.arguments[:room]), f"{words}; {_REST_DROPPED}"
-    room, most, what = REPLY_SIZE - reply.size, REPLY_SIZE, "reply"
-    if isinstance(event, Words) and TEXT_SIZE - reply.text_size < room:
-        room, most, what = TEXT_SIZE - reply.text_size, TEXT_SIZE, "text of the reply"
+        return None, _too_many()
+    room = REPLY_SIZE - reply.size
     if size_of(event) <= room:
         return event, ""
-    excess = f"The {what} is longer than {most:,} characters; {_REST_DROPPED}"
+    excess = f"The reply is longer than {REPLY_SIZE:,} characters; {_REST_DROPPED}"
     match event:
         case TextDelta() | RefusalDelta():
             kept = replace(event, text=event.text[:room])
@@ -325,17 +248,9 @@ def admitted_part(reply: Reply, event: Content) -> tuple[Content | None, str]:
     return (kept if size_of(kept) <= room else None), excess
 
 
-def part_excess(reply: Reply, size: int) -> str:
-    """Return a sentence about the limit that `size` more characters exceed; else empty."""
-    count = sum(type(each.block) is MediaBlock for each in reply.pieces)
-    most = min(MOST_PARTS, count + MOST_PIECES - _count(reply))
-    if count >= most:
-        words = f"The reply has more than {most:,} pictures, sounds and files; the first {most:,}"
-        return f"{words} are kept."
-    if size > MEDIA_SIZE - reply.media_size:
-        words = f"The pictures, sounds and files of the reply have more than {MEDIA_SIZE:,}"
-        return f"{words} characters; {_REST_DROPPED}"
-    return ""
+def _too_many() -> str:
+    words = f"The reply has more than {MOST_PIECES:,} parts; the first {MOST_PIECES:,}"
+    return f"{words} are kept."
 
 
 def _count(reply: Reply) -> int:

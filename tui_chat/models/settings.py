@@ -81,7 +81,7 @@ _Line = Annotated[
 _Tokens = Accepts("tokens, a whole number")
 _Size = Annotated[int, Range(0, MAX_LORE)]
 _Depth = Annotated[int, Range(0, MAX_NOTE_DEPTH)]
-_MessageDepth = Annotated[float, Range(-DEPTH_LIMIT, DEPTH_LIMIT, says="")]
+_MessageDepth = Annotated[float, Range(-DEPTH_LIMIT, DEPTH_LIMIT)]
 
 
 @dataclass(frozen=True, slots=True)

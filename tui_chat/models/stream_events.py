@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Extras, MediaBlock, OpaqueBlock
-from tui_chat.models.citations import Citation, Source
+from tui_chat.models.sources import Source
 from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import Usage
 
@@ -23,15 +23,6 @@ class Started:
     """The model that answers, as the provider names it."""
     id: str = ""
     """The provider's id of the reply."""
-    kept: bool = False
-    """True if the provider stores the reply under that id, so that it can be continued."""
-
-
-@dataclass(frozen=True, slots=True)
-class Restarted:
-    """The provider began the reply again before it had ended: what came before this event is
-    replaced by what follows, and blocks, calls and sources are numbered from 0 again.
-    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,24 +95,6 @@ class SourceFound:
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
-    """A place of the reply's text that rests on a source that was found before. Its characters
-    are counted in the text of this stream, all of which may not have arrived yet.
-    """
-
-    citation: Citation
-
-
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A search that the provider ran for the reply."""
-
-    query: str = ""
-    failure: str = ""
-    """A sentence, if it failed."""
-
-
-@dataclass(frozen=True, slots=True)
 class TokensReported:
     """More of the text's tokens, with their probabilities."""
 
@@ -148,7 +121,6 @@ class Finished:
 
 StreamEvent: TypeAlias = (
     Started
-    | Restarted
     | TextDelta
     | RefusalDelta
     | ReasoningDelta
@@ -156,8 +128,6 @@ StreamEvent: TypeAlias = (
     | OtherBlock
     | MediaPart
     | SourceFound
-    | Cited
-    | Searched
     | TokensReported
     | UsageReport
     | Finished

@@ -7,7 +7,6 @@ from dataclasses import field, replace
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import KeptReply
 from tui_chat.models.blocks import Block, Extras, TextBlock
 from tui_chat.models.message import HasBlocks, MessageRole, is_words, text_blocks, text_place
 from tui_chat.models.preset import CacheLifetime
@@ -65,8 +64,6 @@ class Turn(HasBlocks):
     spans: Mapping[int, Text] = field(default_factory=dict[int, Text])
     """The texts of text blocks, by index, that are not a verbatim piece of the turn's origin: with
     macros in them. The plain text of each is that of its block."""
-    kept_as: KeptReply | None = None
-    """For replies through Responses: the reply that the provider keeps, if it does."""
     pieces: tuple[Turn, ...] = ()
     """The messages that are sent as this one; empty if it is one message."""
 
@@ -125,7 +122,7 @@ def with_text(turn: Turn, text: Text) -> Turn:
     # Ids and signatures belong to the old text.
     is_kept = turn.extras is not None or text.plain == first.text
     extras = first.extras if is_kept else None
-    block = replace(first, text=text.plain, citations=(), extras=extras)
+    block = replace(first, text=text.plain, extras=extras)
     return with_block(whole, places[0], block, text)
 
 

@@ -9,14 +9,13 @@ r"""Masking of a request's key where the provider repeats it.
 3. At the end of a stream, a held beginning of at least half the key is masked too.
 4. An error is also searched for `PART` characters of the key and more in a row: a provider that
    cuts its message at some length, or shows most of a key, has them.
-5. Tokens with their probabilities are held back in the same way; those that spell the key become
-   one token without alternatives.
+5. Tokens with their probabilities are not kept of a reply that repeats the key; see `send`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field, replace
 from typing import AnyStr
 
@@ -25,17 +24,9 @@ from tui_chat.models.endpoint import CREDENTIAL_MASK
 from tui_chat.models.stream_events import (
     ReasoningDelta,
     RefusalDelta,
-    Restarted,
     StreamEvent,
     TextDelta,
-    TokensReported,
     ToolCallDelta,
-)
-from tui_chat.models.token_probabilities import (
-    LOWEST,
-    TokenProbability,
-    pack_tokens,
-    unpack_tokens,
 )
 
 MASK = CREDENTIAL_MASK
@@ -57,14 +48,11 @@ class KeyMask:
         spelled = "".join(map(_spellings, self._key))
         # In JSON, “n” after a single backslash is a line break and cannot begin the key.
         in_json = r"(?<!(?<!\\)\\)" * (self._key[:1] in _ESCAPES) + spelled
-        self._pattern = re.compile(spelled) if self._key else None
         self._in_json = re.compile(in_json) if self._key else None
         self._in_bytes = re.compile(in_json.encode()) if self._key else None
         self._longest = len(self._key) * (_MAX_BACKSLASHES + 5)
         """Length of the key's longest spelling, in characters."""
         self._parts: dict[tuple[str, int], _ReplyPart] = {}
-        self._tokens: list[TokenProbability] = []
-        """Tokens that may be the beginning of the key."""
         self.found = False
         """True if the server repeated the key."""
         self.was_split = False
@@ -74,7 +62,7 @@ class KeyMask:
         """Return JSON, or any other text, without the key."""
         if self._in_json is None:
             return text
-        pieces = _masked_pieces(self._in_json, text, self._longest, lambda _: MASK)
+        pieces = _masked_pieces(self._in_json, text, self._longest, MASK)
         self.found |= len(pieces) > 1
         return "".join(pieces)
 
@@ -82,18 +70,9 @@ class KeyMask:
         """Return bytes without the key."""
         if self._in_bytes is None:
             return body
-        pieces = _masked_pieces(self._in_bytes, body, self._longest, lambda _: MASK.encode())
+        pieces = _masked_pieces(self._in_bytes, body, self._longest, MASK.encode())
         self.found |= len(pieces) > 1
         return b"".join(pieces)
-
-    def mask_same_length(self, text: str) -> str:
-        """Return a text of the same length without the key, for text that offsets point into."""
-        if self._pattern is None:
-            return text
-        pieces = _masked_pieces(
-            self._pattern, text, self._longest, lambda length: MASK.ljust(length, "•")
-        )
-        return "".join(pieces)
 
     def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
         """Yield the events of a stream without the key; a possible beginning of it is held back."""
@@ -120,41 +99,12 @@ class KeyMask:
                     yield from self._release(("call", event.index))
                     part = ("call", event.index)
                     yield replace(event, arguments=self._append(part, event, event.arguments))
-                case TokensReported():
-                    if tokens := tuple(self._mask_tokens(event.tokens)):
-                        yield TokensReported(tokens)
-                case Restarted():
-                    yield from self._release(None)
-                    self._parts.clear()
-                    self._tokens.clear()
-                    yield event
                 case _:
                     yield event
 
     def close(self) -> Iterator[StreamEvent]:
         """Yield the text held back, at the end of the reply, however it ended."""
         yield from self._release(None, at_end=True)
-        held, self._tokens = self._tokens, []
-        if self._spelled_length(_joined(held)) * 2 >= len(self._key) > 0:
-            self.found = self.was_split = True
-        elif held:
-            yield TokensReported(tuple(held))
-
-    def _mask_tokens(self, tokens: Iterable[TokenProbability]) -> Iterator[TokenProbability]:
-        """Yield the tokens that are not part of the key, and those of the key as one."""
-        assert self._pattern is not None
-        held = self._tokens
-        for token in tokens:
-            held.append(token)
-            text = _joined(held)
-            if self._pattern.search(text):
-                self.found = self.was_split = True
-                text = self._pattern.sub(MASK, text)
-                held[:] = [TokenProbability(text, max(LOWEST, sum(t.logprob for t in held)))]
-            key_start = self._key_start(text, 0)
-            while held and len(held[0].text) <= key_start:
-                key_start -= len(held[0].text)
-                yield held.pop(0)
 
     def _begins_piece(self, event: TextDelta) -> bool:
         last = self._parts.get(("text", 0))
@@ -170,13 +120,13 @@ class KeyMask:
             part.event = event
         text = part.released + part.held + more
         start, output, done = len(part.released), "", 0
-        assert self._pattern is not None
-        for match_start, end in _matches(self._pattern, text, self._longest):
+        while (match_start := text.find(self._key, done)) >= 0:
+            end = match_start + len(self._key)
             if end > start:
                 self.found = True
                 self.was_split |= match_start < start + len(part.held)
                 output += text[max(done, start) : match_start] + MASK
-                done = end
+            done = end
         key_start = self._key_start(text, done)
         unmasked = max(done, start)
         part.released = text[key_start:unmasked] if key_start < unmasked else ""
@@ -196,7 +146,7 @@ class KeyMask:
             if name == but or not part.held or part.event is None:
                 continue
             text, part.released, part.held = part.held, part.released + part.held, ""
-            if at_end and self._spelled_length(part.released) * 2 >= len(self._key):
+            if at_end and len(part.released) * 2 >= len(self._key):
                 self.found = self.was_split = True
                 text = MASK
             match part.event:
@@ -211,38 +161,10 @@ class KeyMask:
 
     def _key_start(self, text: str, after: int) -> int:
         """Return the offset at which the end of a text may begin the key; its length if nowhere."""
-        for index in range(max(after, len(text) - self._longest), len(text)):
-            if text[index] in (self._key[0], "\\") and self._spelled_length(text, index) >= 0:
+        for index in range(max(after, len(text) - len(self._key) + 1), len(text)):
+            if self._key.startswith(text[index:]):
                 return index
         return len(text)
-
-    def _spelled_length(self, text: str, at: int = 0) -> int:
-        """Return how many characters of the key a text spells from `at` to its end; else -1."""
-        for number, character in enumerate(self._key):
-            if at == len(text):
-                return number
-            if text[at] == character != "\\":
-                at += 1
-                continue
-            match_start = at
-            while at < len(text) and text[at] == "\\":
-                at += 1
-            if not 0 < at - match_start <= _MAX_BACKSLASHES:
-                return -1
-            if at == len(text):
-                return number
-            if text[at] == "u":
-                digits = text[at + 1 : at + 5].lower()
-                if not f"{ord(character):04x}".startswith(digits):
-                    return -1
-                if len(digits) < 4:
-                    return number
-                at += 5
-            elif text[at] == character and character in _ESCAPED:
-                at += 1
-            else:
-                return -1
-        return -1  # the whole key and more, which `_matches` has found before
 
 
 class KeyMasks:
@@ -274,6 +196,13 @@ class KeyMasks:
             body = mask.mask_bytes(body)
         return body
 
+    def are_spelled(self, pieces: Iterable[str]) -> bool:
+        """Return True if the server repeated a key, or pieces of text spell one."""
+        text = "".join(pieces)
+        for mask in self._masks.values():
+            mask.was_split |= mask.mask_text(text) != text
+        return self.found
+
     def mask_error(self, text: str) -> str:
         """Return the text of an error without the keys and long parts of them."""
         return self.mask_error_bytes(text.encode("utf-8", "surrogatepass")).decode(
@@ -289,12 +218,6 @@ class KeyMasks:
             body = masked
         return body
 
-    def mask_same_length(self, text: str) -> str:
-        """Return a text of the same length without the keys; see `KeyMask`."""
-        for mask in self._masks.values():
-            text = mask.mask_same_length(text)
-        return text
-
     def mask_events(self, events: Iterable[StreamEvent]) -> Iterator[StreamEvent]:
         """Yield the events of a stream without the keys; see `KeyMask`."""
         for mask in self._masks.values():
@@ -307,13 +230,6 @@ class KeyMasks:
         for mask in self._masks.values():
             held = [*mask.mask_events(held), *mask.close()]
         yield from held
-
-    def mask_tokens(self, packed: str) -> str:
-        """Return the packed tokens of a whole reply without the keys."""
-        if not packed or not self._masks:
-            return packed
-        events = [*self.mask_events((TokensReported(unpack_tokens(packed)),)), *self.close()]
-        return "".join(pack_tokens(e.tokens) for e in events if isinstance(e, TokensReported))
 
     @property
     def found(self) -> bool:
@@ -338,23 +254,19 @@ class _ReplyPart:
     """Its last event, the model for the event that releases the held text."""
 
 
-def _joined(tokens: Iterable[TokenProbability]) -> str:
-    return "".join(token.text for token in tokens)
-
-
 WINDOW = 64 * 1024
 """Characters searched in one call: `re` holds the GIL while it searches, for a second or more in an
 event of 16 MB."""
 
 
 def _masked_pieces(
-    pattern: re.Pattern[AnyStr], text: AnyStr, longest: int, mask: Callable[[int], AnyStr]
+    pattern: re.Pattern[AnyStr], text: AnyStr, longest: int, mask: AnyStr
 ) -> list[AnyStr]:
-    """Return the text in pieces, with every match replaced by `mask(length)`; one piece if none."""
+    """Return the text in pieces, with `mask` in place of every match; one piece if none."""
     pieces: list[AnyStr] = []
     done = 0
     for start, end in _matches(pattern, text, longest):
-        pieces += (text[done:start], mask(end - start))
+        pieces += (text[done:start], mask)
         done = end
     pieces.append(text[done:])
     return pieces

@@ -20,7 +20,6 @@ from tests.support.transcripts import transcripts
 from tui_chat.interop.own_json import read_session
 from tui_chat.models.about import About
 from tui_chat.models.blocks import CallBlock, MediaBlock, TextBlock
-from tui_chat.models.citations import Citation, References, Source
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord, StoredRequest
@@ -256,24 +255,9 @@ def test_names_in_json_are_replaced_in_values_and_not_in_keys_of_protocols() -> 
     }
 
 
-def test_citations_of_a_changed_message_lose_their_places() -> None:
-    references = References((Source("Rain", "https://203.0.113.9/x"),))
-    transcript = one(
-        "Write to a@b.example today. It rains.",
-        citations=(Citation(0, 28, 37),),
-        references=references,
-    )
-    redacted = Review(transcript).redacted()
-    message = redacted.entries[0].message
-    assert message.content == "Write to REDACTED_EMAIL_1 today. It rains."
-    assert message.citations == ()
-    assert message.about.references.sources[0].url == "https://REDACTED_IP_1/x"
-    read_session(json.loads(exported(redacted))["sessions"][0])
-
-
 def test_what_several_texts_say_together_is_found() -> None:
     whole = one("")
-    cited = TextBlock(".example or Kim", citations=(Citation(0, 12, 15),))
+    cited = TextBlock(".example or Kim")
     split = with_texts(whole, TextBlock("Write to a@b"), cited, TextBlock(" Lee."))
     review = Review(split, {"Kim Lee": "word"})
     blocks = review.redacted().entries[0].message.blocks

@@ -73,7 +73,7 @@ def unpublished_facts(endpoint: Endpoint, model: str) -> ModelFacts:
 REASONING = dict.fromkeys(
     (
         *("efforts", "reasons_by_default", "budgets", "adaptive_thinking", "forced_tools"),
-        *("stop", "response_schema", "hosted_beside_functions", "cache_breakpoints"),
+        *("stop", "response_schema", "hosted_beside_functions"),
     )
 )
 

@@ -87,7 +87,6 @@ forced_tools = false
 stop = false
 response_schema = false
 hosted_beside_functions = false
-cache_breakpoints = true
 reasons = true
 input_media = ["pdf", "text"]
 output_media = ["audio"]
@@ -178,7 +177,6 @@ def test_every_fact_about_a_model_can_be_set(table: str, tmp_path: Path):
         stop=False,
         response_schema=False,
         hosted_beside_functions=False,
-        cache_breakpoints=True,
         reasons=True,
         input_media=("text", "pdf"),
         output_media=("audio",),

@@ -25,7 +25,6 @@ from tests.support.tables import each_row
 from tui_chat.context import Inputs, build
 from tui_chat.context.generation import as_continuation
 from tui_chat.context.muted_history import without_muted
-from tui_chat.models.about import About, KeptReply
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -238,11 +237,6 @@ def test_a_captured_turn_begins_the_message_that_it_shared():
     assert [form_of(m, Protocol.ANTHROPIC) for m in left[1:]] == ["", "joined"]
     left = sent(calling("T", *"xyz"), results[0], muted(results[1]), results[2])
     assert [form_of(m, Protocol.ANTHROPIC) for m in left[1:]] == ["", "joined"]
-
-
-def test_the_provider_does_not_go_on_from_a_reply_that_knows_a_muted_message():
-    kept = replace(A1, about=About(kept_as=KeptReply.of("resp_1", "A1")))
-    assert sent(kept, muted(U1), kept) == (kept, replace(kept, about=About()))
 
 
 def test_a_summary_is_not_muted():

@@ -110,10 +110,6 @@ FAULTS = [
             ([{"kind": "text"}], "blocks[0].text"),
             ([{"kind": "text", "text": "a", "extras": {"keys": 5}}], "blocks[0].extras"),
             ([{"kind": "result", "call_id": "a"}], "blocks[0]"),
-            (
-                [{"kind": "text", "text": "a", "citations": [{"source": 0}]}],
-                "citations[0].source",
-            ),
         )
     ),
     ("messages.0.muted", {"blocks": [1]}, ".messages[0].muted.blocks"),

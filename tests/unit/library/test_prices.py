@@ -61,9 +61,9 @@ def test_a_model_that_anybody_serves_has_no_price_at_an_unknown_host(model: str)
     [
         (None, "", "1.25"),
         (None, "default", "1.25"),
-        ("flex", "", "0.625"),
+        ("flex", "", None),
         ("flex", "default", "1.25"),
-        ("auto", "priority", "2.5"),
+        ("auto", "priority", None),
         ("scale", "", None),
         (None, "something new", None),
     ],

@@ -18,14 +18,12 @@ from tui_chat.models.blocks import (
     ResultBlock,
     TextBlock,
 )
-from tui_chat.models.citations import Citation
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import (
     NOT_MUTED,
     Message,
     MessageOrigin,
     Muted,
-    place_citations,
     tool_result,
     with_blocks,
     with_content,
@@ -98,9 +96,8 @@ def test_what_is_muted_stays_muted_at_its_new_place():
         ((THOUGHT, PICTURE), (THOUGHT, TextBlock("new"), PICTURE)),
         ((REFUSAL, OPAQUE), (REFUSAL, OPAQUE, TextBlock("new"))),
         ((), (TextBlock("new"),)),
-        # The sound speaks the old text.
-        ((TWO, SOUND), (TextBlock("new"), replace(SOUND, extras=None))),
-        ((SOUND,), (TextBlock("new"), replace(SOUND, extras=None))),
+        ((TWO, SOUND), (TextBlock("new"), SOUND)),
+        ((SOUND,), (TextBlock("new"), SOUND)),
     ],
 )
 def test_another_text_is_in_the_first_text(blocks, expected):
@@ -127,33 +124,6 @@ def test_an_edit_changes_the_text_and_nothing_else(found: list[Block], muted: se
         return [getattr(b, "data", b) for b in of.muted_blocks if type(b) is not TextBlock]
 
     assert muted_of(edited) == muted_of(message)
-
-
-def test_citations_of_several_texts_are_counted_in_the_whole_text():
-    first = TextBlock("One. ", citations=(Citation(0, 0, 4),))
-    second = TextBlock("Two.", citations=(Citation(1, 0, 4), Citation(1, 0, 0)))
-    message = Message("assistant", (first, REFUSAL, PICTURE, second))
-    assert message.citations == (Citation(0, 0, 4), Citation(1, 5, 9), Citation(1, 0, 0))
-    edited = with_content(message, "So: One. Two.")
-    assert edited.citations == (Citation(0, 4, 8), Citation(1, 9, 13), Citation(1, 0, 0))
-
-
-def test_a_citation_is_on_the_text_in_which_it_ends():
-    blocks: list[Block] = [THOUGHT, TextBlock("One. "), REFUSAL, TextBlock("Two.")]
-    citations = (
-        *(Citation(0, 0, 5), Citation(1, 5, 9), Citation(2, 6, 9)),
-        # In both, beyond the end, and nowhere.
-        *(Citation(3, 4, 6), Citation(4, 6, 10), Citation(5)),
-    )
-    place_citations(blocks, citations)
-    first, second = blocks[1], blocks[3]
-    assert isinstance(first, TextBlock)
-    assert isinstance(second, TextBlock)
-    assert first.citations == (Citation(0, 0, 5), Citation(4), Citation(5))
-    assert second.citations == (Citation(1, 0, 4), Citation(2, 1, 4), Citation(3, 0, 1))
-    without: list[Block] = [CALL]
-    place_citations(without, citations)
-    assert without == [CALL]
 
 
 # --- turns -------------------------------------------------------------------------------
@@ -188,7 +158,7 @@ def test_the_blocks_that_stay_keep_their_texts():
         ((ONE, PICTURE, TWO), (TextBlock("now"), PICTURE)),
         ((TextBlock("now", extras=EXTRAS),), (TextBlock("now", extras=EXTRAS),)),
         ((THOUGHT, PICTURE), (THOUGHT, TextBlock("now"), PICTURE)),
-        ((TextBlock("x", citations=(Citation(0, 0, 1),)),), (TextBlock("now"),)),
+        ((TextBlock("x"),), (TextBlock("now"),)),
         ((), (TextBlock("now"),)),
     ],
 )

@@ -66,8 +66,6 @@ def test_a_new_reply_is_empty():
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply_growth, "REPLY_SIZE", 20)
-    monkeypatch.setattr(reply_growth, "ARGUMENTS_SIZE", 10)
-    monkeypatch.setattr(reply_growth, "MOST_CALLS", 2)
     monkeypatch.setattr(reply_growth, "MOST_PIECES", 4)
 
 
@@ -83,21 +81,7 @@ def test_a_reply_is_cut_at_its_limit(small: None):
     assert not folded(TextDelta("a" * 20)).excess
 
 
-def test_text_has_its_own_limit(small: None, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(reply_growth, "TEXT_SIZE", 5)
-    found = folded(other(9), TextDelta("abc"), ReasoningDelta(0, "defg"))
-    assert (found.text, found.thought, found.text_size) == ("abc", "de", 5)
-    assert found.excess.startswith("The text of the reply is longer than 5 characters;")
-    assert folded(TextDelta("abcde"), ToolCallDelta(0, "c", "f", "1")).excess == ""
-
-
-def test_arguments_calls_and_pieces_have_limits(small: None):
-    found = folded(ToolCallDelta(0, "c", "f", "12345"), ToolCallDelta(0, arguments="678901"))
-    assert str(found.calls[0].arguments) == "1234567890"
-    assert found.excess.startswith("The arguments of a tool call are longer than 10 characters;")
-    found = folded(*(ToolCallDelta(index, "c") for index in range(3)))
-    assert len(found.calls) == 2
-    assert found.excess == "The reply has more than 2 tool calls; the first 2 are kept."
+def test_pieces_have_a_limit(small: None):
     found = folded(*(TextDelta("", Extras(Protocol.GEMINI), is_whole=True) for _ in range(5)))
     assert len(found.pieces) == 4
     assert found.excess == "The reply has more than 4 parts; the first 4 are kept."
@@ -130,4 +114,3 @@ def test_a_whole_reply_that_continues_a_text_keeps_its_other_blocks():
     assert reply.text == "Hello."
     thinking = folded(ReasoningDelta(0, "Hm."), TextDelta("lo.")).continuing("Hel")
     assert (thinking.text, thinking.thought) == ("Hello.", "Hm.")
-    assert thinking.with_text("HELLO.").text == "HELLO."

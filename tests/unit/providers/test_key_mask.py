@@ -27,19 +27,12 @@ from tui_chat.models.stream_events import (
     ReasoningDelta,
     StreamEvent,
     TextDelta,
-    TokensReported,
     ToolCallDelta,
     UsageReport,
 )
-from tui_chat.models.token_probabilities import (
-    TokenAlternative,
-    TokenProbability,
-    pack_tokens,
-    unpack_tokens,
-)
 from tui_chat.providers import key_mask
 from tui_chat.providers.discovery import list_models
-from tui_chat.providers.key_mask import MASK, KeyMask, KeyMasks
+from tui_chat.providers.key_mask import MASK, KeyMask
 from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.send import receive
 
@@ -60,9 +53,8 @@ def split(text: str, cuts: Sequence[int]) -> list[str]:
 
 
 @each_row("size", [1, 2, 3, 7, 100])
-@each_row("spelled", [KEY, KEY.replace("/", "\\/"), KEY.replace("-", "\\u002d")])
-def test_a_key_in_pieces_is_hidden_in_every_part(size: int, spelled: str) -> None:
-    text = f"It is {spelled}, and s and sk-p too: {spelled}{spelled}."
+def test_a_key_in_pieces_is_hidden_in_every_part(size: int) -> None:
+    text = f"It is {KEY}, and s and sk-p too: {KEY}{KEY}."
     pieces = [text[at : at + size] for at in range(0, len(text), size)]
     hidden = f"It is {MASK}, and s and sk-p too: {MASK}{MASK}."
     assert followed([TextDelta(piece) for piece in pieces]).text == hidden
@@ -238,8 +230,7 @@ async def test_the_tokens_of_a_whole_reply_that_spell_the_key(
     body = {"choices": [{**choice, "finish_reason": "stop"}]}
     replies, recorder, error = await replies_of(provider, closing, httpx.Response(200, json=body))
     assert error is None
-    tokens = unpack_tokens(str(replies[-1].tokens))
-    assert [token.text for token in tokens] == ["It is ", MASK, "."]
+    assert str(replies[-1].tokens) == ""
     received = recorder.received()
     assert received is not None
     assert b"sk-p" not in received.body
@@ -275,40 +266,8 @@ _PIECES = ("a", "b", _SPELLED, "\\u0061b/c-9\\z", "\\/", "\\\\", "ab\\/c-9\\\\z"
 def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], window: int):
     text = "".join(pieces)
     mask = KeyMask(_SPELLED)
-    whole = mask.mask_text(text), mask.mask_bytes(text.encode()), mask.mask_same_length(text)
+    whole = mask.mask_text(text), mask.mask_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_mask, "WINDOW", window)
-        assert (
-            mask.mask_text(text),
-            mask.mask_bytes(text.encode()),
-            mask.mask_same_length(text),
-        ) == whole
+        assert (mask.mask_text(text), mask.mask_bytes(text.encode())) == whole
     assert _SPELLED not in whole[0]
-
-
-def _tokens(texts: Sequence[str]) -> TokensReported:
-    likely = (TokenAlternative("other", -2.0),)
-    return TokensReported(tuple(TokenProbability(text, -0.5, likely) for text in texts))
-
-
-@given(cuts=st.lists(st.integers(0, 100)), size=st.integers(1, 9))
-def test_a_key_in_tokens_is_hidden(cuts: list[int], size: int) -> None:
-    pieces = [piece for piece in split(f"s sk-p {KEY}{KEY}, sk", cuts) if piece]
-    events = [_tokens(pieces[at : at + size]) for at in range(0, len(pieces), size)]
-    streamed = unpack_tokens(str(followed(events).tokens))
-    whole = unpack_tokens(KeyMasks((KEY,)).mask_tokens(pack_tokens(_tokens(pieces).tokens)))
-
-    for tokens in (streamed, whole):
-        text = "".join(token.text for token in tokens)
-        assert text == f"s sk-p {MASK}{MASK}, sk"
-        assert all(not token.alternatives for token in tokens if MASK in token.text)
-
-
-def test_tokens_without_the_key_are_not_changed() -> None:
-    event = _tokens(["s", "sk-", "proj", " ", "\\", "s"])
-    assert unpack_tokens(str(followed([event]).tokens)) == event.tokens
-
-
-def test_most_of_the_key_at_the_end_of_tokens_is_hidden() -> None:
-    reply = followed([_tokens(["It ", "is ", *KEY[:-1]])])
-    assert [token.text for token in unpack_tokens(str(reply.tokens))] == ["It ", "is "]

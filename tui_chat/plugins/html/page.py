@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from tui_chat.interop import readable_parts
 from tui_chat.interop.readable_parts import active_branch, siblings
 from tui_chat.models.blocks import CallBlock, MediaBlock
-from tui_chat.models.citations import References
 from tui_chat.models.media import with_header
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
+from tui_chat.models.sources import References
 from tui_chat.models.tool_call_summary import summary
 from tui_chat.models.transcript import SessionTranscript
 
@@ -120,13 +120,11 @@ def _body(entry: Entry) -> Iterator[str]:
     message = entry.message
     if thought := message.thought:
         yield _folded("Reasoning", _rendered(thought))
-    for text in filter(None, message.about.replaced):
-        yield _folded(readable_parts.REPLACED, _plain(text))
     if message.content:
         if message.role == "tool":
             yield _folded(_result_words(message.content), _plain(message.content))
         else:
-            yield _rendered(readable_parts.text_with_marks(message))
+            yield _rendered(message.content)
     if message.refusal:
         yield _rendered(message.refusal)
     yield from _sources(message.about.references)
@@ -144,12 +142,8 @@ def _sources(references: References) -> Iterator[str]:
         host = f" <small>{escape(source.host)}</small>" if source.title and source.host else ""
         linked = _link(source.url, label) if _LINK.match(source.url) else escape(label)
         items.append(f"<li>{linked}{host}</li>\n")
-    about = "".join(
-        f"<p>{escape(sentence)}</p>\n" for sentence in readable_parts.searches(references)
-    )
-    if items or about:
-        listed = f"<ol>\n{''.join(items)}</ol>\n" if items else ""
-        yield _folded(f"Sources ({len(items)})", listed + about)
+    if items:
+        yield _folded(f"Sources ({len(items)})", f"<ol>\n{''.join(items)}</ol>\n")
 
 
 def _folded(summary: str, inner: str) -> str:

@@ -5,8 +5,7 @@
 2. A text that is JSON stays JSON: its strings are visited one by one, so also JSON within JSON. In
    base64 of a text, the text is visited, and what is put in its place is base64 again.
 3. What depends on a text follows it: the digests of bodies, and the names that recipes have for
-   revisions. The places of citations in a changed message go, and so do the probabilities of
-   tokens, which have the text in pieces.
+   revisions. The probabilities of tokens go, which have the text in pieces.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ from tui_chat.models.blocks import (
     ReasoningBlock,
     TextBlock,
 )
-from tui_chat.models.citations import Source, web_address
 from tui_chat.models.media import detect_mime_of_base64
 from tui_chat.models.message import Message, is_words
 from tui_chat.models.request import RequestRecord
+from tui_chat.models.sources import Source, web_address
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.redact.encodings import base64_runs, json_escaped, json_strings
 from tui_chat.plugins.redact.patterns import Match
@@ -209,8 +208,8 @@ class TextWalk:
             if isinstance(block, TextBlock) and is_words(block):
                 # What was found may lie in several texts: the first one gets all of the words.
                 if has_changed and not has_words:
-                    changed: TextBlock = self._fields(block, path, "text", "citations")
-                    blocks.append(replace(changed, text=content, citations=()))
+                    changed: TextBlock = self._fields(block, path, "text")
+                    blocks.append(replace(changed, text=content))
                 elif not has_changed:
                     blocks.append(self._fields(block, path, "text"))
                 has_words = True

@@ -32,6 +32,7 @@ from tui_chat.models.request import (
 )
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.turn import Turn
 from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.exchange import RecordedExchange
@@ -247,8 +248,10 @@ class RecordedReplyReader:
                 self.error = self.error or error
         elif not self._streams:
             reply, self.error = read_recorded(self._masked(), self._protocol)
-            tokens = self._credentials.mask_tokens(str(reply.tokens))
-            self.reply = replace(reply, tokens=Rope().add(tokens))
+            tokens = unpack_tokens(str(reply.tokens))
+            if tokens and self._credentials.are_spelled(token.text for token in tokens):
+                reply = replace(reply, tokens=Rope())
+            self.reply = reply
             self.first = None if reply.is_empty else at
         for event in self._credentials.close_events():
             self.reply = advance(self.reply, event)

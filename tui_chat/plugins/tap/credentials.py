@@ -192,9 +192,9 @@ class Credentials:
         """Return the events of a reply without the credentials; see `KeyMasks`."""
         return self._masks.mask_events(events)
 
-    def mask_tokens(self, packed: str) -> str:
-        """Return the packed tokens of a whole reply without the credentials."""
-        return self._masks.mask_tokens(packed)
+    def are_spelled(self, pieces: Iterable[str]) -> bool:
+        """Return True if a credential was repeated, or pieces of text spell one."""
+        return self._masks.are_spelled(pieces)
 
     def close_events(self) -> Iterator[StreamEvent]:
         """Return what was held back, at the end of a reply."""

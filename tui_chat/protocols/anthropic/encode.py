@@ -26,7 +26,7 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.json_tree import Arr, Obj
 from tui_chat.models.model_facts import NEWEST_CLAUDE_OUTPUT, is_newer_claude
-from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
+from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import Origin
 from tui_chat.protocols.anthropic.conversation import (
     conversation_of,
@@ -105,26 +105,11 @@ def _written_tools(request: RequestEncoder, tools: Sequence[SentTool]) -> list[J
             if tool.tool.kind in functions:
                 request.leave_tool_out(tool, "a function has its name")
                 continue
-            if (search := _one_list(request, tool)) is None:
+            if tool.tool.search.allowed_domains and tool.tool.search.blocked_domains:
+                request.leave_tool_out(tool, "Anthropic accepts one list of sites")
                 continue
-            tool = replace(tool, tool=replace(tool.tool, search=search))
         written.append(written_tool(tool, write, write_hosted))
     return written
-
-
-def _one_list(request: RequestEncoder, asked: RequestedTool) -> WebSearch | None:
-    """Return a search with one list of sites at most; None if it may search none."""
-    search = asked.tool.search
-    if not (search.allowed_domains and search.blocked_domains):
-        return search
-    sites = [site for site in search.allowed_domains if site not in search.blocked_domains]
-    if not sites:
-        request.leave_tool_out(asked, "every site that it may search is one that it may not")
-        return None
-    sentence = "Anthropic accepts one list of sites; those that the web search may not use "
-    sentence += "are taken out of those that it may."
-    request.notes.append(Note(Level.INFO, "setting-changed", sentence, asked.origin))
-    return replace(search, allowed_domains=tuple(sites), blocked_domains=())
 
 
 # --- settings ----------------------------------------------------------------------------

@@ -4,15 +4,13 @@
    answer is read as blocks that start and stop at once.
 2. A tool's input is the joined `partial_json`, kept as it came; none at all means `{}`.
 3. A signature grows like text. A redacted block is its opaque `data`.
-4. A block without a unified form (a search, its results) is joined and kept whole. What the
-   reader may see of it (queries, sources, failures) is read too. The citations of a text block
-   are those of its whole text.
+4. A block without a unified form (a search, its results) is joined and kept whole; its sources, and
+   those that the text cites, are read too.
 5. Usage in `message_delta` replaces that of `message_start`. `input_tokens` excludes what was read
    from the cache or written to it; the input is the sum of the three.
 6. The reply has ended when `stop_reason` came. `message_stop` adds nothing, and the last event of
    a stream is lost if a server forgets the blank line.
-7. A second `message_start` in the same stream continues the reply or begins it again; see
-   `reply_events`.
+7. A second `message_start` in the same stream continues the reply; see `reply_events`.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from dataclasses import field
 from typing import Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import MOST_CITATIONS
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
@@ -51,9 +48,6 @@ class _Block:
     """As it began: for the input of a call that came at once, and for blocks not ours."""
     grown: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     """The text added to a block that is not ours; of a call only that there was some."""
-    start_offset: int = 0
-    """For a text block, the length of all text before it."""
-    citations: list[object] = field(default_factory=list[object])
 
 
 class ReplyParser(ReplyReader):
@@ -98,8 +92,7 @@ class ReplyParser(ReplyReader):
             case "message_start":
                 self._turn += 1
                 self._blocks = {}
-                if self._events.began and self._events.begin_again():
-                    self._counts = {}
+                self._events.begin_next()
                 self.take_message(as_object(chunk.get("message")))
             case "message_delta":
                 self._usage(as_object(chunk.get("usage")))
@@ -119,8 +112,9 @@ class ReplyParser(ReplyReader):
             raise too_large("blocks of the reply", MOST_PIECES, "beginnings without an end")
         match kind:
             case "text":
-                block = self._blocks[index] = _Block("text", start_offset=self._events.text_start)
-                block.citations += as_array(fields.get("citations"))[:MOST_CITATIONS]
+                self._blocks[index] = _Block("text")
+                for citation in as_array(fields.get("citations")):
+                    self._cite(as_object(citation))
                 self._events.add_text(as_raw_string(fields.get("text")))
             case "thinking" | "redacted_thinking":
                 data = as_string(fields.get("data"))
@@ -169,8 +163,8 @@ class ReplyParser(ReplyReader):
         match delta.get("type"):
             case "text_delta":
                 self._events.add_text(as_raw_string(delta.get("text")))
-            case "citations_delta" if block and len(block.citations) <= MOST_CITATIONS:
-                block.citations.append(delta.get("citation"))
+            case "citations_delta":
+                self._cite(as_object(delta.get("citation")))
             case "thinking_delta":
                 number = self._block(index, "thinking").number
                 self._events.add_reasoning(number, as_raw_string(delta.get("thinking")))
@@ -191,37 +185,25 @@ class ReplyParser(ReplyReader):
             return
         if block.kind == "tool" and not block.grown:
             self._events.add_tool_call(block.number, to_json(block.start.get("input") or {}))
-        elif block.kind == "text":
-            for citation in block.citations:
-                self._cite(as_object(citation), block.start_offset, self._events.text_length)
         elif block.kind == "other":
             whole = _assembled(block)
             self._events.add_other(as_string(block.start.get("type")), whole)
             self._read_search(whole)
 
-    def _cite(self, citation: JsonObject, start: int, end: int) -> None:
-        """Add a citation of the text from `start` to `end`."""
+    def _cite(self, citation: JsonObject) -> None:
+        """Add the source of a citation."""
         title, url = as_string(citation.get("title")), as_string(citation.get("url"))
         file, key, number = "", None, as_count(citation.get("document_index"))
         if not url and number is not None:
             title = as_string(citation.get("document_title")) or f"Document {number + 1}"
             file, key = as_string(citation.get("file_id")), ("document", number)
-        source = self._events.add_source(
-            title, url or as_string(citation.get("source")), file, key=key
-        )
-        quote, where = as_string(citation.get("cited_text")), _place_in_source(citation)
-        self._events.add_citation(source, start, end, quote=quote, where=where)
+        self._events.add_source(title, url or as_string(citation.get("source")), file, key=key)
 
     def _read_search(self, block: JsonObject) -> None:
-        """Read a search or fetch that the provider ran, or its result."""
-        kind, content = as_string(block.get("type")), block.get("content")
-        if kind == "server_tool_use" and block.get("name") == "web_search":
-            self._events.add_search(as_string(as_object(block.get("input")).get("query")))
-        if kind not in ("web_search_tool_result", "web_fetch_tool_result"):
+        """Read the result of a search or fetch that the provider ran."""
+        content = block.get("content")
+        if block.get("type") not in ("web_search_tool_result", "web_fetch_tool_result"):
             return
-        if code := as_string(as_object(content).get("error_code")):
-            what = "web search" if kind == "web_search_tool_result" else "fetch of a page"
-            self._events.add_search(failure=f"A {what} failed: {code}.")
         for result in map(as_object, as_array(content) or [content]):
             if url := as_string(result.get("url")):
                 document = as_object(result.get("content"))
@@ -265,24 +247,6 @@ class ReplyParser(ReplyReader):
 _CALL_KEYS = frozenset({"type", "id", "name", "input", "cache_control"})
 _LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 _CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
-
-
-def _place_in_source(citation: JsonObject) -> str:
-    """Return the place of a citation in its source in words; empty if it has none."""
-    for unit, first, last, base in _PLACES:
-        start, end = as_count(citation.get(first)), as_count(citation.get(last))
-        if start is not None:
-            start, end = start - base + 1, (start + 1 if end is None else end) - base
-            return f"{unit} {start}" if end <= start else f"{unit}s {start}–{end}"
-    return ""
-
-
-_PLACES = (
-    ("page", "start_page_number", "end_page_number", 1),
-    ("block", "start_block_index", "end_block_index", 0),
-    ("character", "start_char_index", "end_char_index", 0),
-)
-"""Unit, fields of start and exclusive end, and the number of the first one."""
 
 
 def _assembled(block: _Block) -> JsonObject:

@@ -6,7 +6,6 @@ with a wrong base URL any protocol can receive any form:
     {"error": {"message", "type", "code", "status", "details"}}     OpenAI, Anthropic, Gemini
     [{"error": {...}}]                                               Gemini, when streaming
     {"error": "..."}  {"message": "..."}  {"detail": "..."}          gateways, local servers
-    {"detail": [{"loc", "msg"}]}                                     FastAPI
     <html><title>502 Bad Gateway</title>                             proxies
 
 The advice depends on the message first, then on the status: providers differ in most statuses
@@ -201,14 +200,14 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
         yield from _errors(item, depth - 1)
     if fields := as_object(value):
         fields = {key.lower(): inner for key, inner in fields.items()}
-        for key in ("error", "errors", "base_resp", "fault"):
+        for key in ("error", "errors", "fault"):
             yield from _errors(fields.get(key), depth - 1)
         yield fields
 
 
 _MESSAGE_KEYS = (
     *("message", "error", "detail", "msg", "error_message", "error_msg", "error_description"),
-    *("status_msg", "faultstring", "errors", "title"),
+    *("faultstring", "errors", "title"),
 )
 
 
@@ -217,21 +216,7 @@ def _message(error: JsonObject) -> str:
         value = error.get(key)
         if isinstance(value, str) and (words := one_line(value)):
             return words + _upstream_message(error, words)
-        if sentences := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
-            return one_line("; ".join(sentences))
     return ""
-
-
-def _validation_message(value: object) -> str:
-    """Return one entry of FastAPI's list: the place and the fault."""
-    if isinstance(value, str):
-        return one_line(value)
-    entry = as_object(value)
-    message = entry.get("msg") or entry.get("message")
-    if not isinstance(message, str):
-        return ""
-    path = ".".join(str(part) for part in as_array(entry.get("loc"))[:8])
-    return one_line(f"{path}: {message}" if path else message)
 
 
 def _upstream_message(error: JsonObject, words: str) -> str:
@@ -271,7 +256,7 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _retry_after(error: JsonObject, words: str) -> float | None:
-    for detail in as_array(error.get("details")):
+    for detail in as_array(error.get("details")):  # Gemini
         delay = as_object(detail).get("retryDelay")
         if isinstance(delay, str) and (seconds := _seconds(delay)) is not None:
             return seconds

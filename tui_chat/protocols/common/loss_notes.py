@@ -41,7 +41,7 @@ SILENT: Mapping[str, str] = {
 docs/configuration.md is this one."""
 _REDUNDANT = frozenset({"model", "stream"})
 """Keys that repeat a setting; see `SILENT`."""
-_MARKS = "Cache marks are sent to Anthropic, and to models of OpenAI that are known to accept them"
+_MARKS = "Cache marks are sent to Anthropic only"
 
 
 def setting_note(name: str, why: str, origin: Origin, level: Level = Level.WARNING) -> Note:
@@ -209,12 +209,10 @@ def meaningful_keys(extras: Mapping[str, Json]) -> list[str]:
 
 # --- all of it ---------------------------------------------------------------------------
 
-_NO_PREFILL = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES, Protocol.GEMINI)
-"""Protocols whose documentation does not say that a reply continues a last message of the model."""
 _WRITTEN = (OriginKind.PRESET, OriginKind.SETTING, OriginKind.LORE)
 
 
-def begins_reply(turn: Turn | Turn) -> bool:
+def begins_reply(turn: Turn) -> bool:
     """Return True for a turn written as the beginning of a reply (a prefill), if it is last."""
     return turn.role == "assistant" and turn.origin.outermost.kind in _WRITTEN
 
@@ -231,14 +229,7 @@ def envelope_notes(
         sentence = f"{_MARKS}; {envelope.cache_marks} of the preset "
         sentence += f"{'is' if envelope.cache_marks == 1 else 'are'} left out."
         yield Note(Level.INFO, "cache-mark-left-out", sentence)
-    if envelope.source is None:
-        if envelope.turns and protocol in _NO_PREFILL and begins_reply(envelope.turns[-1]):
-            origin = envelope.turns[-1].origin
-            sentence = f"The request ends with {origin.label} as the beginning of the reply. "
-            sentence += f"{protocol.label} does not say that the reply continues it: it may begin "
-            yield Note(Level.INFO, "prefill-undefined", f"{sentence}anew.", origin)
-        return
-    if envelope.source is protocol:
+    if envelope.source in (None, protocol):
         return
     for tool in envelope.tools or ():
         yield from _tool_notes(tool, envelope.source)

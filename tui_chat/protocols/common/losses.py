@@ -110,8 +110,7 @@ REASONS: dict[str, Reason] = {
     "media absent": Reason("piece-left-out", "Left out: {value}; its content is not stored here."),
     "cache mark": Reason(
         "cache-mark-left-out",
-        "Cache marks are sent to Anthropic, and to models of OpenAI that are known to accept them; "
-        "this one is left out.",
+        "Cache marks are sent to Anthropic only; this one is left out.",
         Level.INFO,
     ),
     "failure": Reason(
@@ -154,7 +153,7 @@ def is_bare(turn: Turn) -> bool:
         return False
     for block in turn.blocks:
         match block:
-            case TextBlock(is_refusal=False, citations=(), extras=None, cache="") if block.text:
+            case TextBlock(is_refusal=False, extras=None, cache="") if block.text:
                 pass
             case CallBlock(extras=None, cache="") | ResultBlock(extras=None, cache=""):
                 if isinstance(block, ResultBlock) and block.failed:
@@ -245,8 +244,6 @@ def _thoughts(turns: Sequence[Turn]) -> Iterator[str]:
 
 def _foreign_losses(turn: Turn, protocol: Protocol, *, sends_marks: bool) -> Iterator[Loss]:
     """Yield the citations, and what only another protocol understands."""
-    if any(isinstance(block, TextBlock) and block.citations for block in turn.blocks):
-        yield Loss("citations", None)
     yield from _key_losses(turn.extras, protocol)
     for index, block in enumerate(turn.blocks):
         if isinstance(block, OpaqueBlock):
@@ -290,7 +287,7 @@ def _is_said(key: str, value: Json, block: Block | None, source: Protocol) -> bo
     match key:
         case "status" | "type" | "index" | "role":
             return True
-        case "cache_control" | "prompt_cache_breakpoint":
+        case "cache_control":
             return bool(getattr(block, "cache", ""))
         case "id" | "phase" if block is not None and isinstance(value, str):
             return source is Protocol.OPENAI_RESPONSES or isinstance(block, MediaBlock)

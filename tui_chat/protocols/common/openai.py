@@ -197,34 +197,19 @@ def write_function(tool: ToolDefinition) -> dict[str, Any]:
     return {"type": Word("function"), "function": function}
 
 
-def add_annotation(events: ReplyEvents, annotation: JsonObject, base: int | None) -> None:
-    """Add an annotation of a text as a citation; other kinds than citations are passed over.
-
-    `base` is the offset of that text in all text, None if unknown. Chat puts the fields into an
-    object named as the type, Responses beside the type. Offsets count characters; a file's
-    `index` is a single place. Routers that know no place send zeros.
+def add_annotation(events: ReplyEvents, annotation: JsonObject) -> None:
+    """Add the source of an annotation of a text; other kinds than citations are passed over. Chat
+    puts the fields into an object named as the type, Responses beside the type.
     """
     kind = as_string(annotation.get("type"))
     if kind not in _CITATIONS:
         return
     fields = as_object(annotation.get(kind)) or annotation
-    source = events.add_source(
+    events.add_source(
         as_string(fields.get("title")),
         as_string(fields.get("url")),
         as_string(fields.get("filename")) or as_string(fields.get("file_id")),
         key=as_string(fields.get("file_id")) or None,
-    )
-    index = as_count(fields.get("index"))
-    end = as_count(fields.get("end_index")) or index or 0
-    start = as_count(fields.get("start_index"))
-    start = (index or 0) if start is None else start
-    if base is None or not 0 <= start <= end or not end:
-        base = start = end = 0
-    events.add_citation(
-        source,
-        base + start,
-        base + end,
-        quote=as_string(fields.get("content")) or as_string(fields.get("quote")),
     )
 
 
@@ -238,11 +223,8 @@ _READ = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
 """DeepSeek's word for what came from the cache, Kimi's, and Anthropic's at gateways."""
 
 
-def read_usage(usage: JsonObject, timings: JsonObject = _NONE) -> Usage:
-    """Return usage in the words of OpenAI's protocols, or of a server that imitates them.
-
-    `timings` are those of llama.cpp, which count the cached tokens apart.
-    """
+def read_usage(usage: JsonObject) -> Usage:
+    """Return usage in the words of OpenAI's protocols, or of a server that imitates them."""
     details = _first_object(usage, _DETAILS)
     output_details = _first_object(usage, _OUTPUT_DETAILS)
     cached = _first_count(details, ("cached_tokens", "cache_read_tokens"))
@@ -259,11 +241,6 @@ def read_usage(usage: JsonObject, timings: JsonObject = _NONE) -> Usage:
     # xAI counts reasoning beside the completion; its total gives it away.
     if reasoning and total and total == (given or 0) + (output or 0) + reasoning:
         output = (output or 0) + reasoning
-    if timings:
-        kept, fresh = as_count(timings.get("cache_n")), as_count(timings.get("prompt_n"))
-        cached = kept if cached is None else cached
-        given = fresh + (kept or 0) if given is None and fresh is not None else given
-        output = as_count(timings.get("predicted_n")) if output is None else output
     return Usage(given, output, cached, write, reasoning, cost=_cost(usage))
 
 

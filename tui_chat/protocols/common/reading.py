@@ -131,13 +131,9 @@ def turn_origin(role: MessageRole, number: int) -> Origin:
 
 
 _EPHEMERAL: dict[str, Cache] = {"": "default", "5m": "5m", "1h": "1h"}
-_BREAKPOINT: dict[str, Cache] = {"": "default", "30m": "30m", "12h": "12h"}
 
 
 def read_cache(wire: Mapping[str, Json]) -> Cache:
-    """Return the cache mark of a block, in Anthropic's form or OpenAI's; empty for none."""
+    """Return the cache mark of a block, in Anthropic's form; empty for none."""
     mark = dictionary(wire.get("cache_control"))
-    if mark.get("type") == "ephemeral":
-        return _EPHEMERAL.get(string(mark, "ttl"), "")
-    mark = dictionary(wire.get("prompt_cache_breakpoint"))
-    return _BREAKPOINT.get(string(mark, "ttl"), "") if mark.get("mode") == "explicit" else ""
+    return _EPHEMERAL.get(string(mark, "ttl"), "") if mark.get("type") == "ephemeral" else ""

@@ -195,11 +195,6 @@ def with_openai_effort(request: RequestEncoder, fitted: Parameters) -> Parameter
     source = reasoning.source
     if source is None or not reasoning.effort:
         return with_reasoning(fitted, NOTHING)
-    name = source.name
-    if facts.reasons is False and facts.efforts is None and reasoning.effort != "none":
-        sentence = f"{name[0].upper()}{name[1:]} asks {model} to reason, which it does not do as "
-        sentence += "far as is known."
-        request.notes.append(Note(Level.INFO, "reasoning-doubtful", sentence, source.origin))
     if reasoning.effort == AUTO:
         by_default = facts.reasons_by_default
         if by_default:

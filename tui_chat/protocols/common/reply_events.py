@@ -5,9 +5,8 @@
 is made valid UTF-8, blocks and calls are numbered in order of arrival, and a reply that stopped for
 tool calls gets that finish reason.
 
-A stream may hold several replies. If one begins after the one before has ended (a gateway that runs
-tools itself), it continues it in a new paragraph. If one begins before that (a gateway that tries
-again), it replaces it, since providers do not go on from where another attempt stopped.
+A stream may hold several replies, of a gateway that runs tools itself: one with another id, after
+the end of the one before, continues that in a new paragraph.
 """
 
 from __future__ import annotations
@@ -20,21 +19,10 @@ from typing import ClassVar, TypeAlias
 
 from tui_chat.errors import ProviderError, ReplyCut, TooLarge
 from tui_chat.models.blocks import Extras, MediaBlock, MediaKind, OpaqueBlock
-from tui_chat.models.citations import (
-    MOST_CITATIONS,
-    MOST_SOURCES,
-    QUOTE_LENGTH,
-    TITLE_LENGTH,
-    Citation,
-    Source,
-    found_source,
-    web_address,
-)
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
-    as_count,
     as_object,
     as_objects,
     as_string,
@@ -45,16 +33,20 @@ from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, st
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.sanitize import one_line as readable_line
+from tui_chat.models.sources import (
+    MOST_SOURCES,
+    TITLE_LENGTH,
+    Source,
+    found_source,
+    web_address,
+)
 from tui_chat.models.stream_events import (
-    Cited,
     Finished,
     FinishReason,
     MediaPart,
     OtherBlock,
     ReasoningDelta,
     RefusalDelta,
-    Restarted,
-    Searched,
     SourceFound,
     Started,
     StreamEvent,
@@ -95,39 +87,36 @@ class ReplyEvents:
         self._blocks: dict[Hashable, int] = {}
         self._extras: dict[_Channel, Extras] = {}
         """Those of blocks and calls so far."""
-        self._model = self._id = ""
+        self._model = self._id = self._last_id = ""
+        self._is_next = False
+        """True if the next text is that of another reply."""
         self._usage = NO_USAGE
         self.began = False
         """True if any part of the reply has arrived."""
         self.ended = False
         """True if the provider has sent a finish reason."""
         self._has_other = self._refused = False
-        self.text_length = 0
-        """Characters of text so far."""
-        self.part_start = 0
-        """Characters of text before this one of several replies."""
-        self._separator = ""
-        """The text that comes before the next one."""
         self._last_text: str = ""
         self._sources: list[Source] = []
         self._source_numbers: dict[Hashable, int] = {}
         """Numbers by address and, where the provider numbers them, by its own number."""
         self._consulted: dict[str, Source] = {}
-        self._cited: set[tuple[int, int, int]] = set()
 
     def drain(self) -> list[StreamEvent]:
         """Return the events since the last time."""
         out, self._out = self._out, []
         return out
 
-    def start(self, model: str, id: str, *, kept: bool = False) -> None:
+    def start(self, model: str, id: str) -> None:
         """Add the start of the reply, or its model or id if they are known only now."""
+        self._is_next = self._is_next or (self.ended and bool(id) and id != self._last_id)
+        self._last_id = id or self._last_id
         if self.began and (not model or self._model) and (not id or self._id):
             return
         self.began = True
         self._model = self._model or model
         self._id = self._id or id
-        self._out.append(Started(self._model, self._id, kept))
+        self._out.append(Started(self._model, self._id))
 
     @property
     def has_text(self) -> bool:
@@ -139,25 +128,15 @@ class ReplyEvents:
         """True if anything of the reply has come."""
         return self.has_text or self._has_other
 
-    @property
-    def text_start(self) -> int:
-        """Characters of text before the next text."""
-        return self.text_length + len(self._separator)
-
-    def begin_again(self) -> bool:
-        """Begin another reply in the same stream. Return True if it replaces the one before, of
-        which nothing counts any more; then the caller also forgets it.
+    def begin_next(self) -> None:
+        """Begin another reply in the same stream, which continues this one. Raises ReplyCut if this
+        one has not ended: providers do not go on from where another attempt stopped.
         """
-        if self.ended or not self.has_content:
-            if self._last_text:
-                self._separator = "\n" if self._last_text.endswith("\n") else "\n\n"
-            self.part_start = self.text_start
-            self.ended = False
-            return False
-        out = [*self._out, Restarted()]
-        self.__init__(self._protocol)
-        self._out = out
-        return True
+        if self.has_content and not self.ended:
+            raise ReplyCut(
+                "The provider began the reply again before it had ended.",
+                advice="What came before it is kept; send again for a whole reply.",
+            )
 
     def rename(self, id: str) -> None:
         """Change the id of the reply to that of the last of several, which can be continued."""
@@ -172,10 +151,11 @@ class ReplyEvents:
         text = self._join_surrogates("text", text)
         if text or keys:
             if text:
-                if self._separator:
-                    text, self._separator = self._separator + text, ""
+                if self._is_next:
+                    if self._last_text:
+                        text = ("\n" if self._last_text.endswith("\n") else "\n\n") + text
+                    self._is_next = self.ended = False
                 self._last_text = text
-                self.text_length += len(text)
             self._out.append(TextDelta(text, self._marked(form, keys), is_whole))
 
     def add_refusal(self, text: str) -> None:
@@ -285,8 +265,8 @@ class ReplyEvents:
 
     def add_source(
         self, title: str = "", url: str = "", file: str = "", *, key: Hashable = None
-    ) -> int:
-        """Add a source, or what is new of a known one; return its number.
+    ) -> None:
+        """Add a source, or what is new of a known one.
 
         `key` identifies it where the provider numbers its sources; else its address or file does.
         """
@@ -294,8 +274,7 @@ class ReplyEvents:
         key = key or _source_key(source)
         index = self._source_numbers.get(key, len(self._sources))
         if index >= MOST_SOURCES:
-            self._out.append(SourceFound(MOST_SOURCES, source))
-            return MOST_SOURCES
+            return
         self._source_numbers[key] = index
         if source.url:
             self._source_numbers.setdefault(source.url, index)
@@ -304,31 +283,12 @@ class ReplyEvents:
         if source != self._sources[index]:
             self._sources[index] = source
             self._out.append(SourceFound(index, source))
-        return index
 
     def add_consulted(self, title: str = "", url: str = "", file: str = "") -> None:
         """Add a source that the provider read. Those that are never cited come last."""
         if len(self._consulted) < MOST_SOURCES:
             source = found_source(title, url, file)
             self._consulted.setdefault(_source_key(source), source)
-
-    def add_citation(
-        self, source: int, start: int = 0, end: int = 0, *, quote: str = "", where: str = ""
-    ) -> None:
-        """Add a place of the text, in characters of all text so far or to come, that rests on a
-        source; `end` is 0 if the place is unknown. One that is known already is passed over.
-        """
-        place = (source, start, end)
-        if place not in self._cited and len(self._cited) <= MOST_CITATIONS:
-            self._cited.add(place)
-            quote = readable_line(quote, QUOTE_LENGTH)
-            self._out.append(Cited(Citation(source, start, end, quote, where)))
-
-    def add_search(self, query: str = "", *, failure: str = "") -> None:
-        """Add a search that the provider ran, or a sentence about one that failed."""
-        query, failure = (readable_line(text, TITLE_LENGTH) for text in (query, failure))
-        if query or failure:
-            self._out.append(Searched(query, failure))
 
     def add_tokens(self, tokens: Iterable[TokenProbability]) -> None:
         """Add the probabilities of tokens of the text."""
@@ -374,7 +334,6 @@ class ReplyEvents:
                 case "refusal":
                     self._out.append(RefusalDelta(text))
                 case _:
-                    self.text_length += len(text)
                     self._out.append(TextDelta(text))
 
     def _join_surrogates(self, channel: _Channel, text: str) -> str:
@@ -530,7 +489,6 @@ _REPLY_KEYS = frozenset(
 def _raise_for_error(chunk: JsonObject) -> None:
     error, kind = chunk.get("error"), chunk.get("type")
     is_error = error or "error" in (kind, chunk.get("object"))  # `object`: vLLM
-    is_error = is_error or as_count(as_object(chunk.get("base_resp")).get("status_code"))  # MiniMax
     if not is_error and is_foreign(chunk):
         has_sign = any(str(chunk.get(key)).lower() not in _SUCCESS for key in _ERROR_SIGNS)
         is_error = has_sign or any(chunk.get(key) for key in _ERROR_WORDS)

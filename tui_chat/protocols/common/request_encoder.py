@@ -40,7 +40,7 @@ from tui_chat.models.settings import ToolChoice, WebSearch
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import BEARER, Encoded
-from tui_chat.protocols.common.cache_marks import limit_cache_marks, without_mark_notes
+from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls
 from tui_chat.protocols.common.encoding import captured_origin, is_captured, tool_origin
 from tui_chat.protocols.common.loss_notes import (
@@ -172,15 +172,14 @@ class RequestEncoder:
         """Return the turns with calls and results as the rules demand. Adds the notes on the turns
         and on what the envelope loses, except the `shared` settings; see `envelope_notes`.
 
-        `limits_marks`: cache marks are sent, as many as the protocol takes.
+        `limits_marks`: cache marks are sent, as many as Anthropic takes.
         """
         envelope = self.envelope
         turns: Sequence[Turn] = envelope.turns
         general = list(envelope_notes(envelope, self.protocol, shared))
         if limits_marks:
-            turns, marked = limit_cache_marks(turns, self.protocol)
+            turns, marked = limit_cache_marks(turns)
             self.notes += marked
-            general = without_mark_notes(general)
         paired = pair_calls(turns, rules, [tool.name for tool in envelope.functions])
         self.aliases = paired.aliases
         self.notes += [*paired.notes, *general]

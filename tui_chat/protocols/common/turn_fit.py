@@ -191,11 +191,9 @@ def text_borders(turn: Turn) -> list[int]:
 
 
 def _is_cited_between(before: TextBlock, after: TextBlock) -> bool:
-    """Return True if a citation ends or begins where one text ends and another begins."""
-    ends = any(0 < citation.end == len(before.text) for citation in before.citations)
-    begins = any(citation.start == 0 < citation.end for citation in after.citations)
+    """Return True if a captured text that cites ends or begins where another begins."""
     extras = (block.extras for block in (before, after) if block.extras is not None)
-    return ends or begins or any(mine.keys.get("citations") for mine in extras)
+    return any(mine.keys.get("citations") for mine in extras)
 
 
 def merged_text(turn: Turn) -> Text:

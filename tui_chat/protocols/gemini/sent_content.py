@@ -149,17 +149,8 @@ def _signed(turn: Turn) -> Turn:
 def _notes(turn: Turn, fit: Turn) -> Iterator[Note]:
     """Yield the notes on what is sent otherwise."""
     yield from argument_notes(fit, _GEMINI)
-    for block in fit.blocks:
-        if isinstance(block, MediaBlock) and _is_link(turn, block):
-            sentence = "Gemini fetches only some links; this one is sent unchanged."
-            yield Note(Level.INFO, "link-passed-on", sentence, turn.origin)
     if turn.role == "tool":
         yield from merged_notes(turn)
-
-
-def _is_link(turn: Turn, block: MediaBlock) -> bool:
-    is_captured = turn.captured_from(_GEMINI) or turn.role == "tool"
-    return bool(block.url) and block.owner is None and not (block.data or is_captured)
 
 
 def merged_notes(turn: Turn) -> Iterator[Note]:

@@ -1,8 +1,7 @@
 """Gemini's keys are camelCase; its servers also accept snake_case, and some clients send it.
 
 A reader turns every key of the protocol into camelCase and keeps which ones were not; the writer
-spells those as they were. Arguments, responses and schemas are never changed. Proxies in Python
-answer in snake_case, too.
+spells those as they were. Arguments, responses and schemas are never changed.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, TypeAlias, cast
 
 from tui_chat.models.boundary import camel_case
-from tui_chat.models.json_text import JsonObject, as_array, as_object
+from tui_chat.models.json_text import JsonObject
 from tui_chat.protocols.common.trees import Labelled
 
 Places: TypeAlias = "Mapping[str, Places]"
@@ -73,24 +72,3 @@ _UPPER = re.compile(r"[A-Z]")
 def snake(name: str) -> str:
     """Return a camelCase name in snake_case."""
     return _UPPER.sub(lambda match: "_" + match[0].lower(), name)
-
-
-_FOREIGN = frozenset({"args", "response", "output", "code"})
-"""Keys whose values are not the protocol's."""
-_DEPTH = 8
-
-
-def camel_reply(value: JsonObject) -> JsonObject:
-    """Return a reply with camelCase keys."""
-    return as_object(_camel(value, _DEPTH))
-
-
-def _camel(value: object, depth: int) -> object:
-    if not depth:
-        return value
-    if fields := as_object(value):
-        return {
-            camel_case(key): inner if key in _FOREIGN else _camel(inner, depth - 1)
-            for key, inner in fields.items()
-        }
-    return [_camel(each, depth - 1) for each in as_array(value)] or value

@@ -8,13 +8,10 @@
 4. A picture or sound is a whole part. A part without a unified form (code that the model ran) is
    kept whole.
 5. `candidatesTokenCount` excludes thoughts; both are output.
-6. Grounding and citations come with the last responses as a rule. Their offsets count bytes of
-   UTF-8 in the text; where the text of a segment does not stand there, it is searched for.
-7. A response with another `responseId`, if that has come twice or with the reply's end, begins a
-   second reply in the same stream; see `reply_events`.
-8. `logprobsResult` has the tokens of its response in one list and their alternatives in another;
+6. Grounding and citations come with the last responses as a rule; of them the sources are read.
+7. `logprobsResult` has the tokens of its response in one list and their alternatives in another;
    an impossible alternative has a number like -1e30.
-9. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
+8. The reply has ended when a `finishReason` was seen, or when the prompt was blocked and there
    will be no candidate. It is STOP for function calls too.
 
 Arguments of a function call that arrive by JSON path.
@@ -30,11 +27,9 @@ import re
 from collections.abc import Iterator
 from typing import TypeAlias, cast
 
-from tui_chat.models.citations import MOST_CITATIONS, MOST_SOURCES, QUOTE_LENGTH
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
-    as_array,
     as_count,
     as_object,
     as_objects,
@@ -44,11 +39,11 @@ from tui_chat.models.json_text import (
 )
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_end import finish_reason
-from tui_chat.models.reply_growth import ARGUMENTS_SIZE
+from tui_chat.models.reply_growth import REPLY_SIZE
+from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-from tui_chat.protocols.gemini.spelling import camel_reply
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,4})\]|\[(?:"([^"]*)"|'([^']*)')\]""")
 _MOST_STEPS = 64
@@ -76,8 +71,8 @@ class PartialArguments:
         """Add one of `partialArgs`. Raises TooLarge if there are too many."""
         path = as_raw_string(piece.get("jsonPath"))
         self._size += len(path) + len(as_raw_string(piece.get("stringValue")))
-        if self._size > ARGUMENTS_SIZE:
-            raise too_large("arguments of a tool call", ARGUMENTS_SIZE, "characters")
+        if self._size > REPLY_SIZE:
+            raise too_large("arguments of a tool call", REPLY_SIZE, "characters")
         if "stringValue" in piece:
             pieces = self._strings.setdefault(path, [])
             pieces.append(as_raw_string(piece.get("stringValue")))
@@ -153,22 +148,12 @@ class ReplyParser(ReplyReader):
         self._thinking = False
         self._partial: PartialArguments | None = None
         self._counts: dict[str, int] = {}
-        self._texts: list[str] = []
-        """The text so far, for the offsets of citations."""
-        self._segments: list[tuple[int, JsonObject]] = []
-        """Citations that wait for the end of the text: number of the source, and the segment."""
-        self._id = ""
-        self._responses_of_id = 0
 
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one response, of a stream or whole."""
         response = _response(chunk)
         candidates = as_objects(response.get("candidates"))
         feedback = as_object(response.get("promptFeedback"))
-        if response.get("responseId") == self._id:
-            self._responses_of_id += 1
-        elif any(as_object(candidate.get("content")).get("parts") for candidate in candidates):
-            self._check_id(as_string(response.get("responseId")))
         if candidates or feedback or "usageMetadata" in response:
             self._events.start(
                 as_string(response.get("modelVersion")), as_string(response.get("responseId"))
@@ -182,22 +167,10 @@ class ReplyParser(ReplyReader):
             )
         self._usage(as_object(response.get("usageMetadata")))
 
-    def _check_id(self, id: str) -> None:
-        """Begin another reply if the response has another id."""
-        if not id:
-            return
-        if self._id and (self._responses_of_id > 1 or self._events.ended):
-            self._settle()
-            self._thinking, self._texts, self._segments = False, [], []
-            if self._events.begin_again():
-                self._counts = {}
-        self._id, self._responses_of_id = id, 1
-
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
         if not self._events.ended:
             self._settle()
-            self._cite()
         return super().finish()
 
     def _candidate(self, candidate: JsonObject) -> None:
@@ -208,8 +181,6 @@ class ReplyParser(ReplyReader):
         if not _REFERENCES.isdisjoint(candidate):
             self._read_references(candidate)
         raw = as_string(candidate.get("finishReason"))
-        if self._events.ended or raw not in _UNSPECIFIED:
-            self._cite()
         if raw not in _UNSPECIFIED:
             self._settle()
             detail = as_string(candidate.get("finishMessage"))
@@ -217,72 +188,23 @@ class ReplyParser(ReplyReader):
 
     def _read_references(self, candidate: JsonObject) -> None:
         grounding = as_object(candidate.get("groundingMetadata"))
-        for query in as_array(grounding.get("webSearchQueries")):
-            self._events.add_search(as_string(query))
-        numbers = [
-            self._source(chunk)
-            for chunk in as_objects(grounding.get("groundingChunks"))[: MOST_SOURCES + 1]
-        ]
-        for support in as_objects(grounding.get("groundingSupports")):
-            for index in as_array(support.get("groundingChunkIndices")):
-                number = as_count(index)
-                if number is not None and number < len(numbers):
-                    self._wait(numbers[number], as_object(support.get("segment")))
+        for chunk in as_objects(grounding.get("groundingChunks"))[:MOST_SOURCES]:
+            kind = next((kind for kind in _GROUNDS if kind in chunk), "")
+            source = as_object(chunk.get(kind))
+            file = as_string(source.get("documentName")) or as_string(source.get("fileSearchStore"))
+            title, uri = as_string(source.get("title")), as_string(source.get("uri"))
+            self._events.add_source(title, uri, file, key=None if uri else (title, file))
         cited = as_object(candidate.get("citationMetadata"))
-        for source in as_objects(cited.get("citationSources")) or as_objects(
-            cited.get("citations")
-        ):
+        listed = as_objects(cited.get("citationSources")) or as_objects(cited.get("citations"))
+        for source in listed[:MOST_SOURCES]:
             uri, title = as_string(source.get("uri")), as_string(source.get("title"))
             if uri or title:
-                self._wait(self._events.add_source(title, uri), source)
+                self._events.add_source(title, uri)
         fetched = as_object(candidate.get("urlContextMetadata"))
         for page in as_objects(fetched.get("urlMetadata"))[:MOST_SOURCES]:
-            url = as_string(page.get("retrievedUrl"))
             status = as_string(page.get("urlRetrievalStatus"))
             if status in ("", "URL_RETRIEVAL_STATUS_SUCCESS"):
-                self._events.add_consulted("", url)
-            else:
-                reason = status.removeprefix("URL_RETRIEVAL_STATUS_").lower()
-                self._events.add_search(failure=f"A page was not retrieved ({reason}): {url}")
-
-    def _source(self, chunk: JsonObject) -> int:
-        """Add a grounding chunk; return its number."""
-        kind = next((kind for kind in _GROUNDS if kind in chunk), "")
-        source = as_object(chunk.get(kind))
-        file = as_string(source.get("documentName")) or as_string(source.get("fileSearchStore"))
-        title, uri = as_string(source.get("title")), as_string(source.get("uri"))
-        key = None if uri else (title, file, as_string(source.get("text"))[:QUOTE_LENGTH])
-        return self._events.add_source(title, uri, file, key=key)
-
-    def _wait(self, source: int, segment: JsonObject) -> None:
-        if len(self._segments) <= MOST_CITATIONS:
-            self._segments.append((source, segment))
-
-    def _cite(self) -> None:
-        """Add the citations that waited for the end of the text."""
-        segments, self._segments = self._segments, []
-        if not segments:
-            return
-        text = "".join(self._texts)
-        characters = _character_offsets(
-            text,
-            {
-                as_count(segment.get(name)) or 0
-                for _, segment in segments
-                for name in ("startIndex", "endIndex")
-            },
-        )
-        after, base = 0, self._events.part_start
-        for source, segment in segments:
-            start = characters.get(as_count(segment.get("startIndex")) or 0, 0)
-            end = characters.get(as_count(segment.get("endIndex")) or 0, 0)
-            words = as_string(segment.get("text"))
-            if words and text[start:end] != words:
-                position = text.find(words, after)
-                start, end = (position, position + len(words)) if position >= 0 else (0, 0)
-            after = max(after, start)
-            start, end = (base + start, base + end) if start < end else (0, 0)
-            self._events.add_citation(source, start, end)
+                self._events.add_consulted("", as_string(page.get("retrievedUrl")))
 
     def _part(self, part: JsonObject) -> None:
         signature = as_string(part.get("thoughtSignature"))
@@ -295,7 +217,6 @@ class ReplyParser(ReplyReader):
             text = as_raw_string(part.get("text"))
             if text:
                 self._thinking = False
-            self._texts.append(text)
             self._events.add_text(text, keys, is_whole=bool(keys))
             return
         self._thinking = False
@@ -390,23 +311,6 @@ _GROUNDS = ("web", "retrievedContext", "maps", "image")
 """Kinds of grounding chunks."""
 
 
-_CONTINUATION = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 in which no character begins."""
-
-
-def _character_offsets(text: str, offsets: set[int]) -> dict[int, int]:
-    """Return offsets in characters by offsets in bytes of UTF-8, without those beyond the end."""
-    if text.isascii():
-        return {offset: offset for offset in offsets if offset <= len(text)}
-    body = text.encode("utf-8", "replace")
-    converted: dict[int, int] = {}
-    before = characters = 0
-    for offset in sorted(offset for offset in offsets if offset <= len(body)):
-        characters += len(body[before:offset].translate(None, _CONTINUATION))
-        converted[offset], before = characters, offset
-    return converted
-
-
 _COUNTED = (
     "promptTokenCount",
     "candidatesTokenCount",
@@ -416,8 +320,8 @@ _COUNTED = (
 
 
 def _response(value: JsonObject) -> JsonObject:
-    """Return a response with our keys, without the envelope that Code Assist puts around it."""
-    return camel_reply(as_object(value.get("response")) or value)
+    """Return a response without the envelope that Code Assist puts around it."""
+    return as_object(value.get("response")) or value
 
 
 def read_reply(body: bytes) -> Reply:

@@ -8,8 +8,6 @@
 3. An error in the middle of a stream is a line with `error` alone.
 4. Calls have ids in newer servers only.
 5. `logprobs` stand beside `message`, in the form of OpenAI; those of thinking are left out.
-6. A message after `done` begins a second reply in the same stream; see `reply_events`. Without ids
-   nothing shows that one begins before the end of another.
 """
 
 from __future__ import annotations
@@ -30,8 +28,6 @@ from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply
 from tui_chat.protocols.common.token_lists import read_tokens
 
-_CONTENT = ("content", "thinking", "tool_calls")
-
 
 class ReplyParser(ReplyReader):
     """Reads one streamed reply."""
@@ -48,8 +44,6 @@ class ReplyParser(ReplyReader):
         """Read a line of a stream, or an answer that came whole."""
         message = as_object(chunk.get("message"))
         done = chunk.get("done") is True
-        if self._events.ended and any(message.get(name) for name in _CONTENT):
-            self._events.begin_again()
         if message or done:
             self._events.start(as_string(chunk.get("model")), "")
         self._message(message)

@@ -64,9 +64,8 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     request = RequestEncoder(envelope, endpoint)
     names = undocumented_rest(request)
-    marks = not request.captured and request.facts.cache_breakpoints is True
-    turns = request.block_turns(_rules(request), SHARED, limits_marks=marks)
-    messages = _messages(request, turns, _target(request, marks), names)
+    turns = request.block_turns(_rules(request), SHARED)
+    messages = _messages(request, turns, _target(request), names)
     if request.captured and request.facts.strict_keys is not False:
         note_keys(request, names)
     tools, search = _tools(request)
@@ -77,16 +76,14 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     return request.encoded("/chat/completions", request.body(settings, body))
 
 
-def _target(request: RequestEncoder, marks: bool) -> Target:
+def _target(request: RequestEncoder) -> Target:
     """Return what is known of model and server, the same object for the same facts."""
     facts = request.facts
     is_strict = request.captured or is_openai_model(request.model)
     return _shared_target(
         bool(facts.developer_role),
         "gemini" in request.model.lower(),
-        facts.output_media is None or "audio" in facts.output_media,
         facts.strict_keys is True and is_strict,
-        marks,
     )
 
 

@@ -67,8 +67,6 @@ FIELD = "field"
 """The form of an opaque block that is a key of the message."""
 CUSTOM, OLD_CALL = "custom", "function_call"
 """The forms of a call with free text, and of the only call before there were several."""
-SOUND = "audio"
-"""The form of a spoken reply that OpenAI keeps under an id for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +77,8 @@ class Target:
     """True if system messages have the role `developer`."""
     google: bool = False
     """True if signatures of Gemini's own protocol are sent."""
-    speaks: bool = False
-    """True if spoken replies go as ids."""
     strict: bool = False
     """True if the server refuses undocumented keys."""
-    marks: bool = False
-    """True if cache marks are sent."""
 
 
 ANY_TARGET = Target()
@@ -119,15 +113,13 @@ def write_message(turn: Turn, to: Target = ANY_TARGET) -> JsonObject:
         fields["extra_content"] = _extra_content(message.signature)
     if turn.name:
         fields["name"] = Named(turn.name, "name")
-    written: JsonObject = {"role": Word(_role(turn, to))}
-    if SOUND not in fields:
-        written["content"] = _content(message)
+    written: JsonObject = {"role": Word(_role(turn, to)), "content": _content(message)}
     written |= {key: fields[key] for key in sorted(fields, key=_rank)}
     return with_keys(written, turn, CHAT)
 
 
 _FIELDS = (
-    *(SOUND, "extra_content", "", "refusal", *PLAIN_FIELDS, "reasoning_opaque"),
+    *("extra_content", "", "refusal", *PLAIN_FIELDS),
     *("reasoning_details", "thinking_blocks", "name", OLD_CALL, "tool_calls", "tool_call_id"),
 )
 
@@ -165,15 +157,9 @@ def _add(message: _Message, index: int, block: Block) -> None:
                 fields["tool_call_id"] = Named(block.call_id, "tool call id")
         case OpaqueBlock() if form_of(block, CHAT) == FIELD:
             fields[block.name] = labelled(block.value, block.name)
-        case MediaBlock() if form_of(block, CHAT) == SOUND and message.turn.role == "assistant":
-            fields[SOUND] = {"id": labelled(_keys(block).get("id"), "id of the sound")}
         case _:
             if (part := write_part(block)) is not None:
                 message.content.append(part)
-
-
-def _keys(block: Block) -> JsonObject:
-    return dict(block.extras.keys) if block.extras is not None else {}
 
 
 def _add_text(message: _Message, block: TextBlock, text: Text) -> None:
@@ -324,8 +310,6 @@ def _add_reasoning(message: _Message, block: ReasoningBlock) -> None:
     elif form in PLAIN_FIELDS:
         before = fields[form].value if form in fields else ""
         fields[form] = Named(before + block.text, "reasoning")
-        if opaque := _keys(block).get("reasoning_opaque"):
-            fields["reasoning_opaque"] = Named(opaque, "reasoning")
     elif key := _list_of(form):
         fields.setdefault(key, []).append(_write_detail(block))
 

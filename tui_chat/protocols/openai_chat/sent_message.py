@@ -7,8 +7,7 @@ as it was, and is written so; of any other turn:
    none: they follow in a user message.
 2. Reasoning that came through Chat is sent back in the same field; if that is plain text, only
    beside tool calls: there DeepSeek requires it, and elsewhere its older models refuse it.
-3. A spoken reply is sent as the id under which OpenAI keeps it for a while, instead of its
-   transcript; the context removes the id when that time is over.
+3. Of a spoken reply the transcript is sent.
 """
 
 from __future__ import annotations
@@ -27,20 +26,17 @@ from tui_chat.models.blocks import (
     ReasoningBlock,
     TextBlock,
     form_of,
-    own,
 )
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.cache_marks import has_marks, with_breakpoint
 from tui_chat.protocols.common.losses import is_bare, loss_notes, turn_losses
 from tui_chat.protocols.common.trees import object_of, plain
 from tui_chat.protocols.common.turn_fit import portable, without
 from tui_chat.protocols.openai_chat.messages import (
     CHAT,
     PLAIN_FIELDS,
-    SOUND,
     THINKING_BLOCKS,
     Target,
     can_be_sent_back,
@@ -71,15 +67,13 @@ def sent_message(turn: Turn, to: Target) -> SentMessage:
     """Return a turn as it is sent. `to` is part of the key under which that is remembered, so it
     should be the same object for the same target.
     """
-    sent = (turn,) if turn.captured_from(CHAT) else _fitted(turn, to)
+    sent = (turn,) if turn.captured_from(CHAT) else _fitted(turn)
     written = [write_message(each, to) for each in sent]
-    notes = [*_order_notes(sent), *_loss_notes(turn, sent, written, to)]
+    notes = [*_order_notes(sent), *_loss_notes(turn, sent, written)]
     names: dict[str, None] = {}
     kept = documented(written[0], names)
     trees = [object_of(each, turn.origin) for each in written[1:]]
     message = kept if to.strict else written[0]
-    if to.marks and has_marks(turn):
-        message = with_breakpoint(message, turn, "text")
     tree = object_of(message, turn.origin)
     return SentMessage(tree, trees[0] if trees else None, tuple(notes), tuple(names))
 
@@ -87,11 +81,10 @@ def sent_message(turn: Turn, to: Target) -> SentMessage:
 # --- fitting -----------------------------------------------------------------------------
 
 
-def _fitted(turn: Turn, to: Target) -> tuple[Turn, ...]:
+def _fitted(turn: Turn) -> tuple[Turn, ...]:
     """Return a turn that is accepted, and the user's that follows a tool result."""
     fit = portable(turn, CHAT)
-    sends_plain = _sends_plain_reasoning(fit)
-    fit = without(fit, lambda block: not _is_accepted(turn, block, to, sends_plain=sends_plain))
+    fit = without(fit, lambda block: not _is_accepted(turn, block))
     if fit.name and not _NAME.fullmatch(fit.name):
         fit = replace(fit, name="")
     fit = _with_reasoning_content(fit)
@@ -104,23 +97,15 @@ def _is_file(block: Block) -> bool:
     return isinstance(block, MediaBlock) and write_part(block) is not None
 
 
-def _is_accepted(turn: Turn, block: Block, to: Target, *, sends_plain: bool) -> bool:
+def _is_accepted(turn: Turn, block: Block) -> bool:
     match block:
         case MediaBlock():
-            is_sound = to.speaks and form_of(block, CHAT) == SOUND
-            return turn.role == "user" or (turn.role == "assistant" and is_sound)
+            return turn.role == "user"
         case ReasoningBlock():
             is_plain = form_of(block, CHAT) in PLAIN_FIELDS
-            return can_be_sent_back(block) and (sends_plain or not is_plain)
+            return can_be_sent_back(block) and (bool(turn.tool_calls) or not is_plain)
         case _:
             return True
-
-
-def _sends_plain_reasoning(turn: Turn) -> bool:
-    """Return True if plain reasoning is sent back: beside calls, or with its opaque form."""
-    extras = (own(block, CHAT) for block in turn.blocks if isinstance(block, ReasoningBlock))
-    is_opaque = any(mine is not None and "reasoning_opaque" in mine.keys for mine in extras)
-    return is_opaque or bool(turn.tool_calls)
 
 
 def _with_reasoning_content(turn: Turn) -> Turn:
@@ -155,18 +140,13 @@ def _order_notes(sent: Sequence[Turn]) -> Iterator[Note]:
         yield Note(Level.WARNING, "part-moved", sentence, follow.origin)
 
 
-def _loss_notes(
-    turn: Turn, sent: Sequence[Turn], written: Sequence[JsonObject], to: Target
-) -> Iterator[Note]:
+def _loss_notes(turn: Turn, sent: Sequence[Turn], written: Sequence[JsonObject]) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and its message."""
     if is_bare(turn):
         return
     is_own = turn.captured_from(CHAT)
     heard = sent if is_own else [read_message(plain(each)) for each in written]
-    marks = is_own or (to.marks and has_marks(turn))
-    losses = list(turn_losses(turn, heard, CHAT, sends_marks=marks))
-    if SOUND in written[0]:
-        losses = [loss for loss in losses if loss.kind not in ("text", "media")]
+    losses = list(turn_losses(turn, heard, CHAT, sends_marks=is_own))
     reasons = {"name": "name refused", "reasoning": _reasoning_reason(turn)}
     yield from loss_notes(turn, losses, CHAT, reasons)
 

@@ -6,21 +6,17 @@
 2. Only choice 0 is read. Text may come as a string or as typed parts.
 3. Tool calls are distinguished by `index`. If it is missing, or one index comes with a second id
    and name after whole arguments, another call begins. Arguments that are whole already, or a
-   placeholder, are replaced by what follows; those that each piece repeats, or that are JSON
-   within a string, are set right at the end. A name may come in pieces, or last. Keys that we do
+   placeholder, are replaced by what follows. A name may come in pieces, or last. Keys that we do
    not know stay with their call.
 4. Reasoning has a vendor's name: `reasoning_content`, `reasoning`, `reasoning_text`. OpenRouter's
    `reasoning_details` and litellm's `thinking_blocks` repeat a plain one and win over it.
 5. Sources come as `annotations` of the text (OpenAI, OpenRouter), or beside the choices, again
    with every chunk (Perplexity, xAI): the text refers to those by their number.
-6. A chunk with another id and a role begins a second reply in the same stream; see `reply_events`.
-   A server whose ids change with every chunk has none that tell: an id counts once it has come
-   twice, or with the reply's end.
-7. OpenRouter's pictures are in `images`, some servers' among the parts. A sound comes as one object
+6. OpenRouter's pictures are in `images`, some servers' among the parts. A sound comes as one object
    or in pieces, each with its own base64; its transcript is the text. It is added at the end.
-8. `logprobs` stand beside `delta` or `message`. Servers that send them for reasoning, too (vLLM),
+7. `logprobs` stand beside `delta` or `message`. Servers that send them for reasoning, too (vLLM),
    put its tokens into chunks of their own, which are left out; DeepSeek has a list for it.
-9. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes after that,
+8. The reply has ended when a `finish_reason` was seen or `[DONE]` came. Usage comes after that,
    in a chunk without choices. An empty `finish_reason` does not count.
 """
 
@@ -29,10 +25,8 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Hashable, Sequence
 from dataclasses import field, replace
-from itertools import pairwise
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.citations import MOST_SOURCES
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
@@ -49,11 +43,12 @@ from tui_chat.models.media import detect_mime
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.reply_growth import MEDIA_SIZE
+from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-from tui_chat.protocols.common.token_lists import read_token_arrays, read_tokens
+from tui_chat.protocols.common.token_lists import read_tokens
 from tui_chat.protocols.openai_chat.messages import (
     PLAIN_FIELDS,
 )
@@ -92,14 +87,8 @@ class ReplyParser(ReplyReader):
         """The pieces of a sound, in base64."""
         self._sound_size = 0
         """Their characters."""
-        self._sound_id = ""
-        self._sound_facts: dict[str, object] = {}
         self._listed: dict[int, str] = {}
         """Titles of the sources beside the choices, by their index."""
-        self._id = ""
-        self._chunks_of_id = 0
-        self._is_next = False
-        """True if the next content is that of another reply."""
 
     def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
         """Take one event of the stream. Raises Refused, ReplyCut."""
@@ -107,7 +96,7 @@ class ReplyParser(ReplyReader):
             self._done = True
             if not self._events.ended:
                 self.raise_unread()
-                self._complete()
+                self._add_sound()
                 self._events.finish("stop", "")
         elif not self._done:
             return super().feed(event, data)
@@ -120,53 +109,27 @@ class ReplyParser(ReplyReader):
         if error := find_error(groq) if groq.get("error") else None:
             raise stream_error(error)
         usage = as_object(chunk.get("usage")) or as_object(groq.get("usage"))
-        timings = as_object(chunk.get("timings"))  # llama.cpp
-        if chunk.get("id") == self._id:
-            self._chunks_of_id += 1
-        elif choices and not is_whole:
-            self._check_id(as_string(chunk.get("id")), choices)
         if choices or usage or "choices" in chunk:
             self._events.start(as_string(chunk.get("model")), as_string(chunk.get("id")))
         for choice in choices:
             if as_count(choice.get("index")) not in (None, 0):
                 continue
             fields = self._new_fields(choice, is_whole=is_whole)
-            if self._is_next and fields:
-                self._begin_again()
-                self._events.start(as_string(chunk.get("model")), self._id)
             self._delta(fields, is_whole=is_whole)
             if (logprobs := as_object(choice.get("logprobs"))) and _has_text(fields):
                 self._events.add_tokens(read_tokens(logprobs.get("content")))
                 self._events.add_tokens(read_tokens(logprobs.get("refusal")))
-                self._events.add_tokens(read_token_arrays(logprobs))
             usage = usage or as_object(choice.get("usage"))
             if error := find_error(as_object(choice.get("error"))):  # OpenRouter
                 raise stream_error(error)
             if raw := as_string(choice.get("finish_reason")):
-                self._complete()
+                self._add_sound()
                 self._events.finish(finish_reason(raw), raw)
         if not _SOURCES.isdisjoint(chunk):
             self._list_sources(chunk)
-        if usage or timings:
+        if usage:
             tier = as_string(chunk.get("service_tier"))
-            self._events.set_usage(replace(read_usage(usage, timings), tier=tier))
-
-    def _check_id(self, id: str, choices: list[JsonObject]) -> None:
-        """Expect another reply if the chunk has another id and a role."""
-        if not id:
-            return
-        has_role = any(as_object(choice.get("delta")).get("role") for choice in choices)
-        if self._id and has_role and (self._chunks_of_id > 1 or self._events.ended):
-            self._is_next = True
-        self._id, self._chunks_of_id = id, 1
-
-    def _begin_again(self) -> None:
-        self._is_next, self._numbers = False, {}
-        if self._events.begin_again():
-            self._calls, self._by_id, self._listed = [], {}, {}
-            self._thinking, self._details = None, {}
-            self._pictures.clear()
-        self._sound, self._sound_size, self._sound_id, self._sound_facts = [], 0, "", {}
+            self._events.set_usage(replace(read_usage(usage), tier=tier))
 
     def _list_sources(self, chunk: JsonObject) -> None:
         """Read the sources beside the choices; a repeated one counts, as the text numbers them."""
@@ -182,8 +145,6 @@ class ReplyParser(ReplyReader):
     def _new_fields(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
         """Return the fields that a choice adds to the reply, from `delta` or `message`."""
         delta, message = _set_fields(choice.get("delta")), _set_fields(choice.get("message"))
-        if "delta" not in choice and "message" not in choice and choice.get("text"):
-            delta = {"content": choice["text"]}  # as of the Completions API before Chat
         if is_whole:
             return delta | message
         if delta:
@@ -211,12 +172,8 @@ class ReplyParser(ReplyReader):
             self._picture(image)
         if sound := as_object(delta.get("audio")):
             self._hear(sound)
-        litellm = as_object(delta.get("provider_specific_fields"))
-        if signatures := as_array(litellm.get("thought_signatures")):
-            block = {"thought_signatures": signatures}
-            self._events.add_other("provider_specific_fields", block, "field")
         for annotation in as_objects(delta.get("annotations")):
-            add_annotation(self._events, annotation, self._events.part_start)
+            add_annotation(self._events, annotation)
         calls = delta.get("tool_calls")
         entries = as_objects(calls) or [call for call in (as_object(calls),) if call]
         for call in entries:
@@ -240,11 +197,6 @@ class ReplyParser(ReplyReader):
                         self._events.add_reasoning(
                             self._events.block_index("part"), text, form="part"
                         )
-                case "reasoning":  # Databricks
-                    for inner in as_objects(part.get("summary")):
-                        text = as_raw_string(inner.get("text"))
-                        number = self._events.block_index("summary")
-                        self._events.add_reasoning(number, text, form="reasoning")
                 case "refusal":
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
                 case "image_url":
@@ -254,16 +206,8 @@ class ReplyParser(ReplyReader):
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
-        self._complete()
-        return super().finish()
-
-    def _complete(self) -> None:
-        """Add what is known only at the end of the reply."""
         self._add_sound()
-        for number, call in enumerate(self._calls):
-            if arguments := call.repaired():
-                call.add(arguments, resets=True)
-                self._events.add_tool_call(number, arguments, resets=True)
+        return super().finish()
 
     def _picture(self, image: JsonObject) -> None:
         url = as_string(as_object(image.get("image_url")).get("url"))
@@ -274,9 +218,6 @@ class ReplyParser(ReplyReader):
     def _hear(self, sound: JsonObject) -> None:
         """Read a sound or a piece of one."""
         self._events.add_text(as_raw_string(sound.get("transcript")))
-        self._sound_id = self._sound_id or as_string(sound.get("id"))
-        if (expires := as_count(sound.get("expires_at"))) is not None:
-            self._sound_facts["expires_at"] = expires
         if data := as_string(sound.get("data")):
             self._sound_size += len(data)
             if self._sound_size > MEDIA_SIZE:
@@ -292,13 +233,7 @@ class ReplyParser(ReplyReader):
             content = b"".join(b64decode(piece, validate=True) for piece in pieces)
         except ValueError:
             content = b""
-        keys = {**self._sound_facts, "id": self._sound_id} if self._sound_id else self._sound_facts
-        self._events.add_media(
-            b64encode(content).decode(),
-            detect_mime(content) or "audio/pcm",
-            form="audio" if self._sound_id else "",
-            keys=keys,
-        )
+        self._events.add_media(b64encode(content).decode(), detect_mime(content) or "audio/pcm")
 
     def _reason(self, delta: JsonObject, *, is_whole: bool) -> None:
         spoke = False
@@ -311,9 +246,6 @@ class ReplyParser(ReplyReader):
                 self._thinking = self._events.block_index((name, self._signed))
                 self._events.add_reasoning(self._thinking, text, form=name)
                 break
-        if opaque := as_string(delta.get("reasoning_opaque")):  # GitHub Copilot
-            keys = {"reasoning_opaque": opaque}
-            self._events.add_reasoning(self._thought(), form="reasoning_text", keys=keys)
 
     def _thought(self) -> int:
         """Return the block of plain reasoning, which begins where there is none."""
@@ -488,22 +420,6 @@ class _CallSoFar:
             return index is None and self.is_whole and is_other
         is_over = bool(self.size and self.name) and not (self.is_placeholder or self.is_partial)
         return is_over and (is_other or other_name or not _is_object(arguments))
-
-    def repaired(self) -> str:
-        """Return the arguments if they came in a wrong form, else an empty string: each piece with
-        all before it, or encoded twice.
-        """
-        if not self.pieces or self.size > _READ_AGAIN or self.is_whole or self.is_placeholder:
-            return ""
-        last = self.pieces[-1]
-        grows = all(b.startswith(a) for a, b in pairwise(self.pieces))
-        if len(self.pieces) > 1 and grows and _is_object(last):
-            return last
-        try:
-            inner = decode_lenient("".join(self.pieces))
-        except ValueError:
-            return ""
-        return inner if isinstance(inner, str) and _is_object(inner) else ""
 
 
 def _joined_name(call: _CallSoFar, name: str) -> str:

@@ -3,8 +3,8 @@
 1. `POST /responses`; `input` is a list of items. A message is `{role, content}`; a tool call
    and its result are separate items, connected by `call_id`.
 2. Reasoning items are sent before the items that they led to, with their encrypted content.
-3. `store` is false unless the endpoint or a captured request sets it: a conversation is kept
-   here, not at the provider for a month. For the other case see `kept`.
+3. `store` is false unless a captured request sets it: a conversation is kept here, not at the
+   provider for a month.
 4. With `previous_response_id` or a kept conversation the provider has the calls of earlier turns,
    so their outputs need no call in the request.
 """
@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import JsonObject, OpaqueBlock, form_of
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (
@@ -42,7 +41,6 @@ from tui_chat.protocols.common.request_encoder import (
 )
 from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, definition_tree
-from tui_chat.protocols.common.trees import labelled
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.openai_responses.messages import INPUT, INSTRUCTIONS
 from tui_chat.protocols.openai_responses.sent_items import Target, sent_items
@@ -54,8 +52,7 @@ from tui_chat.protocols.openai_responses.settings import (
 )
 
 _RESPONSES = Protocol.OPENAI_RESPONSES
-_PREVIOUS = captured_origin("previous_response_id")
-_STORE = default_origin("store", "whether the provider keeps the conversation, by the endpoint")
+_STORE = default_origin("store", "the provider keeps no copy of the conversation")
 _LEAST_TOKENS = 16
 _LONGEST_ID = 64
 """Characters of a call id: “Expected a string with maximum length 64” (dyad-sh/dyad#4304)."""
@@ -63,17 +60,10 @@ _LONGEST_ID = 64
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
-    kept: KeptTurn | None = None
-    if endpoint.provider_keeps and envelope.source is None:
-        kept = kept_turn(envelope)
-    if kept is not None:
-        envelope = replace(envelope, turns=envelope.turns[kept.index + 1 :])
     request = RequestEncoder(envelope, endpoint)
-    request.notes += [kept.note] if kept is not None else []
-    rules = _rules(request, is_kept=kept is not None)
-    marks = not request.captured and request.facts.cache_breakpoints is True
-    turns = request.block_turns(rules, SHARED, limits_marks=marks)
-    to = _shared_target(bool(request.facts.developer_role), request.captured, marks)
+    rules = _rules(request)
+    turns = request.block_turns(rules, SHARED)
+    to = _shared_target(bool(request.facts.developer_role), request.captured)
     body = _conversation(request, turns, to, may_be_empty=rules.open_ended)
     tools = request.sent_tools(("web_search", "code_execution"), SEARCH_OPTIONS)
 
@@ -82,17 +72,15 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
 
     body |= request.tools_key([written_tool(tool, write, write_hosted) for tool in tools])
     settings = request.written(TABLE, lambda: _fitted(request, tools)) | shared_items(request)
-    if kept is not None:
-        settings["previous_response_id"] = labelled(kept.response, origin=_PREVIOUS)
     return request.encoded("/responses", request.body(settings, body))
 
 
 _shared_target = lru_cache(maxsize=8)(Target)
 
 
-def _rules(request: RequestEncoder, *, is_kept: bool) -> PairingRules:
+def _rules(request: RequestEncoder) -> PairingRules:
     captured = request.captured
-    kept = is_kept or (captured and request.envelope.is_continuation)
+    kept = captured and request.envelope.is_continuation
     referred = captured and any(
         isinstance(block, OpaqueBlock) and block.name == "item_reference"
         for turn in request.envelope.turns
@@ -162,7 +150,7 @@ def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
 def _with_defaults(
     request: RequestEncoder, fitted: Parameters, tools: Sequence[SentTool]
 ) -> Parameters:
-    """Return the parameters with what the endpoint decides where nobody said anything."""
+    """Return the parameters with what holds where nobody said anything."""
     loose = [tool.name for tool in functions_of(tools) if tool.strict is None]
     if loose and request.is_converted:
         sentence = "Responses treats a tool as strict by default: "
@@ -170,12 +158,7 @@ def _with_defaults(
         request.notes.append(default_note(captured_origin("tools"), sentence))
     if fitted.values.store is not None:
         return fitted
-    keeps = request.endpoint.provider_keeps
-    if request.is_converted:
-        sentence = "The endpoint decides whether OpenAI keeps the conversation: store "
-        sentence += "true." if keeps else "false."
-        request.notes.append(default_note(_STORE, sentence))
-    return fitted.with_value("store", keeps, _STORE)
+    return fitted.with_value("store", False, _STORE)
 
 
 def _fitted_summary(request: RequestEncoder) -> str | None:
@@ -204,30 +187,3 @@ def _raised_limit(limit: int, request: RequestEncoder) -> int:
     origin = request.parameters.origin("max_tokens")
     request.notes.append(Note(Level.WARNING, "limit-raised", sentence, origin))
     return _LEAST_TOKENS
-
-
-@dataclass(frozen=True, slots=True)
-class KeptTurn:
-    """A reply that the provider keeps, with all before it."""
-
-    index: int
-    """Of its turn."""
-    response: str
-    """The provider's id."""
-    note: Note
-
-
-def kept_turn(envelope: ChatEnvelope) -> KeptTurn | None:
-    """Return the newest reply that the provider keeps; None if there is none, or nothing new."""
-    turns = envelope.turns
-    for index in range(len(turns) - 2, -1, -1):
-        turn = turns[index]
-        kept = turn.kept_as
-        if turn.role == "assistant" and kept is not None and kept.fits(turn.text.plain):
-            sentence = (
-                f"Earlier messages are not sent again: the provider keeps them, as they were sent, "
-                f"under {kept.id}."
-            )
-            note = Note(Level.INFO, "kept-by-provider", sentence, turn.origin)
-            return KeptTurn(index, kept.id, note)
-    return None

@@ -32,7 +32,6 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.turn import Turn, kept_blocks
-from tui_chat.protocols.common.cache_marks import has_marks, with_breakpoint
 from tui_chat.protocols.common.losses import is_bare, loss_notes, reason_note, turn_losses
 from tui_chat.protocols.common.reading import items_of
 from tui_chat.protocols.common.trees import dictionary, object_of, plain
@@ -55,8 +54,6 @@ class Target:
     """True if system messages have the role `developer`."""
     captured: bool = False
     """True if the request itself was captured from this protocol."""
-    marks: bool = False
-    """True if cache marks are sent."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,9 +71,7 @@ def sent_items(turn: Turn, to: Target) -> SentItems:
     written, notes = write_items(fit, developer=to.developer), list[Note]()
     if not to.captured:
         written, notes = _with_valid_ids(turn, written)
-    notes += _loss_notes(turn, fit, written, to)
-    if to.marks and has_marks(turn):
-        written[-1] = with_breakpoint(written[-1], turn, "input_text")
+    notes += _loss_notes(turn, fit, written)
     return SentItems(tuple(object_of(item, turn.origin) for item in written), tuple(notes))
 
 
@@ -200,12 +195,11 @@ def _without_id(item: JsonObject) -> Iterator[JsonObject]:
 # --- notes -------------------------------------------------------------------------------
 
 
-def _loss_notes(turn: Turn, fit: Turn, written: Sequence[JsonObject], to: Target) -> Iterator[Note]:
+def _loss_notes(turn: Turn, fit: Turn, written: Sequence[JsonObject]) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and its items."""
     if is_bare(turn):
         return
     is_own = turn.captured_from(RESPONSES)
     heard = [fit] if is_own else list(read_items([plain(item) for item in written]))
-    marks = is_own or (to.marks and has_marks(turn))
-    losses = list(turn_losses(turn, heard, RESPONSES, sends_marks=marks))
+    losses = list(turn_losses(turn, heard, RESPONSES, sends_marks=is_own))
     yield from loss_notes(turn, losses, RESPONSES)

@@ -9,14 +9,12 @@
 3. A message item begins a piece of text with its own id and phase. A reasoning item is a block,
    or two if it has both a summary and the reasoning itself.
 4. A generated image is a part; its previews are passed over. An item without a unified form (a
-   search, a shell call) is kept whole for pass-through. What the reader may see of a search
-   (queries, sources, failures) is read too.
+   search, a shell call) is kept whole for pass-through. The sources of a search are read too.
 5. `logprobs` come with the deltas of a text, and again with the whole; with deltas that lack them
    they are read from there.
 6. The reply has ended with `response.completed` or `.incomplete`; `.failed` and `error` raise.
    There is no finish reason for tool calls; the items show them.
-7. A second `response.created` in the same stream continues the reply, under its own id, or begins
-   it again; see `reply_events`.
+7. A second `response.created` in the same stream continues the reply, under its own id.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
-    as_array,
     as_count,
     as_object,
     as_objects,
@@ -67,8 +64,8 @@ class _Item:
     """Reasoning: our block for each kind; "" until the first kind is known."""
     grew: set[str] = field(default_factory=set[str])
     """Those of its texts that came in deltas."""
-    starts: dict[int, int] = field(default_factory=dict[int, int])
-    """Message: the length of all text before each of its parts."""
+    parts: set[int] = field(default_factory=set[int])
+    """Message: those of its parts that came."""
     is_more: bool = False
     """Reasoning: true if it has the id of the item before it, which it continues."""
     part: tuple[str, int] | None = None
@@ -108,17 +105,13 @@ class ReplyParser(ReplyReader):
             case "response.output_text.delta":
                 item = named or self._item(index, "message")
                 item.grew.add("text")
-                part = as_count(chunk.get("content_index")) or 0
-                if part not in item.starts and len(item.starts) < MOST_PIECES:
-                    item.starts[part] = self._events.text_start
+                item.parts.add(min(as_count(chunk.get("content_index")) or 0, MOST_PIECES))
                 self._events.add_text(as_raw_string(chunk.get("delta")))
                 self._tokens(item, chunk.get("logprobs"))
             case "response.output_text.done":
                 self._whole_text(named or self._item(index, "message"), chunk)
             case "response.output_text.annotation.added":
-                part = as_count(chunk.get("content_index")) or 0
-                start = (named or self._item(index, "message")).starts.get(part)
-                add_annotation(self._events, as_object(chunk.get("annotation")), start)
+                add_annotation(self._events, as_object(chunk.get("annotation")))
             case "response.refusal.delta":
                 (named or self._item(index, "message")).grew.add("refusal")
                 self._events.add_refusal(as_raw_string(chunk.get("delta")))
@@ -185,13 +178,13 @@ class ReplyParser(ReplyReader):
         if self._events.began:
             self._turn += 1
             self._items, self._named, self._count, self._reasoning_id = {}, {}, 0, ""
-            if not self._events.begin_again():
-                self._events.rename(as_string(response.get("id")))
+            self._events.begin_next()
+            self._events.rename(as_string(response.get("id")))
         self._start(response)
 
     def _start(self, response: JsonObject) -> None:
         model, id = as_string(response.get("model")), as_string(response.get("id"))
-        self._events.start(model, id, kept=response.get("store") is True)
+        self._events.start(model, id)
 
     def _item(self, index: int, kind: str) -> _Item:
         """Return the item at an index, a new one if what is there is of another type."""
@@ -286,9 +279,9 @@ class ReplyParser(ReplyReader):
     def _whole_text(self, item: _Item, fields: JsonObject) -> None:
         """Read a part of a message that is whole, unless it came in deltas."""
         part, text = as_count(fields.get("content_index")) or 0, as_raw_string(fields.get("text"))
-        if text and part not in item.starts and len(item.starts) < MOST_PIECES:
+        if text and part not in item.parts and len(item.parts) < MOST_PIECES:
             item.grew.add("text")
-            item.starts[part] = self._events.text_start
+            item.parts.add(part)
             self._events.add_text(text)
 
     def _image(self, fields: JsonObject) -> None:
@@ -306,17 +299,16 @@ class ReplyParser(ReplyReader):
 
     def _message(self, item: _Item, fields: JsonObject) -> None:
         has_tokens = "logprobs" in item.grew
-        for number, part in enumerate(as_objects(fields.get("content"))):
+        for part in as_objects(fields.get("content")):
             if part.get("type") == "refusal":
                 if "refusal" not in item.grew:
                     self._events.add_refusal(as_raw_string(part.get("refusal")))
             elif "text" not in item.grew:
-                item.starts[number] = self._events.text_start
                 self._events.add_text(as_raw_string(part.get("text")))
             if not has_tokens:
                 self._tokens(item, part.get("logprobs"))
             for annotation in as_objects(part.get("annotations")):
-                add_annotation(self._events, annotation, item.starts.get(number))
+                add_annotation(self._events, annotation)
 
     def _tokens(self, item: _Item, logprobs: object) -> None:
         if tokens := tuple(read_tokens(logprobs)):
@@ -325,15 +317,9 @@ class ReplyParser(ReplyReader):
 
     def _read_search(self, item: JsonObject) -> None:
         """Read a search that the provider ran on the web or in files."""
-        kind, action = item.get("type"), as_object(item.get("action"))
-        if kind not in ("web_search_call", "file_search_call"):
+        action = as_object(item.get("action"))
+        if item.get("type") not in ("web_search_call", "file_search_call"):
             return
-        queries = as_array(action.get("queries")) or as_array(item.get("queries"))
-        for query in queries or [action.get("query")]:
-            self._events.add_search(as_string(query))
-        if item.get("status") == "failed":
-            what = "web search" if kind == "web_search_call" else "search in files"
-            self._events.add_search(failure=f"A {what} failed.")
         for source in (action, *as_objects(action.get("sources"))):
             if url := as_string(source.get("url")):
                 self._events.add_consulted(as_string(source.get("title")), url)

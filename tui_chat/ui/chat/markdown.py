@@ -34,7 +34,6 @@ from tui_chat.ui.chat.rows import (
     styled,
     wrap,
 )
-from tui_chat.ui.chat.sources import MARK_START, split_marks
 
 if TYPE_CHECKING:  # markdown-it is loaded with the first Markdown
     from markdown_it import MarkdownIt
@@ -316,17 +315,13 @@ def _link(node: SyntaxTreeNode, styles: StyleNames) -> Iterator[Content | None]:
 
 
 def _linked(text: str, styles: StyleNames, link: str = "") -> Iterator[Content]:
-    """Yield plain text, with links for the addresses in it, and marks of citations."""
-    for piece in split_marks(text, styles) if MARK_START in text else (text,):
-        if isinstance(piece, Content):
-            yield piece
-            continue
-        end = 0
-        for match in _ADDRESS.finditer(piece) if not link and "://" in piece else ():
-            yield safe(piece[end : match.start()], *styles)
-            yield safe(match.group(), *styles, "link", link=match.group())
-            end = match.end()
-        yield safe(piece[end:], *styles, link=link)
+    """Yield plain text, with links for the addresses in it."""
+    end = 0
+    for match in _ADDRESS.finditer(text) if not link and "://" in text else ():
+        yield safe(text[end : match.start()], *styles)
+        yield safe(match.group(), *styles, "link", link=match.group())
+        end = match.end()
+    yield safe(text[end:], *styles, link=link)
 
 
 # Tables

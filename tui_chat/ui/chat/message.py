@@ -15,8 +15,8 @@ from textual.content import Content
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import CallBlock
-from tui_chat.models.citations import NO_REFERENCES, Source
 from tui_chat.models.session import SpeakerNames
+from tui_chat.models.sources import NO_REFERENCES
 from tui_chat.ui.chat.header_footer import above_rows, count_words, footer_rows, header_rows
 from tui_chat.ui.chat.markdown import code_in, plain_rows, section_rows
 from tui_chat.ui.chat.rows import (
@@ -32,12 +32,8 @@ from tui_chat.ui.chat.rows import (
 from tui_chat.ui.chat.sections import Section, SectionSplitter
 from tui_chat.ui.chat.sources import (
     LISTED_AT_ONCE,
-    failure_rows,
-    linked_marks,
-    marked_text,
     source_rows,
     sources_label,
-    without_marks,
 )
 from tui_chat.ui.chat.tool_calls import LISTED, SHOWN, CallState, call_rows
 
@@ -100,8 +96,6 @@ class _TextRows:
     def __init__(self, width: int, *styles: str, verbatim: bool = False) -> None:
         self.width = width
         self._styles, self._verbatim = styles, verbatim
-        self.sources: tuple[Source, ...] = ()
-        """Those of the marks in the text."""
         self._begin()
 
     def _begin(self) -> None:
@@ -149,7 +143,7 @@ class _TextRows:
             elif section.kind == "code" and blocks:
                 blocks[-1] += f"\n{section.source}"
             elif section.kind == "markdown" and not self._verbatim:
-                blocks += map(without_marks, code_in(section))
+                blocks += code_in(section)
         return blocks
 
     def _section_rows(self, section: Section, *, is_first: bool) -> list[Row]:
@@ -158,8 +152,6 @@ class _TextRows:
             rows = section_rows(section, self.width, *self._styles, verbatim=is_verbatim)
         except Exception:  # a bug in the Markdown or Pygments library must not hide the text
             rows = plain_rows(section.source, self.width, *self._styles)
-        if self.sources:
-            rows = [linked_marks(row, self.sources) for row in rows]
         is_apart = not is_first and (section.blank if is_verbatim else section.gap)
         return [BLANK, *rows] if is_apart else rows
 
@@ -238,12 +230,9 @@ class MessageLayout:
         """Return text and reasoning, those of an earlier layout if they can go on."""
         message = self.entry.message
         is_verbatim = message.role != "assistant"
-        is_cited = not is_verbatim and bool(message.citations)
-        sources = message.about.references.sources if is_cited else ()
-        if before is not None and before._width == self._width and before._body.sources == sources:
+        if before is not None and before._width == self._width:
             return before._body, before._reasoning
         body = _TextRows(self._width, verbatim=is_verbatim)
-        body.sources = sources
         return body, _TextRows(self._width - 2, "reasoning")
 
     def _key(self, what: str) -> str:
@@ -264,9 +253,9 @@ class MessageLayout:
             self.rows += self._folded_text()
             return
         text = message.content if self._reply is None else self._reply.text
-        self._body.read(marked_text(text, message.citations) if self._body.sources else text)
+        self._body.read(text)
         body = self._body.rows
-        above = [*self._replaced(), *self._reasoning_rows(is_thinking=not body)]
+        above = self._reasoning_rows(is_thinking=not body)
         self.rows += [*above, BLANK] if above and body else above
         self._body_at = len(self.rows)
         self.rows += body
@@ -298,18 +287,6 @@ class MessageLayout:
             rows.append(Row(styled(f"… {left:,} more characters", "fold")))
         return [*rows, row]
 
-    def _replaced(self) -> list[Row]:
-        """Return the row that folds the texts of attempts that the provider gave up."""
-        reply = self._reply
-        replaced = reply.replaced if reply else self.entry.message.about.replaced
-        if not replaced:
-            return []
-        rows = [self._fold("replaced", "The provider started over")]
-        if self._is_open("replaced"):
-            text = "\n\n".join(filter(None, replaced))[:SHOWN]
-            rows += barred(plain_rows(text, self._width - 2, "quiet"))
-        return rows
-
     def _reasoning_rows(self, *, is_thinking: bool) -> list[Row]:
         message = self.entry.message
         text = self._reply.thought if self._reply else message.thought
@@ -338,7 +315,7 @@ class MessageLayout:
             label = sources_label(references, self._width - 2, is_open=is_open)
             rows.append(self._fold("sources", label))
         listed = source_rows(references, self._width) if is_open else []
-        return [*rows, *listed, *failure_rows(references, self._width)]
+        return [*rows, *listed]
 
     def _calls(self) -> list[Row]:
         calls: Sequence[CallBlock] = self.entry.message.tool_calls

@@ -13,13 +13,12 @@ from tests.support.message_lines import drawn
 from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tui_chat.models.blocks import CallBlock, MediaBlock
-from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_growth import advance
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry, SpeakerNames
-from tui_chat.models.stream_events import ReasoningDelta, Restarted, TextDelta, ToolCallDelta
+from tui_chat.models.stream_events import ReasoningDelta, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
 from tui_chat.ui.chat.header_footer import header_rows
 from tui_chat.ui.chat.markdown import section_rows
@@ -275,40 +274,6 @@ def test_tool_calls_arrive_while_they_are_written() -> None:
     reply = advance(Reply(), ToolCallDelta(0, "c1", "look", '{"q":'))
     layout = MessageLayout(assistant("", status="streaming"), 50, progress=ReplyProgress(3, reply))
     assert texts(layout)[-1] == '▸ calls look  {"q":'
-
-
-def test_a_reply_that_begins_again_replaces_what_was_shown() -> None:
-    entry, growing, reply = assistant("", status="streaming"), None, Reply()
-
-    def draw() -> list[str]:
-        nonlocal growing
-        growing = MessageLayout(entry, 60, progress=ReplyProgress(0, reply), before=growing)
-        return texts(growing)
-
-    for event in (ReasoningDelta(0, "Hm."), TextDelta("One bad"), ToolCallDelta(0, "c", "f")):
-        reply = advance(reply, event)
-        draw()
-    assert draw()[4:] == ["One bad", "", "▸ calls f"]
-    for event in (Restarted(), TextDelta("Go"), TextDelta("od.")):
-        reply = advance(reply, event)
-        draw()
-    assert draw()[2:] == ["▸ The provider started over", "", "Good."]
-    done = Entry(reply.message(Protocol.GEMINI, id="a"), model="m")
-    taken, whole = MessageLayout(done, 60, before=growing), MessageLayout(done, 60)
-    assert texts(taken) == texts(whole)
-    opened = MessageLayout(done, 80, unfolded={"a/replaced"})
-    assert texts(opened)[2:] == [
-        "▾ The provider started over",
-        "│ One bad",
-        "",
-        "Good.",
-    ]
-
-
-def test_a_restart_without_text_is_told_too() -> None:
-    message = make_message("assistant", "So.", id="a", replaced=("",))
-    found = texts(MessageLayout(Entry(message), 60))
-    assert found[2:] == ["▸ The provider started over", "", "So."]
 
 
 @each_row(

@@ -1,29 +1,22 @@
-"""What replies rest on: sources and citations of every protocol in one form."""
+"""What replies rest on: the sources of every protocol in one form."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.support.corpus import CORPUS
 from tests.support.reply_streams import fold, parse
-from tests.support.requests import assistant, body_of, chat, decoded, encoded, user
 from tests.support.tables import each_row
-from tui_chat.models.blocks import TextBlock
-from tui_chat.models.citations import (
-    MOST_CITATIONS,
+from tui_chat.models.endpoint import Protocol
+from tui_chat.models.message import Message
+from tui_chat.models.sources import (
     MOST_SOURCES,
-    QUOTE_LENGTH,
     TITLE_LENGTH,
-    Citation,
     References,
 )
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level
-from tui_chat.models.message import Message
 from tui_chat.protocols.registry import PROTOCOLS
 
 Event = dict[str, Any]
@@ -37,15 +30,6 @@ def whole(protocol: Protocol, body: Event) -> Message:
 
 def references(message: Message) -> References:
     return message.about.references
-
-
-def cited(message: Message) -> list[tuple[str, str]]:
-    """The cited stretches of text, and the label of the source of each."""
-    found = references(message)
-    return [
-        (message.content[each.start : each.end], found.sources[each.source].label)
-        for each in message.citations
-    ]
 
 
 # OpenAI Chat
@@ -117,27 +101,18 @@ def test_only_safe_web_addresses_become_links(url: str) -> None:
     annotation = url_citation(url, 0, 2, "T\x1b[31m" * 200, content="q" * 9999)
     found = whole(CHAT, choice({"content": "So", "annotations": [annotation]}, "message"))
     (source,) = references(found).sources
-    (citation,) = found.citations
     assert source.url == ""
     assert len(source.title) == len(source.file) or len(source.title) == TITLE_LENGTH
     assert all(each.isprintable() for each in (source.title, source.file))
-    assert len(citation.quote) == QUOTE_LENGTH
 
 
-def test_too_many_sources_and_citations_are_cut_and_the_reply_goes_on() -> None:
+def test_too_many_sources_are_cut_and_the_reply_goes_on() -> None:
     many = [url_citation(f"https://a.example/{i}", 0, 2) for i in range(MOST_SOURCES + 5)]
-    ends = range(1, MOST_CITATIONS + 5)
-    places = [url_citation("https://a.example/0", 0, end) for end in ends]
-    for given in (many, places):
-        message = {"content": "x" * 2000, "annotations": given}
-        reply = whole(CHAT, choice(message, "message"))
-        found = references(reply)
-        assert len(found.sources) <= MOST_SOURCES
-        assert len(reply.citations) <= MOST_CITATIONS
-        assert found.cut
+    message = {"content": "x" * 2000, "annotations": many}
+    assert len(references(whole(CHAT, choice(message, "message"))).sources) == MOST_SOURCES
     listed = [f"https://a.example/{i}" for i in range(MOST_SOURCES + 5)]
     found = references(whole(CHAT, choice({"content": "x"}, "message", citations=listed)))
-    assert (len(found.sources), found.cut) == (MOST_SOURCES, True)
+    assert len(found.sources) == MOST_SOURCES
 
 
 @each_row("junk", [None, 7, "x", [], [None], [[]], [{"type": 3}], {"a": []}])
@@ -187,34 +162,14 @@ def recorded(name: str) -> Message:
 
 
 @each_row(
-    ("name", "sources", "citations", "last"),
+    ("name", "sources"),
     [
-        ("openai_responses/vai-openai-web-search-tool-1.response.sse", 28, 12, "))"),
-        ("anthropic/anthropic-model-web-search-tool-stream-0.response.sse", 20, 5, "degrees"),
-        ("anthropic/vai-anthropic-web-search-tool-1.response.sse", 10, 9, "JST."),
-        ("gemini/google-model-file-search-tool-stream-3.response.sse", 1, 2, "Paris"),
-        ("gemini/google-model-web-fetch-tool-stream-0.response.sse", 1, 1, "available!"),
+        ("openai_responses/vai-openai-web-search-tool-1.response.sse", 28),
+        ("anthropic/anthropic-model-web-search-tool-stream-0.response.sse", 20),
+        ("anthropic/vai-anthropic-web-search-tool-1.response.sse", 10),
+        ("gemini/google-model-file-search-tool-stream-3.response.sse", 1),
+        ("gemini/google-model-web-fetch-tool-stream-0.response.sse", 1),
     ],
 )
-def test_recorded_replies(name: str, sources: int, citations: int, last: str) -> None:
-    message = recorded(name)
-    found = references(message)
-    assert (len(found.sources), len(message.citations)) == (sources, citations)
-    assert all(each.end for each in message.citations)
-    assert any(text.endswith(last) for text, _ in cited(message))
-
-
-# Sent back
-
-
-@each_row("target", list(Protocol))
-def test_a_cited_reply_is_sent_as_its_text_alone(target: Protocol) -> None:
-    envelope = decoded(chat(user(), assistant("Paris"), user()))
-    plain = encoded(envelope, target)
-    asked, answer, last = envelope.turns
-    text = TextBlock("Paris", citations=(Citation(0, 0, 5),))
-    cited_reply = replace(answer, blocks=(text,))
-    out = encoded(replace(envelope, turns=(asked, cited_reply, last)), target)
-    assert body_of(out) == body_of(plain)
-    [note] = [note for note in out.notes if note not in plain.notes]
-    assert (note.code, note.level, note.origin) == ("citations-left-out", Level.INFO, answer.origin)
+def test_recorded_replies(name: str, sources: int) -> None:
+    assert len(references(recorded(name)).sources) == sources
