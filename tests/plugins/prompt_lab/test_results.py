@@ -107,7 +107,7 @@ async def test_a_run_is_sent_by_one_program(lab: LabStore, store: Store):
             await other.running(run).__aenter__()
 
 
-async def test_old_runs_go_and_accepted_ones_stay(lab: LabStore):
+async def test_old_runs_go_and_accepted_ones_stay(lab: LabStore, store: Store):
     planned = plan(SUITE, VARIANTS)
     for number in range(KEPT_RUNS + 3):
         run = await lab.add(planned, f"id-{number}", float(number))
@@ -120,7 +120,7 @@ async def test_old_runs_go_and_accepted_ones_stay(lab: LabStore):
     assert await lab.accepted(SUITE.source) == runs[-1]
     assert await lab.accepted("other") is None
     await lab.delete(*runs)
-    assert not await lab._database.rows("SELECT * FROM lab_values")
+    assert not await store.database.rows("SELECT * FROM lab_values")
 
 
 async def test_a_run_is_found_by_number_or_id(lab: LabStore):

@@ -82,7 +82,7 @@ class CasesView(RowsView):
         """The plan that is shown; the cursor goes to a new one, which Enter sends."""
         self._case = 0
         """The index of the case whose replies are shown."""
-        self._first_row = 0
+        self.first_case_row = 0
         """The row of the first case."""
         self._redraw: Timer | None = None
 
@@ -118,15 +118,15 @@ class CasesView(RowsView):
 
     def rebuild(self) -> None:
         """Build the rows again; the cursor stays on its case, whatever is above it."""
-        is_on_case = self._first_row > 0 and self.cursor == self._first_row + self._case
+        is_on_case = self.first_case_row > 0 and self.cursor == self.first_case_row + self._case
         super().rebuild()
         if is_on_case:
-            self.set_cursor(self._first_row + self._case)
+            self.set_cursor(self.first_case_row + self._case)
 
     def set_cursor(self, row: int) -> None:
         """Put the cursor on a row; of those above the cases only on that of the plan."""
-        if row < self._first_row and row != _PLAN_ROW:
-            row = self._first_row if self.cursor == _PLAN_ROW < row else _PLAN_ROW
+        if row < self.first_case_row and row != _PLAN_ROW:
+            row = self.first_case_row if self.cursor == _PLAN_ROW < row else _PLAN_ROW
         super().set_cursor(row)
 
     @property
@@ -149,7 +149,7 @@ class CasesView(RowsView):
 
     def build(self, width: int) -> Iterator[Part]:
         """Lay plan, cases and replies out."""
-        cases, self._first_row = self.cases, 0
+        cases, self.first_case_row = self.cases, 0
         if cases is None:
             yield text_rows("Reading the cases…", width, "", "muted")
         elif cases.fault is not None:
@@ -163,7 +163,7 @@ class CasesView(RowsView):
             yield text_rows(f"They are kept in {cases.file}.", width, "", "muted")
         else:
             head = [*self._head(cases, width)]
-            self._first_row = sum(map(len, head))
+            self.first_case_row = sum(map(len, head))
             yield from head
             yield [
                 self._case_row(cases, row, index == self._case, width)
@@ -241,7 +241,7 @@ class CasesView(RowsView):
     def cursor_moved(self) -> None:
         """Show the replies of the case under the cursor."""
         super().cursor_moved()
-        index = self.cursor - self._first_row
+        index = self.cursor - self.first_case_row
         if 0 <= index < len(self._shown) and index != self._case:
             self._case = index
             self.rebuild()
@@ -291,13 +291,13 @@ class CasesView(RowsView):
         if cases is None or not rows:
             self.notify(self._why_empty)
             return
-        first = self._case + (self.cursor == self._first_row + self._case)
+        first = self._case + (self.cursor == self.first_case_row + self._case)
         order = [*range(first, len(rows)), *range(first)]
         index = next((index for index in order if rows[index].differs), None)
         if index is None:
             self.notify("No replies differ yet." if cases.missing else "No replies differ.")
         else:
-            self.set_cursor(self._first_row + index)
+            self.set_cursor(self.first_case_row + index)
 
     def action_stop(self) -> None:
         """Stop sending; what has arrived stays."""

@@ -314,7 +314,7 @@ async def a_cell_is_an_ordinary_request(pilot: Pilot[None], view: CasesView) -> 
     app = app_of(pilot)
     inspector, workspace = app.query_one(Inspector), app.workspace
     assert workspace is not None
-    view.set_cursor(view._first_row)
+    view.set_cursor(view.first_case_row)
     await pilot.press("enter")
     await until(pilot, lambda: inspector.view_shown == "payload" and inspector.is_banner_up)
     assert inspector.composed is not None
@@ -531,7 +531,7 @@ async def test_a_case_without_checks_leads_to_its_file(
         await pilot.press("enter")
         await until(pilot, lambda: "– no checks" in text(view))
         assert "✓" not in text(view)
-        row = view.row(view._first_row)
+        row = view.row(view.first_case_row)
         assert "no checks: E opens tutor.eval.json" in row.hint
         await pilot.press("E")
         await until(pilot, lambda: "1/1" in text(view) and "no checks" not in text(view))

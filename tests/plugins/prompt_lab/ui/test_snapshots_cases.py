@@ -41,6 +41,6 @@ async def test_cases(album: Album, tmp_path: Path) -> None:
         assert cases is not None
         await pilot.press("enter")
         await until(pilot, lambda: not cases.is_sending and not cases.missing)
-        view.set_cursor(view._first_row)
+        view.set_cursor(view.first_case_row)
         await settle(pilot)
         await album.take(pilot, "replies")
