@@ -25,6 +25,7 @@ from tui_chat.workspace.exports import exported_texts
 if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
     from tui_chat.models.session import SessionSummary
+    from tui_chat.models.usage import CacheLoss
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 
@@ -148,6 +149,48 @@ async def show(common: CommonOptions, name: str | None, as_json: bool) -> None:
         texts = exported_texts(workspace.store, ids, "markdown", zone, workspace.library)
         async for text in texts:
             write_export(text)
+
+
+@sessions.command()
+@last_or_session
+@json_option()
+@asynchronous
+async def cache(common: CommonOptions, name: str | None, as_json: bool) -> None:
+    """Print why requests of a session lost the prompt cache, most tokens first.
+
+    Without SESSION, the one that was active last. Only what providers reported is counted; COST is
+    the price of the tokens beyond that of cached ones.
+
+    \b
+    Examples:
+      tui-chat sessions cache
+      tui-chat sessions cache "A walk" --json
+    """
+    async with _workspace(common) as (workspace, _):
+        summary = await named_session(workspace.store, name)
+        entries = await workspace.store.branches.load(summary.session_id)
+        losses = await workspace.cache.losses(entries)
+    causes: dict[str, list[CacheLoss]] = {}
+    for loss in losses:
+        causes.setdefault(loss.cause, []).append(loss)
+    rows = [
+        (len(same), sum(loss.tokens for loss in same), _cost(same), cause)
+        for cause, same in causes.items()
+    ]
+    write_list(
+        sorted(rows, key=lambda row: -row[1]),
+        as_json,
+        lambda row: dict(zip(("times", "tokens", "cost", "cause"), row, strict=True)),
+        ("TIMES", "TOKENS", "COST", "CAUSE"),
+        lambda row: (f"{row[0]:,}", f"{row[1]:,}", f"${row[2]}" if row[2] else "—", row[3]),
+        nothing="No request of this session lost the cache, as far as is known.",
+    )
+
+
+def _cost(losses: Sequence[CacheLoss]) -> str | None:
+    """Return US dollars beyond the price of cached tokens; None if they are unknown."""
+    costs = [loss.cost for loss in losses if loss.cost is not None]
+    return f"{sum(costs):.4f}" if costs else None
 
 
 @sessions.command()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
@@ -57,6 +57,7 @@ from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
+    from tui_chat.models.usage import CacheLoss
     from tui_chat.store import Store
     from tui_chat.turn_file import TurnFile
 
@@ -399,12 +400,15 @@ class Sent:
 
 class PromptCache:
     """Forecasts for the requests of the active session: how much of one the provider will find in
-    its prompt cache, compared with the last one that the same endpoint accepted.
+    its prompt cache, compared with the last one that the same endpoint accepted; and what requests
+    that were sent lost of it.
     """
 
-    def __init__(self, core: WorkspaceCore, requests: Requests, sent: Sent) -> None:
+    def __init__(
+        self, core: WorkspaceCore, requests: Requests, sent: Sent, usage: UsageReports
+    ) -> None:
         self.core = core
-        self._requests, self._sent = requests, sent
+        self._requests, self._sent, self._usage = requests, sent, usage
         self._recalled: set[str] = set()
         """The endpoints whose last request was looked up since the session was opened."""
         core.watch(self._follow_session)
@@ -444,6 +448,38 @@ class PromptCache:
             if not core.state.is_active(session_id):
                 return
         core.update(RequestOutdated(), last_sent={endpoint: last, **core.state.last_sent})
+
+    async def losses(self, entries: Sequence[Entry]) -> list[CacheLoss]:
+        """Return what the requests of a branch lost of the cache that the one before at the same
+        endpoint had filled, as far as the usage of their replies says so, oldest first. Requests
+        that cannot be composed again are passed over. Raises StoreError.
+        """
+        from tui_chat.analysis.cache_loss import Idle, cache_loss, cache_seconds, reported_loss
+
+        losses: list[CacheLoss] = []
+        known = await self._usage.prices()
+        last: dict[str, tuple[Entry, float, Composed]] = {}
+        for reply in entries:
+            if not reply.endpoint or reply.status != "complete":
+                continue
+            with suppress(InputError):
+                sent = await self._sent.request(reply.message.id, entries)
+                if (now := sent.shown) is None:
+                    continue
+                before = last.get(reply.endpoint)
+                last[reply.endpoint] = reply, sent.record.created, now
+                if before is None:
+                    continue
+                entry, began, composed = before
+                if not reported_loss(now.protocol, entry.usage, reply.usage):
+                    continue
+                seconds = max(0.0, sent.record.created - began - (entry.seconds or 0.0))
+                idle = Idle(seconds, cache_seconds(now.protocol, composed.body))
+                forecast = await asyncio.to_thread(_forecast, now, composed)
+                prices = known.prices_of_request(now, self.core.now())(reply.usage.tier)
+                loss = cache_loss(forecast, now.protocol, entry.usage, reply.usage, prices, idle)
+                losses += [loss] if loss else []
+        return losses
 
 
 @recent_memo()

@@ -59,7 +59,7 @@ class Workspace:
         self.usage = usage = UsageReports(core)
         self.requests = requests = Requests(core, usage)
         self.sent = sent = Sent(core, requests, usage)
-        self.cache = PromptCache(core, requests, sent)
+        self.cache = PromptCache(core, requests, sent, usage)
         self.presets = Presets(core)
         self.tool_grants = grants = ToolGrants(core.store)
         self.tool_sources = tool_sources = ToolSources(core)
