@@ -53,6 +53,14 @@ def chat(run: Run, tmp_path: Path) -> Run:
     return lambda *words: run("--data-dir", tmp_path / "data", *words)
 
 
+def test_the_activity_of_google_takeout_is_a_session_for_each_prompt(chat: Run):
+    assert chat("import", DATA / "MyActivity.json").code == 0
+    sessions = json.loads(chat("export", "--all").out)["sessions"]
+    texts = {tuple(message["content"] for message in each["messages"]) for each in sessions}
+    answer = "A **filter** & more.\n\n- one\n- two\n\n```\nx  y\n```"
+    assert texts == {("Why?", answer), ("Alone",)}
+
+
 def test_a_session_of_pi_is_read_with_calls_branches_and_tokens(chat: Run):
     done = chat("import", DATA / "pi_session.jsonl")
     assert (done.code, done.err) == (0, "")

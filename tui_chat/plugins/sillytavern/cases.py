@@ -39,9 +39,9 @@ _PLACES = {"after": 0, "chat": 1, "before": 2}
 _MODEL = "gpt-4o"
 
 
-def build_case(text: str, source: str) -> tuple[list[Any], list[str]]:
-    """Return the messages of a case's request, and the notes of its import; `source` is what errors
-    call the text. Raises InputError.
+def build_case(text: str, source: str) -> tuple[list[Any], list[dict[str, str]]]:
+    """Return the messages of a case's request, and the notes of its import and of the request, each
+    with level, code and sentence; `source` is what errors call the text. Raises InputError.
     """
     case = object_or_none(parse_json(text, source))
     if case is None or object_or_none(case.get("preset")) is None:
@@ -61,10 +61,18 @@ def build_case(text: str, source: str) -> tuple[list[Any], list[str]]:
         except (TypeError, ValueError) as error:
             raise InputError(f"{source} cannot be written as a folder: {error}.") from error
         (report,) = json.loads(_run(home, source, "import", "--json", str(folder)))
-        words = ("--endpoint", "openai", "--model", model, "--kind", kind, "--", draft)
+        words = ("--endpoint", "openai", "--model", model, "--kind", kind)
         (session,) = report["session_ids"]
-        body = json.loads(_run(home, source, "build", "--session", session, *words))
-    return body.get("messages", []), [note["sentence"] for note in report["notes"]]
+        build = ("build", "--session", session, *words)
+        body = json.loads(_run(home, source, *build, "--", draft))
+        envelope = json.loads(_run(home, source, *build, "--show", "envelope", "--", draft))
+    of_import = [
+        {"level": "info", "code": "import", "sentence": note["sentence"]}
+        for note in report["notes"]
+    ]
+    notes = of_import + envelope["notes"]
+    keys = ("level", "code", "sentence")
+    return body.get("messages", []), [{key: note[key] for key in keys} for note in notes]
 
 
 def _run(home: Path, source: str, *words: str) -> bytes:

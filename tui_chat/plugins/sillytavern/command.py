@@ -20,9 +20,9 @@ def sillytavern() -> None:
 def sillytavern_build(case: Path) -> None:
     """Build the request of a SillyTavern chat that a file describes.
 
-    Prints {"messages": [...], "notes": [...]}, the notes as sentences. The file has the preset,
-    card, chat, user_input, persona, authors_note, lorebooks, chat_metadata and settings as
-    SillyTavern stores them; see docs/sillytavern.md.
+    Prints {"messages": [...], "notes": [...]}. The file has the preset, card, chat, user_input,
+    persona, authors_note, lorebooks, chat_metadata and settings as SillyTavern stores them; see
+    docs/sillytavern.md.
 
     \b
     Example:

@@ -9,7 +9,7 @@ view                 the command `view` and the action of the app
 viewed_files         the files whose sessions are viewed, and the sessions of subagents
 
 own_formats          our own exports, and lists of messages
-chatgpt, claude, open_webui, librechat
+chatgpt, claude, open_webui, librechat, takeout
                      exports of web programs
 claude_code, codex, gemini_cli, opencode, llm, pi
                      what programs in a terminal keep
@@ -71,5 +71,6 @@ PLUGIN = Plugin(
         Format("the database of llm", f"{_HERE}.llm:FORMATS", "llm"),
         Format("opencode's database", f"{_HERE}.opencode:FORMATS", "opencode"),
         Format("pi's sessions", f"{_HERE}.pi:FORMATS", "pi"),
+        Format("Google Takeout's activity", f"{_HERE}.takeout:FORMATS", "Gemini"),
     ),
 )
