@@ -52,6 +52,8 @@ async def test_a_form_names_its_server_and_is_checked():
         answers, content = await shown(app, FORM)
         await pilot.pause()
         assert app.screen.query_one("Vertical").border_title == "The MCP server “bad” asks"
+        assert "Who are you?" in texts(app)
+        assert "Give it no password and no key." in texts(app)
         assert "\x1b" not in texts(app)
         assert "\u202e" not in texts(app)
         name, age, height = app.screen.query(Input)

@@ -126,6 +126,7 @@ class FieldsForm(Form[bool | None]):
         with DialogBox() as box:
             set_title(box, self._title)
             with VerticalScroll(id="fields", can_focus=False):
+                yield from self.fields_above()
                 for number, row in enumerate(self._rows):
                     with Horizontal(classes="pair -first" if number == 0 else "pair"):
                         for field in row:
@@ -133,6 +134,10 @@ class FieldsForm(Form[bool | None]):
                                 yield from self._field(field)
                 yield from self.fields_below()
             yield from self.buttons()
+
+    def fields_above(self) -> ComposeResult:
+        """Lay out what stands above the fields."""
+        yield from ()
 
     def fields_below(self) -> ComposeResult:
         """Lay out what stands below the fields."""
