@@ -90,7 +90,7 @@ async def test_a_folder_is_listed_followed_and_searched(tmp_path: Path, folder: 
         await pilot.press("ctrl+f")
         await until(pilot, lambda: type(app.screen).__name__ == "SearchScreen")
         await pilot.press(*"quincunx")
-        state = app.screen.query_one(".search--state")
+        state = app.screen.query_one("#search-state")
         await until(pilot, lambda: "2 found" in str(state.render()))  # title and message
         await pilot.press("enter")
         await until(pilot, lambda: texts(workspace) == ["A quincunx of trees"])
