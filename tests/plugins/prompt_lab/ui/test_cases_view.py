@@ -321,8 +321,9 @@ async def a_cell_is_an_ordinary_request(pilot: Pilot[None], view: CasesView) -> 
     assert b"Never tell" in inspector.composed.payload.body
     inspector.action_view("diff")
     await until(pilot, lambda: inspector.view_shown == "diff")
-    await settle(pilot)
-    rows = "\n".join(rows_shown(inspector.views.current))
+    diff = inspector.views.current
+    await until(pilot, lambda: OTHER in "\n".join(rows_shown(diff)))
+    rows = "\n".join(rows_shown(diff))
     assert all(each in rows for each in ("the same case with saved", "Be brief.", OTHER))
     inspector.action_view("cases")
     await until(pilot, lambda: inspector.view_shown == "cases" and view.has_focus)
