@@ -46,7 +46,7 @@ def test_both_spellings_and_a_bare_list(tmp_path: Path):
         ),
         (
             '[{"scanDepth": -1}]',
-            "$[0].scanDepth (line 1, column 16) must be a whole number of 0",
+            "$[0].scanDepth (line 1, column 16) must be a whole number from 0",
         ),
         ('{"entries": {"0": 3}}', '$.entries["0"] (line 1, column 19) must be an object'),
     ],
