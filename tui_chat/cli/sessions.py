@@ -92,6 +92,7 @@ async def list_sessions(
             and title.casefold() in each.title.casefold()
             and (not tag or tag.casefold() in map(str.casefold, each.tags))
         ]
+        found = await store.sessions.counted_by_branch(found)
     listed = {session.session_id for session in found}
     shown = found if as_json else [each for each in found if each.parent_id not in listed]
     write_list(

@@ -173,7 +173,7 @@ class SessionSummary(NamedTuple):
     model: str
     endpoint: str
     message_count: int
-    """Messages on all branches, deleted ones aside."""
+    """Messages on all branches, deleted ones aside; see `SessionStore.counted_by_branch`."""
     total_tokens: int
     """Input and output tokens reported for its replies."""
     status: EntryStatus

@@ -8,6 +8,7 @@ always on top, and an imported one takes the place that its time gives it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypedDict, Unpack
@@ -62,6 +63,16 @@ _APPEND = f"""
         ELSE {_STATUS_AT.format("?5")}
     END
     WHERE session_id = ?
+"""
+
+_BRANCH_LENGTHS = """
+    WITH RECURSIVE up (session_id, parent_id) AS (
+        SELECT s.session_id, m.parent_id FROM json_each(?) CROSS JOIN sessions AS s
+        ON s.session_id = value JOIN messages AS m ON m.message_id = s.head_id
+        UNION ALL
+        SELECT up.session_id, m.parent_id FROM up JOIN messages AS m ON m.message_id = up.parent_id
+    )
+    SELECT session_id, count(*) FROM up GROUP BY session_id
 """
 
 _INSERTED = tuple(name for name in SESSION_NAMES if name != "head_id")
@@ -151,6 +162,18 @@ class SessionStore:
             edits=edits,
         )
         return await create_session(tx, session, self._now())
+
+    async def counted_by_branch(
+        self, summaries: Iterable[SessionSummary]
+    ) -> tuple[SessionSummary, ...]:
+        """Return summaries whose `message_count` has the messages of the active branch alone."""
+        summaries = tuple(summaries)
+        ids = json.dumps([summary.session_id for summary in summaries])
+        lengths = {row[0]: row[1] for row in await self.database.rows(_BRANCH_LENGTHS, ids)}
+        return tuple(
+            summary._replace(message_count=lengths.get(summary.session_id, 0))
+            for summary in summaries
+        )
 
     async def list(self, limit: int | None = None) -> tuple[SessionSummary, ...]:
         """Return the sessions outside the trash, most recently active first, up to a `limit`."""

@@ -120,7 +120,8 @@ class _History:
     async def list_sessions(self, limit: _Limit = 50) -> list[dict[str, Any]]:
         """List past conversations, the latest first."""
         offered = await self._offered()
-        return [_session_json(session) for session in offered[: min(limit, _MOST)]]
+        listed = await self._store.sessions.counted_by_branch(offered[: min(limit, _MOST)])
+        return [_session_json(session) for session in listed]
 
     async def read_session(
         self,
