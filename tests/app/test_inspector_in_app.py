@@ -30,7 +30,6 @@ from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.inspector.rows_view import RowsView
 from tui_chat.ui.inspector.views import views
 
 WIDE = (160, 45)
@@ -218,6 +217,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         inspector.focus()
         inspector.action_view("diff")
         await settle(pilot)
+        await until(pilot, lambda: "First and" in rows_of(inspector))  # compared after a pause
         assert "against the last accepted request" in rows_of(inspector)
         cut_line = next(row for row in rows_of(inspector).splitlines() if "First and" in row)
         assert cut_line.rstrip().endswith("…")
@@ -236,9 +236,7 @@ async def test_the_diff_base_can_be_chosen(tmp_path: Path) -> None:
         await pilot.press("g", "enter")
         await asked(pilot)
         await press(pilot, *"Gemini", "enter")
-        view = inspector.views.current
-        assert isinstance(view, RowsView)
-        assert "Gemini" in rows_of(inspector)
+        await until(pilot, lambda: "Gemini" in rows_of(inspector))
 
 
 async def test_the_edited_preset_is_compared_with_the_saved_one(tmp_path: Path) -> None:

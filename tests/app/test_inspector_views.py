@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from tests.support.app import rows_shown, settle
+from tests.support.app import rows_shown, settle, until
 from tests.support.inspector_app import (
     DRAFT,
     InspectorApp,
@@ -195,6 +195,7 @@ async def test_the_difference_marks_what_changed() -> None:
         base = composed(draft="Say it in summer").payload
         app.pane.change(baseline=Baseline("the last request", base))
         await show(pilot, app, "diff")
+        await until(pilot, lambda: "equal lines" in rows_of(app))  # compared after a pause
         view = app.pane.views.current
         assert isinstance(view, RowsView)
         rows = [view.row(number) for number in range(view.row_count)]
@@ -204,7 +205,6 @@ async def test_the_difference_marks_what_changed() -> None:
             r.text[s.start : s.end] for r in rows for s in r.content.spans if "40%" in str(s.style)
         ]
         assert marked == ["summ", "wint"]
-        assert "equal lines" in rows_of(app)
 
 
 async def test_the_reply_view_shows_usage_and_calls() -> None:
