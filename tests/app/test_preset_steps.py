@@ -11,6 +11,7 @@ from textual.widgets import Input, Static, TextArea
 from textual.widgets._select import SelectOverlay
 
 from tests.support.app import asked, opened, rows_shown, say, settle, until
+from tests.support.list_dialogs import on
 from tests.support.preset_app import (
     SIZE,
     app_with,
@@ -27,8 +28,11 @@ from tests.support.preset_app import (
     told,
 )
 from tui_chat.models.text import Origin, OriginKind
+from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.dialogs.base import TextPrompt
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.presets.form import ChoiceSelect
@@ -131,13 +135,18 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
 
 async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
-        await pilot.app.run_action("plugins.lore_entry")
-        await until(pilot, lambda: isinstance(pilot.app.screen, FieldsForm))
-        form = pilot.app.screen
-        assert isinstance(form, FieldsForm)
+        await pilot.app.run_action("plugins.lorebooks")
+        await on(pilot, LorebooksDialog)
+        await press(pilot, "n")
+        await on(pilot, TextPrompt)
+        await press(pilot, *"mine", "enter")
+        await on(pilot, ChoiceDialog)
+        await press(pilot, "enter")  # New entry, the only line
+        form = await on(pilot, FieldsForm)
         form.query_one("#content", TextArea).text = "Owls hoot."
         form.query_one("#keys", TextArea).text = "owl"
-        await press(pilot, "ctrl+s", "escape")
+        await press(pilot, "ctrl+s")
+        await on(pilot, ChoiceDialog)
         entry = json.loads((tmp_path / "lorebooks" / "mine.json").read_text())["entries"][0]
         assert (entry["content"], entry["keys"]) == ("Owls hoot.", ["owl"])
         assert pane.app.workspace.state.lorebook_names == ("mine",)  # type: ignore[attr-defined]
