@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
 from textual import events
 from textual.command import CommandPalette
 from textual.widgets import Input, OptionList
@@ -17,11 +18,13 @@ from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.key_queue import TIME_LIMIT
+from tui_chat.ui.main_screen import MainScreen
 from tui_chat.ui.sessions.pane import SessionFilter
+from tui_chat.workspace.workspace import Workspace
 
 
 async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
-    tmp_path: Path, slow_store: asyncio.Event
+    tmp_path: Path, slow_store: asyncio.Event, monkeypatch: pytest.MonkeyPatch
 ):
     slow_store.set()
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
@@ -52,6 +55,14 @@ async def test_text_typed_right_after_a_key_goes_where_the_key_leads(
         burst(app, "f2", "slash", *"ol", "enter", *" one")
         await until(pilot, lambda: composer.text == "dear old one")
     slow_store.clear()
+    opened_workspace = MainScreen.opened_workspace
+
+    async def opened_late(main: MainScreen) -> Workspace:
+        workspace = await opened_workspace(main)
+        await asyncio.sleep(0.1)  # as on a busy machine
+        return workspace
+
+    monkeypatch.setattr(MainScreen, "opened_workspace", opened_late)
     app = make_app(tmp_path, model="echo")
     async with app.run_test(size=(80, 24)) as pilot:
         burst(app, "ctrl+n", *" words")

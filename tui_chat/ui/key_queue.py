@@ -192,10 +192,14 @@ class KeyQueue:
                 await asyncio.wait_for(marker.arrived.wait(), TIME_LIMIT)
 
     async def _until(self, holds: Callable[[], bool], seconds: float) -> None:
-        """Wait until something holds; without a limit while no session can take the keys."""
+        """Wait until something holds; the limit counts from when a session can take the keys: what
+        a key began before that goes on only then.
+        """
         end = monotonic() + seconds
         while self._app.screen_stack and not holds():
-            if monotonic() > end and self._main.is_workspace_open:
+            if not self._main.is_workspace_open:
+                end = monotonic() + seconds
+            elif monotonic() > end:
                 return
             await asyncio.sleep(_LOOK)
 
