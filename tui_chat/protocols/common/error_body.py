@@ -6,6 +6,8 @@ with a wrong base URL any protocol can receive any form:
     {"error": {"message", "type", "code", "status", "details"}}     OpenAI, Anthropic, Gemini
     [{"error": {...}}]                                               Gemini, when streaming
     {"error": "..."}  {"message": "..."}  {"detail": "..."}          gateways, local servers
+    {"detail": [{"loc", "msg"}]}                                     FastAPI
+    {"base_resp": {"status_code", "status_msg"}}                     MiniMax
     <html><title>502 Bad Gateway</title>                             proxies
 
 The advice depends on the message first, then on the status: providers differ in most statuses
@@ -200,14 +202,14 @@ def _errors(value: object, depth: int) -> Iterator[JsonObject]:
         yield from _errors(item, depth - 1)
     if fields := as_object(value):
         fields = {key.lower(): inner for key, inner in fields.items()}
-        for key in ("error", "errors", "fault"):
+        for key in ("error", "errors", "base_resp", "fault"):
             yield from _errors(fields.get(key), depth - 1)
         yield fields
 
 
 _MESSAGE_KEYS = (
     *("message", "error", "detail", "msg", "error_message", "error_msg", "error_description"),
-    *("faultstring", "errors", "title"),
+    *("status_msg", "faultstring", "errors", "title"),
 )
 
 
@@ -216,7 +218,21 @@ def _message(error: JsonObject) -> str:
         value = error.get(key)
         if isinstance(value, str) and (words := one_line(value)):
             return words + _upstream_message(error, words)
+        if sentences := [s for v in as_array(value)[:4] if (s := _validation_message(v))]:
+            return one_line("; ".join(sentences))
     return ""
+
+
+def _validation_message(value: object) -> str:
+    """Return one entry of FastAPI's list: the place and the fault."""
+    if isinstance(value, str):
+        return one_line(value)
+    entry = as_object(value)
+    message = entry.get("msg") or entry.get("message")
+    if not isinstance(message, str):
+        return ""
+    path = ".".join(str(part) for part in as_array(entry.get("loc"))[:8])
+    return one_line(f"{path}: {message}" if path else message)
 
 
 def _upstream_message(error: JsonObject, words: str) -> str:

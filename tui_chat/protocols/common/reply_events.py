@@ -23,6 +23,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
+    as_count,
     as_object,
     as_objects,
     as_string,
@@ -489,6 +490,7 @@ _REPLY_KEYS = frozenset(
 def _raise_for_error(chunk: JsonObject) -> None:
     error, kind = chunk.get("error"), chunk.get("type")
     is_error = error or "error" in (kind, chunk.get("object"))  # `object`: vLLM
+    is_error = is_error or as_count(as_object(chunk.get("base_resp")).get("status_code"))  # MiniMax
     if not is_error and is_foreign(chunk):
         has_sign = any(str(chunk.get(key)).lower() not in _SUCCESS for key in _ERROR_SIGNS)
         is_error = has_sign or any(chunk.get(key) for key in _ERROR_WORDS)
