@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.terminal_app import restore_signals
+
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[3] / "shared" / "corpus"))
 PROGRAM = Path(sys.executable).with_name("tui-chat")
 WAITING = ("53", "49", "74", "71", "73", "72", "70", "48")
@@ -36,6 +38,7 @@ def test_a_public_case(case: Path, tmp_path: Path):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=os.environ | {"TMPDIR": str(tmp_path)},
+        preexec_fn=restore_signals,
         timeout=TIMEOUT,
         check=False,
     )
