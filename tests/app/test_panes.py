@@ -150,6 +150,25 @@ async def test_escape_stops_the_reply_before_it_leaves_a_pane_and_before_it_rest
         await until(pilot, lambda: app.panes.zoomed is None)
 
 
+# --- the size of the terminal ---------------------------------------------------------------
+
+
+async def test_a_screen_of_any_size_is_drawn(tmp_path: Path) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(20, 5)) as pilot:
+        app = await opened(pilot)
+        composer = app.chat.composer
+        for size in ((1, 1), (200, 3), (2, 60), (80, 24), (3, 3), (1, 40), (20, 5), (80, 24)):
+            await pilot.resize_terminal(*size)
+            for text in ("", "a text of several words"):
+                composer.text = text
+                for key in ("f2", "f3", "f4", "f11", "f11", "escape", "escape"):
+                    await press(pilot, key)
+                    assert len(screen_text(app).split("\n")) == size[1], (size, key)
+        composer.text = ""
+        app.screen.set_focus(composer)
+        await say(pilot, "hello")
+
+
 # --- the focus ----------------------------------------------------------------------------
 
 

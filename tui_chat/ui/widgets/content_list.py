@@ -42,8 +42,8 @@ class ContentList(RowList):
         raise NotImplementedError
 
     def draw_line(self, line: int, width: int) -> Strip:
-        if not 0 <= line < self.row_count:
-            return Strip.blank(width, self.palette())
+        if width < 1 or not 0 <= line < self.row_count:
+            return Strip.blank(max(width, 0), self.palette())
         text, fact = self.row_content(line)
         ground = self.emphasis(line)
         # `has_focus` changes only after `on_blur`, and `screen.focused` before it.

@@ -17,6 +17,7 @@ from textual.color import Color
 from textual.document._document import Document, EditResult, Location
 from textual.filter import LineFilter
 from textual.geometry import Offset
+from textual.strip import Strip
 from textual.widgets import Input, TextArea
 from textual.widgets.input import Selection as InputSelection
 
@@ -109,6 +110,10 @@ class SafeTextArea(TextArea):
         line = super().get_line(line_index)
         safe = sanitize(line.plain, "masked")
         return line if safe == line.plain else Text(safe, end="", no_wrap=True)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a row; in no cells nothing, as TextArea cannot wrap its placeholder there."""
+        return super().render_line(y) if self.content_size.width > 0 else Strip.blank(0)
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
         """Scroll to the cursor, unless it is behind the end of a text that an edit just shortened:
