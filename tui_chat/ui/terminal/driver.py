@@ -115,7 +115,8 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Queue a text for the writer; dropped while the driver does not control the terminal."""
-        if self._writer_thread is not None:
+        writer = self._writer_thread
+        if writer is not None and writer.is_alive():  # one that ended would let its queue fill up
             super().write(data)
 
     def restore_at_once(self) -> None:
