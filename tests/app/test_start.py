@@ -120,10 +120,9 @@ async def test_an_early_command_and_file_belong_to_the_named_session(
         await begin_session(tmp_path, provider)
         slow_store.clear()
         async with start(tmp_path) as screen:
-            await screen.type("/rename Another title")
-            await screen.press("enter")
-            await screen.type(f"/attach {note}")
-            await screen.press("enter")
+            for command in ("/rename Another title", f"/attach {note}"):
+                keys = [(character, character) for character in command]
+                screen.press_at_once(*keys, ("enter", None))
             slow_store.set()
             await screen.sees("note.txt")
             await screen.type("look")
