@@ -20,7 +20,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.budget import count_envelope
 from tui_chat.edited_request import INVALID, OTHER_PROTOCOL
 from tui_chat.models.edit_list import add_value, remove_value, set_value
-from tui_chat.models.edited_body import EditedBody, sources_of, value_at
+from tui_chat.models.edited_body import EditedBody, value_at
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
@@ -129,20 +129,6 @@ def test_a_text_is_edited_and_nothing_else(protocol: Protocol):
     texts = [[turn.text for turn in composed.envelope.turns] for composed in (before, after)]
     assert texts[0] == texts[1]
     assert after.envelope.parameters == before.envelope.parameters
-
-
-@each_row("protocol", PROTOCOLS)
-@each_row("is_removed", [True, False])
-@each_row("text", ["Be brief.", "one", "three"])
-def test_an_edit_knows_the_turn_that_it_changed(protocol: Protocol, is_removed: bool, text: str):
-    before = compose(inputs_for(protocol))
-    path = path_of(before, text)
-    after = remove(before, path) if is_removed else edit(before, path, f"{text} And so on.")
-    assert after.edited is not None
-    [result] = after.edited.results
-    sources = {origin.outermost for origin in sources_of(result, after.edited.original)}
-    [turn] = [turn for turn in before.envelope.turns if turn.text.plain == text]
-    assert sources == {turn.origin}
 
 
 @each_row("protocol", PROTOCOLS)

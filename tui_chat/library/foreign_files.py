@@ -134,11 +134,6 @@ class CardFiles:
     """The JSON of the role's card with the typed values. Raises FieldError."""
 
 
-def has_card_files() -> bool:
-    """True if a plugin reads character cards."""
-    return next(load_all("card reader", CardFiles), None) is not None
-
-
 def card_files() -> CardFiles:
     """Return what reads character cards. Raises InputError without a plugin for them."""
     return _first(load_all("card reader", CardFiles), "character cards")

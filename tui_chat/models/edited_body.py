@@ -318,22 +318,6 @@ def _origin_of(node: Tree | None) -> Origin | None:
     return None if origin.kind is OriginKind.GLUE else origin
 
 
-def sources_of(result: EditResult, original: Obj) -> tuple[Origin, ...]:
-    """Return the origins of the text that an edit replaced, else that of the object around it."""
-    if isinstance(result.before, Str):
-        old, value = result.before.text, json.loads(result.edit.value or '""')
-        start, tail = common_ends(old.plain, value if isinstance(value, str) else "")
-        end = len(old.plain) - tail
-        return tuple(span.origin for span in old[min(start, max(end - 1, 0)) : end].spans)
-    node: Tree | None = original
-    origin = GLUE
-    for step in result.path:
-        node = child_of(node, step)
-        if isinstance(node, Obj) and node.origin.kind is not OriginKind.GLUE:
-            origin = node.origin
-    return (origin,)
-
-
 # Places in the edited body
 
 

@@ -96,14 +96,6 @@ class Timing:
     priced: str = ""
     """Whose prices `cost` is from, and of which day."""
 
-    @property
-    def per_second(self) -> float | None:
-        """Output tokens per second since the first of them; None if there is no pace yet."""
-        if not self.tokens or self.elapsed is None:
-            return None
-        seconds = self.elapsed - (self.first or 0.0)
-        return self.tokens / seconds if seconds > 0 else None
-
 
 NO_TIMING = Timing()
 

@@ -149,11 +149,3 @@ def status(path: Path) -> DatabaseStatus:
             next(reversed(list_backups(path)), None),
             is_in_use(path),
         )
-
-
-def stored_settings(path: Path) -> dict[str, str]:
-    """Return the settings that the app stored. Raises StoreError; InputError if there is none."""
-    with open_for_reading(path) as connection:
-        if not schema.version_of(connection):
-            return {}
-        return dict(connection.execute("SELECT key, value FROM settings").fetchall())

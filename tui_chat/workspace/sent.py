@@ -317,11 +317,6 @@ class Sent:
             loaded = ReceivedResponse(entry_id, response)
             core.update(RequestComposed(), request=replace(core.state.request, received=loaded))
 
-    async def messages_to(self, message_id: str) -> tuple[Message, ...]:
-        """Return the messages that a model is sent of the branch that ends with a message."""
-        entries = await self.core.active_store.branches.path_to(message_id)
-        return sendable_messages(with_known_messages(entries, self.core.state.entries))
-
     async def compare_with(self, choice: str) -> None:
         """Compare the request shown with something else; see `DiffBase.choice`."""
         core, session_id = self.core, self.core.state.session_id

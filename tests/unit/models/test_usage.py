@@ -14,7 +14,7 @@ from tui_chat.models.stream_events import (
     ToolCallDelta,
     text_bytes,
 )
-from tui_chat.models.usage import Timing, Usage, cost_of
+from tui_chat.models.usage import Usage, cost_of
 
 D = Decimal
 PRICES = Prices(D(2), D(10), cached=D("0.5"), cache_write=D(3))
@@ -57,20 +57,6 @@ def test_media_that_are_priced_apart_have_no_cost():
     assert cost_of(Usage(1, 1), prices, {"image"}) is not None
     assert cost_of(Usage(1, 1), prices, {"audio"}) is None
     assert cost_of(Usage(1, 1), prices, {"output image"}) is None
-
-
-@each_row(
-    ("timing", "pace"),
-    [
-        (Timing(3.0, 1.0, 100), 50.0),
-        (Timing(2.0, None, 100), 50.0),
-        (Timing(1.0, 1.0, 100), None),
-        (Timing(3.0, 1.0, None), None),
-        (Timing(None, None, 100), None),
-    ],
-)
-def test_the_pace_counts_from_the_first_word(timing: Timing, pace: float | None):
-    assert timing.per_second == pace
 
 
 def test_text_reasoning_and_arguments_count_their_bytes():

@@ -138,11 +138,6 @@ class FileSubagents:
         call = self._started.get(session_id)
         return call.call_id if call is not None else ""
 
-    def calls_of(self, session_id: str) -> dict[str, str]:
-        """Return the sessions of subagents by the ids of the session's calls that started them."""
-        own = ((call, child) for child, call in self._started.items())
-        return {call.call_id: child for call, child in own if call.session_id == session_id}
-
     def started_by(self, session_id: str) -> StartingCall | None:
         """Return what started a session; None if that is not known."""
         return self._started.get(session_id)
