@@ -37,6 +37,8 @@ from tui_chat.models.tool import CommandTool
 from tui_chat.protocols.base_url import read_base_url
 
 _MOST_FAULTS = 5
+_REMOVED = frozenset({"provider_keeps", "cache_breakpoints"})
+"""Keys of endpoints and models that earlier versions had; a file that has them is read."""
 
 TEMPLATE = """\
 # The configuration of tui-chat. Every key: docs/configuration.md
@@ -126,6 +128,7 @@ def read_config_file(path: Path, defaults: Config) -> Config:
 def parse_config(text: str, name: str, defaults: Config) -> Config:
     """Return the defaults overridden by a text, which errors call `name`. Raises ConfigError."""
     raw = parse_toml(text, name)
+    _drop_removed([raw.get("endpoints"), raw.get("models")])
     try:
         sections = _take_sections(raw)
         found: ConfigFile = read(ConfigFile, raw)
@@ -162,6 +165,18 @@ def parse_config(text: str, name: str, defaults: Config) -> Config:
         plugins=found.plugins.enabled,
         sections=sections,
     )
+
+
+def _drop_removed(value: object) -> None:
+    """Remove the keys that the program no longer has from tables, and from those within them."""
+    if isinstance(value, dict):
+        table = cast("dict[str, object]", value)
+        for key in _REMOVED & table.keys():
+            del table[key]
+        _drop_removed([*table.values()])
+    elif isinstance(value, list):
+        for each in cast("list[object]", value):
+            _drop_removed(each)
 
 
 def _is_section(name: str) -> bool:

@@ -315,6 +315,22 @@ def test_a_fault_names_the_place_and_never_the_value(fault: str, tmp_path: Path)
     assert raised.value.__cause__ is None
 
 
+def test_a_file_with_keys_of_earlier_versions_is_read(tmp_path: Path):
+    text = """
+        [endpoints.work]
+        protocol = "openai_responses"
+        base_url = "https://llm.example.org/v1"
+        provider_keeps = true
+        models = ["m"]
+        facts.m = { cache_breakpoints = true, strict_keys = true }
+
+        [models."other*"]
+        cache_breakpoints = false
+    """
+    config = load(tmp_path, text)
+    assert config.endpoint_named("work").models == ("m",)
+
+
 def test_all_faults_are_reported_at_once(tmp_path: Path):
     with pytest.raises(ConfigError) as raised:
         load(tmp_path, "a = 1\nb = 2\n" + of_work("c = 3"))
