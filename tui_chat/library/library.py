@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.files import MAX_BYTES, input_name, make_private_folder, read_text, write_text
 from tui_chat.library.file_reader import read_file_text
-from tui_chat.library.presets import dump_preset, load_preset, read_preset
+from tui_chat.library.presets import dump_preset, load_preset, read_preset, style_of
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
@@ -87,13 +87,15 @@ class Library:
         """Return True if a preset is a bundled one; saving makes a copy of it."""
         return self.files("presets").get(name, self._own).parent == self._samples
 
-    def save_preset(self, preset: Preset, name: str) -> Path:
+    def save_preset(self, preset: Preset, name: str, like: str = "") -> Path:
         """Write a preset to `name.json` in the user's folder and return the path.
 
-        Raises InputError for an empty name, or if the file cannot be written.
+        A new file has the style of the preset `like`, if that exists. Raises InputError for an
+        empty name, or if the file cannot be written.
         """
         path = self._own / "presets" / f"{file_name(name)}.json"
-        _write(dump_preset(preset), path)
+        model = path if path.is_file() else self.files("presets").get(like)
+        _write(dump_preset(preset, style_of(model)), path)
         return path
 
     def rename_preset(self, name: str, to: str) -> str:

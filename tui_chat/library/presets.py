@@ -5,19 +5,23 @@
 2. A message without an id gets one from its position (`message-3`), an anchor from its type.
    The default role is system, for an anchor user.
 3. Unknown keys are kept when the preset is saved.
-4. A saved preset is an object in camelCase with an indent of two spaces, without defaults.
+4. Saving keeps the style of the file it replaces: camelCase or snake_case (whichever more of its
+   keys have, else camelCase), indent, list or object. Defaults are omitted. A new file is an
+   object in camelCase with an indent of two spaces.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-from tui_chat.files import input_name
+from tui_chat.errors import InputError
+from tui_chat.files import MAX_BYTES, input_name, read_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
 from tui_chat.library.json_locations import Path as JsonPath
@@ -150,9 +154,45 @@ def _defaults(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"role": "user", "id": kind} if is_anchor else {"role": "system"}
 
 
-def dump_preset(preset: Preset) -> str:
+@dataclass(frozen=True, slots=True)
+class FileStyle:
+    """The style of a preset file."""
+
+    spelling: Literal["camel", "snake"] = "camel"
+    indent: int | str = 2
+    is_list: bool = False
+    """True for a list of messages, as long as the preset has nothing else."""
+    list_key: str = ""
+    """The key of the list of messages; empty for `presetMessages` in the file's spelling."""
+
+    @classmethod
+    def of(cls, text: str) -> FileStyle:
+        """Return the style of a file's text, or of a new file if the text is not JSON."""
+        file = JsonFile(text)
+        if file.failed:
+            return cls()
+        whole = object_or_none(file.value) or {}
+        lists = [k for k in whole if PRESET_KEYS.field_of.get(k) == "messages"]
+        messages = as_array(whole[lists[0]] if lists else file.value)
+        keys = [*whole, *(key for message in messages for key in object_or_none(message) or {})]
+        fields = {**MESSAGE_KEYS.field_of, **PRESET_KEYS.field_of}
+        snake = sum("_" in key for key in keys if key in fields)
+        camels = sum(key != key.lower() for key in keys if key in fields)
+        indent = re.search(r"\n([ \t]+)\S", file.text)
+        return cls(
+            "snake" if snake > camels else "camel",
+            indent[1] if indent else 2,
+            file.is_list,
+            "messages" if lists[:1] == ["messages"] else "",
+        )
+
+
+NEW_FILE = FileStyle()
+
+
+def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
     """Return a preset as JSON text with its unknown keys, without defaults."""
-    messages = [_dumped(message) for message in preset.messages]
+    messages = [_dumped(message, style) for message in preset.messages]
     fields: dict[str, Any] = {"name": preset.name}
     if preset.system_placement != "hoist":
         fields["system_placement"] = preset.system_placement
@@ -160,23 +200,27 @@ def dump_preset(preset: Preset) -> str:
         fields["variables"] = dict(preset.variables)
     if preset.builder:
         fields["builder"] = preset.builder
-    policies = {camel_case(name): value for name, value in plain(preset.policies).items()}
+    policies = {_spelled(name, style): value for name, value in plain(preset.policies).items()}
     policies |= preset.extras.get("policies", {})
     if policies:
         fields["policies"] = policies
     settings = settings_json(preset.settings)
-    parameters = {camel_case(name): value for name, value in settings.items()}
+    parameters = {_spelled(name, style): value for name, value in settings.items()}
     parameters |= preset.extras.get("parameters", {})
     if parameters:
         fields["parameters"] = parameters
-    named = {camel_case(name): value for name, value in fields.items()}
-    unknown = _unknown(preset.extras, PRESET_KEYS)
-    last = {key: unknown.pop(key) for key in preset_keys() if key in unknown}
-    body = {**named, **unknown, "presetMessages": messages, **last}
-    return json.dumps(body, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if style.is_list and len(fields) == 1 and not preset.extras:
+        body: object = messages
+    else:
+        there = {style.list_key or _spelled("preset_messages", style): messages}
+        named = {_spelled(name, style): value for name, value in fields.items()}
+        unknown = _unknown(preset.extras, PRESET_KEYS)
+        last = {key: unknown.pop(key) for key in preset_keys() if key in unknown}
+        body = {**named, **unknown, **there, **last}
+    return json.dumps(body, indent=style.indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _dumped(message: PresetMessage) -> dict[str, Any]:
+def _dumped(message: PresetMessage, style: FileStyle) -> dict[str, Any]:
     values = {**plain(message), "role": message.role, "content": message.content}
     if message.is_anchor and message.role == "user":
         del values["role"]
@@ -186,7 +230,7 @@ def _dumped(message: PresetMessage) -> dict[str, Any]:
         values["cache_control"] = _MARKS[message.cache_control]
     values.pop("extras", None)
     first = {name: values.pop(name) for name in _FIRST if name in values}
-    named = {camel_case(name): value for name, value in (first | values).items()}
+    named = {_spelled(name, style): value for name, value in (first | values).items()}
     return {**named, **_unknown(message.extras, MESSAGE_KEYS)}
 
 
@@ -197,5 +241,19 @@ _MARKS: dict[CacheLifetime, object] = {
 }
 
 
+def _spelled(name: str, style: FileStyle) -> str:
+    return name if style.spelling == "snake" else camel_case(name)
+
+
 def _unknown(extras: Mapping[str, Any], keys: KnownKeys) -> dict[str, Any]:
     return {key: value for key, value in extras.items() if key not in keys.field_of}
+
+
+def style_of(path: Path | None) -> FileStyle:
+    """Return the style of a preset file, or that of a new file if it is None or unreadable."""
+    if path is None:
+        return NEW_FILE
+    try:
+        return FileStyle.of(read_text(path, max_bytes=MAX_BYTES))
+    except InputError:
+        return NEW_FILE

@@ -134,7 +134,7 @@ class Presets:
 
     def _save(self, opened: OpenPreset, name: str, like: str) -> Path:
         """Write an open preset to the file of a name. Raises InputError."""
-        path = self.core.library.save_preset(opened.edits.preset, name)
+        path = self.core.library.save_preset(opened.edits.preset, name, like=like)
         before = opened if path.stem == like else None
         self.core.publish(PresetSaved(path.stem, opened.edits.preset, before))
         self._open(path.stem, OpenPreset(opened.edits.mark_saved(), self._stamp(path.stem)))

@@ -18,10 +18,12 @@ from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.files import write_text
 from tui_chat.library.presets import (
+    FileStyle,
     dump_preset,
     load_preset,
     parse_preset,
     read_preset,
+    style_of,
 )
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import Settings
@@ -39,16 +41,22 @@ CAMEL = """{
 
 
 def save_preset(preset: Preset, path: Path) -> None:
-    write_text(dump_preset(preset), path)
+    write_text(dump_preset(preset, style_of(path if path.is_file() else None)), path)
 
 
 def parsed(value: Any) -> Preset:
     return parse_preset(json.dumps(value), "p.json", "stem")
 
 
+@each_row("is_list", [False, True])
+@each_row("spelling", ["camel", "snake"])
 @given(any_presets)
-def test_a_dumped_preset_is_read_back(preset: Preset):
-    assert parse_preset(dump_preset(preset), "p", "other") == preset
+def test_a_dumped_preset_is_read_back(spelling: Any, is_list: bool, preset: Preset):
+    text = dump_preset(preset, FileStyle(spelling, is_list=is_list))
+    if not text.startswith("["):
+        assert parse_preset(text, "p", "other") == preset
+    else:
+        assert parse_preset(text, "p", preset.name) == preset
 
 
 def test_both_spellings_mean_the_same():
@@ -95,12 +103,40 @@ def test_unknown_keys_survive_load_and_save(tmp_path: Path):
     assert body["presetMessages"][0]["x-colour"] == [1, 2.5]
 
 
-def test_a_list_with_other_spelling_becomes_an_object(tmp_path: Path):
+@each_row(
+    ("text", "style"),
+    [
+        (CAMEL, FileStyle("camel", "    ")),
+        ('{"messages": []}', FileStyle(list_key="messages")),
+        ('[\n\t{"insertion_point": 1}\n]', FileStyle("snake", "\t", is_list=True)),
+        ('{"preset_messages": [{"anchorTarget": "a"}]}', FileStyle()),
+        ("{broken", FileStyle()),
+    ],
+)
+def test_the_style_of_a_file_is_detected(text: str, style: FileStyle):
+    assert FileStyle.of(text) == style
+
+
+@each_row(
+    "text",
+    [
+        '{\n  "name": "p",\n  "preset_messages": [\n    {\n      "id": "a",\n'
+        '      "role": "user",\n      "content": "x",\n      "anchor_target": "w"\n    }\n  ]\n}\n',
+        '[\n\t{\n\t\t"id": "a",\n\t\t"role": "system",\n\t\t"content": "x"\n\t}\n]\n',
+    ],
+)
+def test_a_save_keeps_the_style(text: str, tmp_path: Path):
     path = tmp_path / "p.json"
-    path.write_text('[{"content": "x", "anchor_target": "w", "own": 1}]')
+    path.write_text(text)
     save_preset(load_preset(path), path)
-    [message] = json.loads(path.read_text())["presetMessages"]
-    assert (message["anchorTarget"], message["own"]) == ("w", 1)
+    assert path.read_text() == text
+
+
+def test_a_list_becomes_an_object_if_necessary(tmp_path: Path):
+    path = tmp_path / "p.json"
+    path.write_text("[]")
+    save_preset(Preset("p", system_placement="in_place"), path)
+    assert load_preset(path) == Preset("p", system_placement="in_place")
 
 
 @each_row(
@@ -217,7 +253,7 @@ def test_settings_of_a_preset_survive_load_and_save(tmp_path: Path):
 
 def test_unknown_settings_of_a_preset_are_kept(tmp_path: Path):
     path = tmp_path / "p.json"
-    found = {"name": "p", "parameters": {"topP": 0.5, "tempature": 1}, "presetMessages": []}
+    found = {"name": "p", "parameters": {"top_p": 0.5, "tempature": 1}, "preset_messages": []}
     path.write_text(json.dumps(found))
     read = read_preset(path.read_text(), "p")
     assert [each.sentence for each in read.file.findings()] == [
