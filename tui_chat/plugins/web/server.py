@@ -215,13 +215,16 @@ class ServedApp(AppService):
             return
         self.is_ending = True
         process: Process | None = self._process
-        try:
-            async with asyncio.timeout(ENDING_SECONDS):
-                await self.stop()
-        except (TimeoutError, ConnectionError):
-            if process is not None:
-                with suppress(ProcessLookupError):
-                    process.kill()
+        if process is None:
+            return
+        await self.send_meta({"type": "quit"})
+        # `stop` would wait for `run`, which a time limit would end instead of the app.
+        await asyncio.wait([asyncio.ensure_future(process.wait())], timeout=ENDING_SECONDS)
+        with suppress(ProcessLookupError):
+            process.kill()  # which does nothing to one that has ended
+        await process.wait()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=ENDING_SECONDS)
 
     async def receive(self, message: Any) -> None:
         """Do what a page sent: keys and pastes, its size, its focus.
