@@ -1,8 +1,8 @@
 """Keys typed ahead: one coroutine hands them over, each where the one before has put the focus.
 
 1. Over a slow line `Ctrl+F` and the words to search for arrive as one. So a key is handed over when
-   the one before has been handled and has led where it leads: to a dialog that a worker opens, to
-   another focus, or to a session that is being opened, whose draft must be in the composer first.
+   the one before has been handled with what follows: a dialog that a worker opens, another focus,
+   or a session that is being opened, whose draft must be in the composer first.
 2. A field handles its letters in its own turn, so letters are handed over at once; Backspace, Enter
    or Esc wait for them.
 3. While a session is being opened, by a key or by the mouse, every key waits until the composer
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tui_chat.ui.main_screen import MainScreen
 
 TIME_LIMIT = 1.0
-"""Seconds that keys wait for what the key before them leads to."""
+"""Seconds that keys wait for what the key before them opens."""
 MARKER_TRIPS = 4
 """The number of times that a marker follows a key: the first goes with the key, the others behind
 what handling it posted.
@@ -80,7 +80,7 @@ class KeyQueue:
         clock.are_keys_waiting = lambda: bool(self._pending)
         self._pending: deque[events.Key | events.Paste] = deque()
         self._click: _Before | None = None
-        """What there was before a click, which may lead somewhere."""
+        """The state before a click, which may open something."""
         self._arrived = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._has_letters = False
@@ -130,7 +130,7 @@ class KeyQueue:
         while True:
             if self._click is not None:
                 before, self._click = self._click, None
-                await self._lead(before)
+                await self._wait_for_effect(before)
             elif not self._pending:
                 self.is_idle = not self._has_letters
                 self._arrived.clear()
@@ -145,7 +145,7 @@ class KeyQueue:
                     await self._hand_over_next()
 
     async def _hand_over_next(self) -> None:
-        """Hand over the next event, and wait until it has led where it leads."""
+        """Hand over the next event, and wait for its effect."""
         event = self._pending[0]
         if isinstance(event, events.Key):
             event = self._in_bound_case(event)
@@ -164,19 +164,19 @@ class KeyQueue:
         if is_text:
             self._has_letters = True
         else:
-            await self._lead(before)
+            await self._wait_for_effect(before)
 
-    async def _lead(self, before: _Before) -> None:
-        """Wait until an event has led where it leads."""
+    async def _wait_for_effect(self, before: _Before) -> None:
+        """Wait until what an event opens is open: a dialog, a session, or another focus."""
         app = self._app
         await self._handled(before.target)
         drawn = asyncio.Event()
         call_after_refresh(app, drawn.set)
         await drawn.wait()
         answered = before.screen not in app.screen_stack
-        leads = self._dialogs if answered else self._dialogs - before.dialogs
+        opening = self._dialogs if answered else self._dialogs - before.dialogs
         await self._until(
-            lambda: not (leads & self._dialogs) or len(app.screen_stack) > 1, TIME_LIMIT
+            lambda: not (opening & self._dialogs) or len(app.screen_stack) > 1, TIME_LIMIT
         )
         if len(app.screen_stack) > 1:
             await self._until(lambda: app.focused is not None, TIME_LIMIT / 4)
