@@ -17,6 +17,8 @@ _SET = """
     ON CONFLICT (key) DO UPDATE SET value = excluded.value
 """
 
+_DROP_DRAFT = "UPDATE sessions SET draft = '' WHERE session_id = ? AND draft = ?"
+
 
 async def write_settings(tx: Transaction, values: Mapping[str, str]) -> None:
     """Set settings together with something else."""
@@ -70,14 +72,19 @@ class SessionTexts:
         await self._write(tx, session_id, text)
 
     @writes
-    async def update(self, tx: Transaction, session_id: str, change: Callable[[str], str]) -> str:
+    async def update(
+        self, tx: Transaction, session_id: str, change: Callable[[str], str], typed: str = ""
+    ) -> str:
         """Change the text of a session from the stored one, in one transaction, so that another
-        window's change is not lost. Return the new text. Raises StoreError.
+        window's change is not lost; `typed` leaves the draft with it. Return the new text. Raises
+        StoreError.
         """
         before = await self._read(tx, session_id)
         after = change(before)
         if after != before:
             await self._write(tx, session_id, after)
+        if typed:
+            await tx.run(_DROP_DRAFT, session_id, typed)
         return after
 
     async def _read(self, tx: Transaction, session_id: str) -> str:
@@ -92,7 +99,6 @@ class SessionTexts:
 
 async def drop_sent_draft(tx: Transaction, session_id: str, text: str) -> None:
     """Remove the draft if it is the text of the sent message; another text is a new draft."""
-    sql = "UPDATE sessions SET draft = '' WHERE session_id = ? AND draft = ?"
-    await tx.run(sql, session_id, text)
+    await tx.run(_DROP_DRAFT, session_id, text)
     sql = "UPDATE settings SET value = '' WHERE key = ? AND value = ?"
     await tx.run(sql, NEW_CHAT_DRAFT, text)

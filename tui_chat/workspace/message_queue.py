@@ -47,7 +47,7 @@ class MessageQueue:
 
     async def add(self, session_id: str, message: QueuedMessage) -> None:
         """Add a message to its session's queue, which goes on if the reply is complete by then."""
-        await self._change(session_id, lambda queue: (*queue, message))
+        await self._change(session_id, lambda queue: (*queue, message), message.text)
         if self._may_go_on(session_id):
             self._spawn(self.send_next())
 
@@ -146,8 +146,10 @@ class MessageQueue:
             queue = change(queue)
         return queue
 
-    async def _change(self, session_id: str, change: _Change) -> None:
-        """Change the stored queue of a session. One that cannot be stored is shown all the same."""
+    async def _change(self, session_id: str, change: _Change, typed: str = "") -> None:
+        """Change the stored queue of a session; `typed` leaves its draft with it. A queue that
+        cannot be stored is shown all the same.
+        """
         queues = self.core.store_of(session_id).queues
 
         def change_text(text: str) -> str:
@@ -158,7 +160,7 @@ class MessageQueue:
             self._show(session_id, change(self.core.state.queue))
         async with self._storing:
             try:
-                text = await queues.update(session_id, change_text)
+                text = await queues.update(session_id, change_text, typed)
             except TuiChatError as error:
                 self._unsaved[session_id] = (*self._unsaved.get(session_id, ()), change)
                 self._show(session_id, self.core.state.queue)

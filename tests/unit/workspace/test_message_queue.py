@@ -56,6 +56,18 @@ async def test_a_stopped_reply_leaves_the_queue(make_workspace):
     assert workspace.state.queue == ()
 
 
+async def test_a_queued_message_leaves_the_stored_draft(make_workspace):
+    workspace, _ = await make_workspace(model="lorem")
+    assert await workspace.replies.submit("one")
+    sessions, session = workspace.sessions, workspace.state.session
+    await sessions.save_draft(session, "two")
+    await queue(workspace, "two")
+    assert await sessions.draft() == ""  # also for a program that is killed right after
+    await sessions.save_draft(session, "something else")
+    await queue(workspace, "three")
+    assert await sessions.draft() == "something else"
+
+
 async def test_a_failed_reply_pauses_the_queue(make_workspace):
     workspace, heard = await make_workspace(model="flaky-500")
     assert await workspace.replies.submit("one")
