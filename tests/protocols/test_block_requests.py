@@ -19,7 +19,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import reader as anthropic
 from tui_chat.protocols.common.reading import WireRequest
 from tui_chat.protocols.gemini import reader as gemini
-from tui_chat.protocols.ollama import reader as ollama
+from tui_chat.protocols.ollama.encode import READER as OLLAMA_READER
 from tui_chat.protocols.openai_chat import reader as openai_chat
 from tui_chat.protocols.openai_responses import reader as openai_responses
 
@@ -29,7 +29,7 @@ READERS: list[tuple[Protocol, Read, Write]] = [
     (CHAT, openai_chat.READER.read, openai_chat.READER.write),
     (ANTHROPIC, anthropic.READER.read, anthropic.READER.write),
     (RESPONSES, openai_responses.READER.read, openai_responses.READER.write),
-    (OLLAMA, ollama.READER.read, ollama.READER.write),
+    (OLLAMA, OLLAMA_READER.read, OLLAMA_READER.write),
     (GEMINI, gemini.READER.read, gemini.READER.write),
 ]
 MUTANTS = 2_000

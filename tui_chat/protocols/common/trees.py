@@ -59,6 +59,11 @@ def labelled(value: Json, name: str = "", origin: Origin | None = None) -> Json:
     return Named(value, name, origin)
 
 
+def optional(key: str, value: str, name: str) -> JsonObject:
+    """Return a key with its value, which is called `name`; no key for an empty one."""
+    return {key: Named(value, name)} if value else {}
+
+
 def plain(value: Json) -> Json:
     """Return what a writer returned as plain JSON."""
     kind = value.__class__

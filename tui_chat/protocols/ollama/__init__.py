@@ -13,8 +13,7 @@ from typing import Any
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import as_array, as_object
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
-from tui_chat.protocols.ollama.encode import encode
-from tui_chat.protocols.ollama.reader import READER
+from tui_chat.protocols.ollama.encode import READER, encode
 from tui_chat.protocols.ollama.stream import ReplyParser, read_reply
 
 

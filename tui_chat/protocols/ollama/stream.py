@@ -36,60 +36,43 @@ class ReplyParser(ReplyReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._calls = 0
-        self._thoughts = 0
-        self._is_thinking = False
+        self._thought: object = None
+        """The key of the reasoning that is being said, if the model is thinking."""
 
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read a line of a stream, or an answer that came whole."""
-        message = as_object(chunk.get("message"))
+        events, message = self._events, as_object(chunk.get("message"))
         done = chunk.get("done") is True
         if message or done:
-            self._events.start(as_string(chunk.get("model")), "")
-        self._message(message)
+            events.start(as_string(chunk.get("model")), "")
+        if thinking := as_raw_string(message.get("thinking")):
+            self._thought = self._thought or object()
+            events.add_reasoning(events.block_index(self._thought), thinking)
+        text, calls = as_raw_string(message.get("content")), as_array(message.get("tool_calls"))
+        images = as_array(message.get("images"))
+        if text or calls or images:
+            self._thought = None
+        events.add_text(text)
+        for call in map(as_object, calls):
+            function = as_object(call.get("function"))
+            arguments = function.get("arguments")
+            arguments = arguments if isinstance(arguments, str) else to_json(arguments or {})
+            id, name = as_string(call.get("id")), as_string(function.get("name"))
+            events.add_tool_call(events.call_index(object()), arguments, id=id, name=name)
+        for image in images:
+            events.add_media(as_string(image), kind="image")
         if message.get("content") or not message.get("thinking"):
-            self._events.add_tokens(read_tokens(chunk.get("logprobs")))
-        self._events.set_usage(
-            Usage(
-                input=as_count(chunk.get("prompt_eval_count")),
-                output=as_count(chunk.get("eval_count")),
-            )
-        )
+            events.add_tokens(read_tokens(chunk.get("logprobs")))
+        counts = as_count(chunk.get("prompt_eval_count")), as_count(chunk.get("eval_count"))
+        events.set_usage(Usage(*counts))
         if done:
             raw = as_string(chunk.get("done_reason"))
-            self._events.finish(finish_reason(raw), raw)
+            events.finish(finish_reason(raw), raw)
 
     def finish(self) -> Reply:
         """Return the reply that was taken in. Raises ReplyCut if it has no end."""
         self.close()
         return super().finish()
-
-    def _message(self, message: JsonObject) -> None:
-        if thinking := as_raw_string(message.get("thinking")):
-            if not self._is_thinking:
-                self._is_thinking = True
-                self._thoughts += 1
-            self._events.add_reasoning(self._events.block_index(self._thoughts), thinking)
-        if text := as_raw_string(message.get("content")):
-            self._is_thinking = False
-            self._events.add_text(text)
-        for call in as_array(message.get("tool_calls")):
-            self._is_thinking = False
-            self._call(as_object(call))
-        for image in as_array(message.get("images")):
-            self._is_thinking = False
-            self._events.add_media(as_string(image), kind="image")
-
-    def _call(self, call: JsonObject) -> None:
-        function = as_object(call.get("function"))
-        arguments = function.get("arguments")
-        self._calls += 1
-        self._events.add_tool_call(
-            self._events.call_index(self._calls),
-            arguments if isinstance(arguments, str) else to_json(arguments or {}),
-            id=as_string(call.get("id")),
-            name=as_string(function.get("name")),
-        )
 
 
 def read_reply(body: bytes) -> Reply:
