@@ -28,7 +28,6 @@ from tests.support.preset_app import (
     told,
 )
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import TextPrompt
@@ -136,8 +135,8 @@ async def test_the_presets_own_form(tmp_path: Path) -> None:
 async def test_a_lore_entry_is_written_in_the_lorebook_of_the_session(tmp_path: Path) -> None:
     async with editing(tmp_path) as (pilot, pane):
         await pilot.app.run_action("plugins.lorebooks")
-        await on(pilot, LorebooksDialog)
-        await press(pilot, "n")
+        await on(pilot, ChoiceDialog)
+        await press(pilot, "enter")  # New lorebook, the only line
         await on(pilot, TextPrompt)
         await press(pilot, *"mine", "enter")
         await on(pilot, ChoiceDialog)

@@ -8,14 +8,14 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
-from tests.support.app import idle, make_app, opened, until, workspace_of
-from tests.support.list_dialogs import listed, on, words
+from tests.support.app import make_app, opened, until, workspace_of
+from tests.support.list_dialogs import offered, on, words
 from tui_chat.models.role import Profile
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.dialogs.library_lists import ProfilesDialog
 from tui_chat.ui.widgets.choice_select import ChoiceSelect
 
 
@@ -23,7 +23,7 @@ async def profiles_of(pilot: Pilot[None], command: str = "/persona") -> TuiChat:
     app = await opened(pilot)
     app.query_one(Composer).focus()
     await pilot.press(*command, "enter")
-    await on(pilot, ProfilesDialog)
+    await on(pilot, ChoiceDialog)
     return app
 
 
@@ -32,22 +32,22 @@ async def test_a_profile_from_nothing_is_used_edited_and_deleted(tmp_path: Path)
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await profiles_of(pilot)
         workspace = workspace_of(app)
-        assert listed(app)[0] == "● No profile The model learns nothing about you"
-        assert listed(app)[1].startswith("+ New profile or put JSON files into")
-        await pilot.press("n")
+        assert offered(app)[0] == "No profile The model learns nothing about you"
+        assert offered(app)[1].startswith("New profile… or put JSON files into")
+        await pilot.press("down", "enter")
         form = await on(pilot, FieldsForm)
         await pilot.press("ctrl+s")
         await until(pilot, lambda: "needs a name" in words(app, "#fault"))
         await pilot.press(*"Kim", "tab", *"Sails.")
         await pilot.press("ctrl+s")
-        await on(pilot, ProfilesDialog)
+        await on(pilot, ChoiceDialog)
         assert json.loads(path.read_text()) == {"name": "Kim", "content": "Sails."}
         await until(pilot, lambda: workspace.state.profile == Profile("Kim", "Sails."))
-        assert listed(app)[:2] == [
-            "● Kim Sails.",
-            "· No profile The model learns nothing about you",
+        assert offered(app)[:2] == [
+            "Kim Sails.",
+            "No profile The model learns nothing about you",
         ]
-        await pilot.press("e")
+        await pilot.press("ctrl+e")
         form = await on(pilot, FieldsForm)
         form.query_one("#placement", ChoiceSelect).focus()
         await pilot.press("enter", "down", "down", "down", "enter")
@@ -57,24 +57,24 @@ async def test_a_profile_from_nothing_is_used_edited_and_deleted(tmp_path: Path)
         await until(pilot, lambda: "Depth" in words(app, "#fault"))
         form.query_one("#depth", Input).value = "1"
         await pilot.press("ctrl+s")
-        await on(pilot, ProfilesDialog)
+        await on(pilot, ChoiceDialog)
         assert workspace.state.profile == Profile("Kim", "Sails.", "depth", 1)
         await workspace.presets.choose("character")
         turns = workspace.requests.compose("Hello").envelope.turns
         texts = [turn.text.plain for turn in turns]
         assert texts[texts.index("Hello") - 1] == "Sails."
-        await pilot.press("x")
+        await pilot.press("delete")
         await on(pilot, Confirm)
         await pilot.press("y")
-        await on(pilot, ProfilesDialog)
+        await on(pilot, ChoiceDialog)
         await until(pilot, lambda: not path.exists())
-        await until(pilot, lambda: listed(app)[0].startswith("● No profile"))
+        await until(pilot, lambda: offered(app)[0].startswith("No profile"))
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert workspace.state.profile_name == ""
 
 
-async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: Path) -> None:
+async def test_a_profile_is_used_and_rows_say_what_is_wrong(tmp_path: Path) -> None:
     folder = tmp_path / "profiles"
     folder.mkdir()
     (folder / "a.json").write_text('{"name": "Ada", "content": "Counts."}')
@@ -82,30 +82,28 @@ async def test_space_uses_a_profile_and_other_rows_say_what_is_wrong(tmp_path: P
     async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
         app = await profiles_of(pilot, "/profile")
         workspace = workspace_of(app)
-        assert listed(app)[0] == "· a Ada: Counts."
-        assert listed(app)[1].startswith("· broken broken.json")
-        await pilot.press("home", "space")
+        assert offered(app)[0] == "a Ada: Counts."
+        assert offered(app)[1].startswith("broken broken.json")
+        await pilot.press("up", "up", "enter")  # from the one that is used: none
         await until(pilot, lambda: workspace.state.profile_name == "a")
-        await until(pilot, lambda: listed(app)[0].startswith("● a"))
-        await pilot.press("space")
+        for key in ("ctrl+e", "enter"):
+            await profiles_of(pilot, "/profile")
+            await pilot.press(*"broken", key)
+            await until(pilot, lambda: "broken.json" in app.notifications.shown[-1].message)
+            await on(pilot, ChoiceDialog)
+            assert workspace.state.profile_name == "a", "what cannot be read is not used"
+            await pilot.press("escape")
+        await profiles_of(pilot, "/profile")
+        await pilot.press(*"no profile", "enter")
         await until(pilot, lambda: workspace.state.profile_name == "")
-        await pilot.press("space")
-        await until(pilot, lambda: workspace.state.profile_name == "a")
-        for key in ("down", "e", "enter"):
-            await pilot.press(key)
-            await idle(pilot)
-            assert isinstance(app.screen, ProfilesDialog), "what cannot be read has no form"
-        assert workspace.state.profile_name == "a"
-        await pilot.press("down", "space")
-        await until(pilot, lambda: workspace.state.profile_name == "")
-        await until(pilot, lambda: listed(app)[2].startswith("● No profile"))
-        await pilot.press("home", "enter")
+        await profiles_of(pilot, "/profile")
+        await pilot.press(*"ada", "enter")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert workspace.state.profile_name == "a"
         (folder / "a.json").unlink()
         await app.run_action("presets.choose_profile")
-        await on(pilot, ProfilesDialog)
-        await until(pilot, lambda: "There is no profile" in listed(app)[1])
+        await on(pilot, ChoiceDialog)
+        assert any("There is no profile" in line for line in offered(app))
 
 
 async def test_what_another_program_wrote_is_overwritten_only_if_asked(tmp_path: Path) -> None:
@@ -115,7 +113,7 @@ async def test_what_another_program_wrote_is_overwritten_only_if_asked(tmp_path:
     path.write_text('{"name": "Ada", "content": "Counts.", "mood": "calm"}')
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await profiles_of(pilot, "/profile")
-        await pilot.press("home", "e")
+        await pilot.press(*"ada", "ctrl+e")
         form = await on(pilot, FieldsForm)
         form.query_one("#content", TextArea).text = "Mine."
         path.write_text('{"name": "Ada L.", "content": "Theirs.", "mood": "calm"}')
@@ -123,7 +121,7 @@ async def test_what_another_program_wrote_is_overwritten_only_if_asked(tmp_path:
         await until(pilot, lambda: "changed this profile" in words(app, "#fault"))
         assert json.loads(path.read_text())["content"] == "Theirs."
         await pilot.press("ctrl+s")
-        await on(pilot, ProfilesDialog)
+        await on(pilot, ChoiceDialog)
         assert json.loads(path.read_text()) == {
             "name": "Ada",
             "content": "Mine.",

@@ -18,7 +18,7 @@ from tests.support.app import (
 )
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.dialogs.queued_messages import QueueDialog
+from tui_chat.ui.dialogs.choices import ChoiceDialog
 
 
 def queued(app: TuiChat) -> list[str]:
@@ -120,11 +120,11 @@ async def test_the_list_of_queued_messages_edits_and_removes(tmp_path: Path) -> 
             await enter(pilot, text)
         await until(pilot, lambda: len(queued(app)) == 3)
         await pilot.press(*"/queue", "enter")
-        await until(pilot, lambda: isinstance(app.screen, QueueDialog))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await pilot.press("down", "delete")
         await until(pilot, lambda: queued(app) == ["first", "third"])
         await pilot.press(*"/queue", "enter")
-        await until(pilot, lambda: isinstance(app.screen, QueueDialog))
+        await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
         await pilot.press("enter")
         await until(pilot, lambda: composer.text == "first")
         assert queued(app) == ["third"]

@@ -7,9 +7,9 @@ when they are needed, since the first frame does without them.
 from __future__ import annotations
 
 from asyncio import Future, get_running_loop, to_thread
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from textual.app import App
 from textual.screen import Screen
@@ -37,6 +37,41 @@ async def ask(
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
     dialog = ChoiceDialog(title, offered, current, preview, has_filter=has_filter, hint=hint)
     return await app.push_screen_wait(dialog)
+
+
+class KeyedChoice(NamedTuple):
+    """A choice, and the key that chose it: `enter`, or one of those that were offered."""
+
+    id: str
+    key: str
+
+
+async def ask_with_keys(
+    app: App[Any],
+    title: str,
+    choices: Iterable[tuple[str, str, str]],
+    current: str,
+    keys: Mapping[str, str],
+    *,
+    marks_current: bool = True,
+) -> KeyedChoice | None:
+    """Ask for a choice (id, label, detail) and what to do with it: `keys` are `enter` and some of
+    `MORE_KEYS`, each with what it does.
+    """
+    from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
+    from tui_chat.ui.keys import key_name
+
+    hint = " · ".join(f"{key_name(key)} {what}" for key, what in keys.items())
+    dialog = ChoiceDialog(
+        title,
+        [Choice(*choice) for choice in choices],
+        current,
+        hint=f"{hint} · Esc close",
+        keys=keys,
+        marks_current=marks_current,
+    )
+    chosen = await app.push_screen_wait(dialog)
+    return None if chosen is None else KeyedChoice(chosen, dialog.key)
 
 
 def show_question(app: App[Any], dialog: Callable[[], Screen[Any]]) -> Future[Any]:

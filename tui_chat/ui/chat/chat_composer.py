@@ -16,7 +16,7 @@ from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.drafts import confirm_send
 from tui_chat.ui.commands import CommandCall, UnknownCommand, escape_command, parse_command
-from tui_chat.ui.questions import ask, ask_line, confirm
+from tui_chat.ui.questions import ask, ask_line, ask_with_keys, confirm
 
 if TYPE_CHECKING:
     from tui_chat.ui.area import AreaContext
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SAVE = "+"
 """Id of the choice to save the draft as a snippet."""
+_ALL = "all"
+"""Id of the choice to remove all queued messages."""
 
 
 class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompatibleMethodOverride]  so in Textual
@@ -90,25 +92,26 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
     @work(group="dialog", exclusive=True)
     async def action_queue(self) -> None:
         """Show the queued messages; take one into the composer, or remove it."""
-        from tui_chat.ui.dialogs.choices import Choice
-        from tui_chat.ui.dialogs.queued_messages import ALL, ask_queued
-
         workspace = await self.host.opened_workspace()
         queue = workspace.state.queue
         if not queue:
             self.notify("Nothing is queued. Enter queues a message while a reply arrives.")
             return
         choices = [
-            Choice(str(index), f"{index + 1}", one_line(message.text, 300))
+            (str(index), f"{index + 1}", one_line(message.text, 300))
             for index, message in enumerate(queue)
         ]
-        answer = await ask_queued(self.tui, [*choices, Choice(ALL, "Remove all")])
-        if answer is None or workspace.state.queue != queue:
+        choices.append((_ALL, "Remove all", ""))
+        keys = {"enter": "edit", "delete": "remove"}
+        chosen = await ask_with_keys(self.tui, "Queued messages", choices, "0", keys)
+        if chosen is None or workspace.state.queue != queue:
             return
-        if answer.removes:
-            await workspace.queue.remove(answer.number)
-        elif answer.number is not None and self._drafts.is_active:
-            message = await workspace.queue.take(answer.number)
+        if chosen.id == _ALL:
+            await workspace.queue.remove()
+        elif chosen.key == "delete":
+            await workspace.queue.remove(int(chosen.id))
+        elif self._drafts.is_active:
+            message = await workspace.queue.take(int(chosen.id))
             if message is not None:
                 await self._drafts.take_back(message)
 

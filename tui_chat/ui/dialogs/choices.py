@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar
 
 from rich.table import Column, Table
@@ -43,6 +43,8 @@ FEW = 16
 """Choices whose details may take several lines each; of more, one line of each is shown."""
 MAX_WIDTH = 104
 """Columns that a dialog takes at most."""
+MORE_KEYS = ("ctrl+e", "delete")
+"""Keys besides Enter that may choose."""
 
 
 class ChoiceDialog(Dialog[str | None]):
@@ -51,6 +53,7 @@ class ChoiceDialog(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "move(1)", show=False, priority=True),
         Binding("up", "move(-1)", show=False, priority=True),
+        *(Binding(key, f"choose('{key}')", show=False, priority=True) for key in MORE_KEYS),
     ]
     hint: str = "Enter select · Esc cancel"
     """The keys, in the last line."""
@@ -66,11 +69,16 @@ class ChoiceDialog(Dialog[str | None]):
         *,
         has_filter: bool = True,
         hint: str = "",
+        keys: Collection[str] = (),
+        marks_current: bool = True,
     ) -> None:
         """`preview` is called with the id of each choice that gets highlighted. Without
-        `has_filter` typing does nothing.
+        `has_filter` typing does nothing. `keys`: those of the `MORE_KEYS` that choose.
         """
         super().__init__()
+        self._keys, self._mark = keys, "● " if marks_current else "  "
+        self.key = "enter"
+        """The key that chose."""
         self._has_filter = self.takes_keys_typed_ahead = has_filter
         self._title, self.hint = title, hint or self.hint
         self._preview = preview
@@ -152,7 +160,7 @@ class ChoiceDialog(Dialog[str | None]):
 
     def option(self, choice: Choice) -> Option:
         """Return the line of a choice."""
-        mark = "● " if choice.id == self._current else "  "
+        mark = self._mark if choice.id == self._current else "  "
         label = one_line(choice.label)
         line = Text(mark + label)
         if choice.detail and len(self.choices) <= FEW and len(label) <= self._label_width:
@@ -172,10 +180,19 @@ class ChoiceDialog(Dialog[str | None]):
         else:
             options.action_cursor_up()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the keys that do not choose here to the filter."""
+        return action != "choose" or parameters[0] in self._keys
+
     @on(Input.Submitted)
     def _submitted(self) -> None:
+        self.action_choose("enter")
+
+    def action_choose(self, key: str) -> None:
+        """Answer with the highlighted choice; `key` chose it."""
         options = self.query_one(OptionList)
         if options.highlighted is not None:
+            self.key = key
             self.dismiss(options.get_option_at_index(options.highlighted).id)
 
     @on(OptionList.OptionHighlighted)

@@ -167,13 +167,13 @@ class PresetsArea(Area):
     @work(group="dialog", exclusive=True)
     async def action_choose_profile(self, name: str = "") -> None:
         """Choose, create and edit profiles; with a name, use that one from the next message on."""
-        from tui_chat.ui.dialogs.library_lists import ProfilesDialog
+        from tui_chat.ui.dialogs.profiles import choose_profile
 
         workspace = await self.host.opened_workspace()
         if name:
             await workspace.settings.set_profile(name)
         else:
-            await self.tui.push_screen_wait(ProfilesDialog(workspace))
+            await choose_profile(self.tui, workspace)
 
     # --- files ---------------------------------------------------------------------------
 

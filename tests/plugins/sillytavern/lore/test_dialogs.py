@@ -10,8 +10,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Checkbox, Input, TextArea
 
 from tests.support.app import idle, make_app, opened, rows_shown, until, workspace_of
-from tests.support.list_dialogs import listed, on, words
-from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
+from tests.support.list_dialogs import offered, on, words
 from tui_chat.plugins.sillytavern.lore.view import LoreView
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
@@ -43,19 +42,19 @@ async def test_a_lorebook_from_nothing_fires_and_is_edited(tmp_path: Path) -> No
         app = await opened(pilot)
         inspector = app.query_one(Inspector)
         await app.run_action("plugins.lorebooks")
-        await on(pilot, LorebooksDialog)
-        assert listed(app)[0].startswith("+ New lorebook or put JSON files into")
-        await pilot.press("n")
+        await on(pilot, ChoiceDialog)
+        assert offered(app)[0].startswith("New lorebook… or put JSON files into")
+        await pilot.press("enter")
         await on(pilot, TextPrompt)
         await pilot.press(*"Team", "enter")
-        assert entries_of(await on(pilot, ChoiceDialog)) == ["New entry"]
+        await until(pilot, lambda: offered(app) == ["New entry"])
         await pilot.press("enter")
         form = await on(pilot, FieldsForm)
         await pilot.press(*"Pool", "tab", "tab", "tab", *"swim", "enter", *"dive")
         form.query_one("#content", TextArea).text = "The pool is closed."
         await pilot.press("ctrl+s")
-        dialog = await on(pilot, ChoiceDialog)
-        assert entries_of(dialog) == ["Pool swim, dive · before the history", "New entry"]
+        await on(pilot, ChoiceDialog)
+        assert offered(app) == ["Pool swim, dive · before the history", "New entry"]
         assert kept(path) == [
             {
                 "id": "entry-1",
@@ -79,8 +78,8 @@ async def test_a_lorebook_from_nothing_fires_and_is_edited(tmp_path: Path) -> No
         assert kept(path)[0]["content"] == "It is open."
         await until(pilot, lambda: b"It is open." in body(inspector))
         await app.run_action("plugins.lorebooks")
-        await on(pilot, LorebooksDialog)
-        assert listed(app)[0] == "1 Team 1 entry"
+        await on(pilot, ChoiceDialog)
+        assert offered(app)[0] == "☑ Team number 1 · 1 entry"
 
 
 async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(tmp_path: Path) -> None:
@@ -93,8 +92,10 @@ async def test_the_lore_view_leads_to_lorebooks_and_tries_what_is_typed(tmp_path
         await until(pilot, lambda: "No lorebook is searched for this request." in shown(inspector))
         inspector.focus()
         await pilot.press("enter")
-        await on(pilot, LorebooksDialog)
-        await pilot.press("space", "escape")
+        await on(pilot, ChoiceDialog)
+        await pilot.press("enter")
+        await until(pilot, lambda: offered(app)[0].startswith("☑ town"))
+        await pilot.press("escape")
         await until(pilot, lambda: "No key found" in shown(inspector))
         app.query_one(Composer).text = "a fox"
         await until(pilot, lambda: "● fox" in shown(inspector))
@@ -112,27 +113,23 @@ def shown(inspector: Inspector) -> str:
 async def entries_of_town(pilot: Pilot[None]) -> TuiChat:
     app = await opened(pilot)
     await app.run_action("plugins.lorebooks")
-    await on(pilot, LorebooksDialog)
-    await pilot.press("enter")
     await on(pilot, ChoiceDialog)
+    await pilot.press("ctrl+e")
+    await until(pilot, lambda: "New entry" in offered(app))
     return app
-
-
-def entries_of(dialog: ChoiceDialog) -> list[str]:
-    return [f"{choice.label} {choice.detail}".strip() for choice in dialog.choices]
 
 
 async def test_an_entry_is_found_and_deleted(tmp_path: Path) -> None:
     path = town(tmp_path, FOX, {**OWL, "enabled": False, "constant": True})
     async with make_app(tmp_path, model="echo").run_test(size=(120, 35)) as pilot:
         app = await entries_of_town(pilot)
-        assert isinstance(app.screen, ChoiceDialog)
         fox, owl = "fox fox · before the history", "owl off · always · before the history"
-        assert entries_of(app.screen) == [fox, owl, "New entry"]
+        assert offered(app) == [fox, owl, "New entry"]
         await pilot.press(*"alw", "enter")
         form = await on(pilot, FieldsForm)
         form.query_one("#delete", Button).press()
-        assert entries_of(await on(pilot, ChoiceDialog)) == [fox, "New entry"]
+        await on(pilot, ChoiceDialog)
+        assert offered(app) == [fox, "New entry"]
         assert kept(path) == [FOX]
         await pilot.press("enter")
         form = await on(pilot, FieldsForm)
@@ -187,18 +184,19 @@ async def test_lorebooks_are_used_and_deleted_in_the_list(tmp_path: Path) -> Non
         app = await opened(pilot)
         workspace = workspace_of(app)
         await app.run_action("plugins.lorebooks")
-        await on(pilot, LorebooksDialog)
-        assert "broken.json" in listed(app)[0]
-        await pilot.press("down", "space")
+        await on(pilot, ChoiceDialog)
+        assert "broken.json" in offered(app)[0]
+        await pilot.press("down", "enter")
         await until(pilot, lambda: workspace.state.lorebook_names == ("town",))
-        assert listed(app)[1] == "1 town 1 entry"
-        await pilot.press("space")
+        await until(pilot, lambda: offered(app)[1] == "☑ town number 1 · 1 entry")
+        await pilot.press("enter")
         await until(pilot, lambda: workspace.state.lorebook_names == ())
-        await pilot.press("x")
+        await until(pilot, lambda: offered(app)[1] == "☐ town 1 entry")
+        await pilot.press("delete")
         await on(pilot, Confirm)
         await pilot.press("y")
         await until(pilot, lambda: not path.exists())
-        await on(pilot, LorebooksDialog)
+        await on(pilot, ChoiceDialog)
         await pilot.press("escape")
         await idle(pilot)
 

@@ -10,8 +10,7 @@ outcomes   what became of each entry; an entry in words
 edits      edits of the text of a book
 fields     the fields of an entry in a form
 books      the lorebooks that the user edits
-book_list  the list of them
-dialogs    the entries of a book, and the form of one
+dialogs    the list of them, the entries of a book, and the form of one
 view       the view of the inspector
 actions    the actions of the app
 command    the command

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tui_chat.plugins.sillytavern.lore.books import Lorebooks
-from tui_chat.plugins.sillytavern.lore.dialogs import edit_entries, entry_form
+from tui_chat.plugins.sillytavern.lore.dialogs import choose_lorebooks, entry_form
 
 if TYPE_CHECKING:
     from tui_chat.models.text import Origin
@@ -18,12 +18,9 @@ VIEW = "lore"
 
 async def choose(app: TuiChat, name: str) -> None:
     """Choose, create and edit lorebooks; with a name, search that one or no longer."""
-    from tui_chat.plugins.sillytavern.lore.book_list import LorebooksDialog
-
     workspace = await app.presets.host.opened_workspace()
     if not name:
-        while chosen := await app.push_screen_wait(LorebooksDialog(workspace)):
-            await edit_entries(app, workspace, chosen)
+        await choose_lorebooks(app, workspace)
         return
     is_used = name in workspace.state.lorebook_names
     await Lorebooks(workspace).use(name, is_used=not is_used)

@@ -1,4 +1,4 @@
-"""Dialogs of a lorebook: the list of its entries, and the form of an entry."""
+"""Dialogs of lorebooks: the list of them, the list of one's entries, and the form of an entry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui_chat.plugins.sillytavern.lore.index import entry_name
 from tui_chat.plugins.sillytavern.lore.outcomes import describe_place
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.notifications import show_error
-from tui_chat.ui.questions import EDITS, ask
+from tui_chat.ui.questions import EDITS, ask, ask_line, ask_with_keys, confirm
 
 if TYPE_CHECKING:
     from tui_chat.library.typed_fields import Values
@@ -33,6 +33,51 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 _NEW = "+"
+_KEYS = {"enter": "search it or not", "ctrl+e": "entries", "delete": "delete"}
+
+
+async def choose_lorebooks(app: TuiChat, workspace: Workspace) -> None:
+    """Let the user choose the lorebooks of the session, and create, edit and delete them."""
+    books, current = Lorebooks(workspace), ""
+    while True:
+        choices = _books(workspace)
+        chosen = await ask_with_keys(app, "Lorebooks", choices, current, _KEYS, marks_current=False)
+        if chosen is None:
+            return
+        current = chosen.id
+        with workspace.reporting():
+            if chosen.id == _NEW:
+                if name := await ask_line(app, "Name of the new lorebook", enter="create"):
+                    current = await books.create(name)
+                    await edit_entries(app, workspace, current)
+            elif chosen.key == "enter":
+                is_used = chosen.id in workspace.state.lorebook_names
+                await books.use(chosen.id, is_used=not is_used)
+            elif chosen.key == "ctrl+e":
+                await edit_entries(app, workspace, chosen.id)
+            else:
+                title = f"Delete the lorebook “{one_line(chosen.id, 40)}”?"
+                if await confirm(app, title, "This deletes its file for good.", yes="Delete"):
+                    await books.delete(chosen.id)
+
+
+def _books(workspace: Workspace) -> list[tuple[str, str, str]]:
+    """Return the lorebooks as choices; those that are searched are marked and numbered."""
+    library, used = workspace.library, workspace.state.lorebook_names
+    names = library.names("lorebooks")
+    folder = workspace.state.config.config_dir / "lorebooks"
+
+    def about(name: str) -> str:
+        try:
+            count = len(library.lorebook(name).entries)
+        except InputError as error:
+            return one_line(str(error).replace(f"{folder}/", ""))
+        entries = f"{count:,} {'entry' if count == 1 else 'entries'}"
+        return f"number {used.index(name) + 1} · {entries}" if name in used else entries
+
+    new = (_NEW, "  New lorebook…", "" if names else f"or put JSON files into {folder}")
+    marks = (("☑ " if name in used else "☐ ") + one_line(name, 30) for name in names)
+    return [*zip(names, marks, map(about, names), strict=True), new]
 
 
 async def edit_entries(app: TuiChat, workspace: Workspace, name: str) -> None:
