@@ -6,8 +6,8 @@ resolved_message  a message with its origin and the reason why it is sent
 lorebooks         search and activation of lore entries
 scan              phase 1: find the anchors, put each message into its group
 macros            expansion of `{{...}}`, in the preset's order
-history_costs     the tokens of a history and the sums that truncation needs
-history           phase 2: truncate the history, inject messages by depth; summaries
+history           phase 2: count and truncate the history, inject messages by depth; summaries
+muted_history     the history without what the user muted
 skeleton          phase 3: walk the list, fill the anchors
 session_texts     author's note, depth prompt, profile at a depth, injected texts
 draft             the turn that ends the conversation

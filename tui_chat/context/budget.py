@@ -7,8 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from tui_chat.context.history import SummarizedHistory, TruncatedHistory
-from tui_chat.context.history_costs import HistoryCosts, answered_turn, is_blank
+from tui_chat.context.history import (
+    HistoryCosts,
+    SummarizedHistory,
+    TruncatedHistory,
+    answered_turn,
+    is_blank,
+)
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object
@@ -29,7 +34,7 @@ def count_envelope(
     envelope: ChatEnvelope, count: Counter, limit: int | None = None
 ) -> ChatEnvelope:
     """Return a decoded envelope with its turns' tokens; `limit` is the model's, or None."""
-    tokens = tuple(count.each(envelope.turns))
+    tokens = tuple(map(count.turn, envelope.turns))
     costs = list(zip(envelope.turns, tokens, strict=True))
     tools = tuple(_request_tool_costs(envelope, count))
     fixed = REQUEST_OVERHEAD + sum(cost for _, cost in tools)

@@ -26,14 +26,16 @@ from tui_chat.context.budget import budget_notes, history_notes, summary_notes, 
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.generation import nudge_turns, reply_start_turns
 from tui_chat.context.history import (
+    HistoryCosts,
     SummarizedHistory,
+    history_costs,
+    history_turn,
     mark_history,
     place_deep_messages,
     summarize,
     summary_of,
     truncate,
 )
-from tui_chat.context.history_costs import HistoryCosts, history_costs
 from tui_chat.context.inputs import (
     Inputs,
     with_answered_as_draft,
@@ -77,7 +79,7 @@ def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     notes += groups.notes
     expander = Expander(inputs, notes)
     expand_all(expander, groups, role_prompt)
-    costs = history_costs(inputs.history, request.count)
+    costs = history_costs(inputs.history, request.count, history_turn)
     draft = draft_turn(inputs, notes)
     ending = (
         *nudge_turns(inputs, expander, costs.turns, draft),

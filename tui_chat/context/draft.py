@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tui_chat.context.history_costs import answered_turn
+from tui_chat.context.history import answered_turn
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import Origin, OriginKind, Text, clean

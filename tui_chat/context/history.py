@@ -1,13 +1,18 @@
-"""Phase 2: the history is cut to the budget, and the deep messages are injected into it.
+"""Phase 2: the history is counted and cut to the budget, and the deep messages are injected.
 
-1. The newest messages that fit are kept. Walking back from the newest, the first unit that does
-   not fit ends the history, so it has no holes. Pinned messages, and a system message that begins
-   the history, are kept whatever they cost; see `history_costs`.
-2. Depths refer to the truncated history before any injection: 0 is before the oldest message, n
+1. A history is a tuple and stays the same object from keystroke to keystroke, so its costs are
+   found by its identity. A message keeps its turn from one history to the next, and with it its
+   tokens and everything else derived from it: only what was added or edited is counted.
+2. An assistant message with tool calls and the results that follow it are one unit, which is kept
+   or dropped as a whole. A unit is always kept if one of its messages is pinned, or is a system
+   message that begins the history.
+3. The newest messages that fit are kept. Walking back from the newest, the first unit that does
+   not fit ends the history, so it has no holes.
+4. Depths refer to the truncated history before any injection: 0 is before the oldest message, n
    after the n-th, -1 after the newest, -2 before the newest. A depth beyond an end is clamped to
    that end, with a note. Messages clamped to the same end keep the sequence of the depths that
    they ask for; only then does `order` decide.
-3. A cache mark on the `chat_history` anchor goes to the newest message before which nothing moves
+5. A cache mark on the `chat_history` anchor goes to the newest message before which nothing moves
    from one request to the next: depths counted from the end move with every message, and the draft
    changes. A message without content is not sent and cannot carry the mark.
 
@@ -15,27 +20,131 @@ A summary is a message of the history that stands for earlier ones.
 
 1. Of the summaries that are on, the newest counts. It takes the place of the messages it stands
    for; the other summaries are not sent.
-2. Pinned messages among those, calls with their results, and a system message that begins the
-   history stay, before the summary.
+2. What truncation always keeps of those stays, before the summary.
 3. If all summaries are off, the history is what it was before them, to the byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import TypeAlias
+from weakref import WeakValueDictionary
 
-from tui_chat.context.history_costs import HistoryCosts, units_of
 from tui_chat.context.resolved_message import ResolvedMessage, mark_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.about import Summary
+from tui_chat.models.blocks import OpaqueBlock, TextBlock
 from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.memo import Memo, recent_memo
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, MessageOrigin
 from tui_chat.models.preset import depth_words
-from tui_chat.models.turn import CacheMark, Placement, Turn
+from tui_chat.models.turn import IN_HISTORY, CacheMark, Placement, Turn
+from tui_chat.tokens import Counter
+
+_SUMMARY = Placement("history", rule="It is a summary of earlier messages.")
+_ANSWERED = Placement("draft", rule="It is the message to be answered, which ends the history.")
+
+MakeTurn: TypeAlias = Callable[[Message], Turn]
+
+
+def history_turn(message: Message) -> Turn:
+    """Return the turn of a message of the history: a new object each time."""
+    about = message.about
+    return Turn(
+        message.role,
+        message.blocks,
+        MessageOrigin(message),
+        IN_HISTORY if about.summary is None else _SUMMARY,
+        message.name,
+        message.extras,
+    )
+
+
+@recent_memo()
+def answered_turn(message: Message) -> Turn:
+    """Return the turn of a stored message that takes the draft's place."""
+    return replace(history_turn(message), placement=_ANSWERED)
+
+
+# --- costs -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCosts:
+    """The turns of one history, with their costs in tokens."""
+
+    history: tuple[Message, ...]
+    turns: tuple[Turn, ...]
+    costs: tuple[int, ...]
+    """Of each turn."""
+    units: tuple[range, ...]
+    """The indices of the messages of each unit."""
+    always_kept: frozenset[int]
+    """The indices of the messages that are always kept."""
+    blank: tuple[int, ...]
+    """The indices of empty messages."""
+
+
+_turns: WeakValueDictionary[tuple[int, MakeTurn], Turn] = WeakValueDictionary()
+"""By the identity of the message, which lives as long as its turn."""
+
+
+@recent_memo()
+def history_costs(
+    history: tuple[Message, ...], counter: Counter, make_turn: MakeTurn
+) -> HistoryCosts:
+    """Return the costs of a history as `counter` counts them. `make_turn` makes the turns of its
+    messages, as `history_turn` does; equal functions make equal ones.
+    """
+    turns: list[Turn] = []
+    for message in history:
+        key = id(message), make_turn
+        turn = _turns.get(key)
+        if turn is None:
+            turn = _turns[key] = make_turn(message)
+        turns.append(turn)
+    units = units_of(history)
+    is_empty = (is_blank(m) and not t.text.plain for m, t in zip(history, turns, strict=True))
+    return HistoryCosts(
+        history,
+        tuple(turns),
+        tuple(map(counter.turn, turns)),
+        units,
+        always_kept(history, units),
+        tuple(index for index, empty in enumerate(is_empty) if empty),
+    )
+
+
+def units_of(history: Sequence[Message]) -> tuple[range, ...]:
+    """Return the indices of the messages of each unit."""
+    starts: list[int] = []
+    for index, message in enumerate(history):
+        first = history[starts[-1]] if starts and message.role == "tool" else None
+        if first is None or not (first.role == "tool" or first.tool_calls):
+            starts.append(index)
+    return tuple(range(*ends) for ends in pairwise((*starts, len(history))))
+
+
+def always_kept(history: Sequence[Message], units: Sequence[range]) -> frozenset[int]:
+    """Return the indices of the messages that are kept whatever they cost."""
+    kept = {i for unit in units if any(history[i].pinned for i in unit) for i in unit}
+    if history and history[0].role == "system":
+        kept.update(units[0])
+    return frozenset(kept)
+
+
+def is_blank(message: Message) -> bool:
+    """True if a message is empty. A tool result may be empty, and is not counted as such."""
+    return message.role != "tool" and not any(
+        block.text if isinstance(block, TextBlock) else not isinstance(block, OpaqueBlock)
+        for block in message.blocks
+    )
+
+
+# --- summaries -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +167,25 @@ def summary_of(message: Message) -> Summary | None:
 @recent_memo()
 def summarize(history: tuple[Message, ...]) -> SummarizedHistory:
     """Return a history with the newest enabled summary in place of what it stands for."""
-    found = [index for index, message in enumerate(history) if summary_of(message) is not None]
-    if not found:
+    summaries = {i: s for i, message in enumerate(history) if (s := summary_of(message))}
+    if not summaries:
         return SummarizedHistory(history)
-    enabled = [index for index in found if (s := summary_of(history[index])) and s.enabled]
-    if not enabled:
-        return SummarizedHistory(tuple(m for m in history if summary_of(m) is None))
-    newest = enabled[-1]
-    summary = history[newest]
-    stands_for = summary.about.summary
-    assert stands_for is not None
-    end = max(newest - max(stands_for.kept, 0), 0)
-    before, after = history[:end], history[end:]
-    kept = set[int]()
-    units = (*units_of(before), len(before))
-    for start, stop in pairwise(units):
-        is_opening = start == 0 and before[0].role == "system"
-        if is_opening or any(message.pinned for message in before[start:stop]):
-            kept.update(range(start, stop))
-    stay = [m for index, m in enumerate(before) if index in kept and summary_of(m) is None]
-    rest = [m for m in after if summary_of(m) is None]
-    gone = sum(summary_of(m) is None for m in before) - len(stay)
+    others = [i for i in range(len(history)) if i not in summaries]
+    newest = max((i for i, summary in summaries.items() if summary.enabled), default=None)
+    if newest is None:
+        return SummarizedHistory(tuple(history[i] for i in others))
+    end = max(newest - max(summaries[newest].kept, 0), 0)
+    before = history[:end]
+    kept = always_kept(before, units_of(before))
+    stay = [history[i] for i in others if i in kept]
+    rest = [history[i] for i in others if i >= end]
     # Truncation never drops it: it would take all that it stands for with it.
-    sent = replace(summary, pinned=True)
+    sent = replace(history[newest], pinned=True)
+    gone = len(others) - len(stay) - len(rest)
     return SummarizedHistory((*stay, sent, *rest), sent, gone)
+
+
+# --- truncation ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,27 +202,32 @@ class TruncatedHistory:
 
 def truncate(costs: HistoryCosts, allowance: int | None) -> TruncatedHistory:
     """Keep the newest messages that cost at most `allowance` tokens; None keeps all of them."""
-    if allowance is None or costs.total <= allowance:
-        return TruncatedHistory(costs.turns, costs.costs, (), costs.total, 0)
-    return _cut(costs, costs.first_kept(allowance))
+    total = sum(costs.costs)
+    if allowance is None or total <= allowance:
+        return TruncatedHistory(costs.turns, costs.costs, (), total, 0)
+    left = allowance - sum(costs.costs[index] for index in costs.always_kept)
+    start = len(costs.turns)
+    for unit in reversed(costs.units):
+        if unit.start not in costs.always_kept:
+            left -= sum(costs.costs[unit.start : unit.stop])
+            if left < 0:
+                break
+        start = unit.start
+    return _cut(costs, start)
 
 
 @recent_memo()  # the cut rarely moves from one keystroke to the next
-def _cut(costs: HistoryCosts, cut: int) -> TruncatedHistory:
-    """Keep the units from `cut` on, and the always kept ones before it."""
-    always_kept = [
-        index for unit in costs.always_kept if unit < cut for index in costs.members(unit)
-    ]
-    start = costs.units[cut] if cut < len(costs.units) else len(costs.turns)
-    kept = set(always_kept)
-    dropped = [index for index in range(start) if index not in kept]
-    dropped_tokens = sum(costs.costs[index] for index in dropped)
+def _cut(costs: HistoryCosts, start: int) -> TruncatedHistory:
+    """Keep the messages from `start` on, and the always kept ones before it."""
+    dropped = [index for index in range(start) if index not in costs.always_kept]
+    kept = [index for index in range(start) if index in costs.always_kept]
+    kept += range(start, len(costs.turns))
     return TruncatedHistory(
-        (*(costs.turns[index] for index in always_kept), *costs.turns[start:]),
-        (*(costs.costs[index] for index in always_kept), *costs.costs[start:]),
+        tuple(costs.turns[index] for index in kept),
+        tuple(costs.costs[index] for index in kept),
         tuple(dropped_turn(costs.turns[index], costs.costs[index]) for index in dropped),
-        costs.total - dropped_tokens,
-        dropped_tokens,
+        sum(costs.costs[index] for index in kept),
+        sum(costs.costs[index] for index in dropped),
     )
 
 
@@ -126,6 +235,9 @@ def dropped_turn(turn: Turn, tokens: int) -> Dropped:
     """Return what is told of a turn that is dropped."""
     preview = " ".join(turn.text.plain[:200].split())[:80]
     return Dropped(turn.origin, turn.role, preview, tokens)
+
+
+# --- depths ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,11 +196,12 @@ def sendable_messages(entries: Iterable[Entry]) -> tuple[Message, ...]:
     return tuple(
         entry.message
         for entry in entries
-        if entry.message.role != "assistant" or any(map(_is_sent, entry.message.blocks))
+        if entry.message.role != "assistant" or any(map(is_sendable, entry.message.blocks))
     )
 
 
-def _is_sent(block: Block) -> bool:
+def is_sendable(block: Block) -> bool:
+    """Return True for a block without which a message would not be sent."""
     if isinstance(block, TextBlock):
         return bool(block.text if block.is_refusal else block.text.strip())
     return isinstance(block, CallBlock | MediaBlock)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, ClassVar
 
 from tui_chat.lazy_dataclass import dataclass
@@ -97,48 +97,38 @@ def media_tokens(part: MediaBlock) -> int:
     return LOW_DETAIL if is_low else PART_TOKENS[part.media]
 
 
-def _is_plain(turn: Turn) -> bool:
-    """Return True for a turn that is its text and no more."""
-    blocks = turn.blocks
-    is_text = not blocks or (len(blocks) == 1 and blocks[0].kind == "text")
-    return is_text and not turn.name and turn.extras is None
-
-
 class Counter:
     """Counts tokens with one vocabulary."""
+
+    ratio = 1.0
+    """The factor by which its counts are corrected."""
 
     def __init__(
         self,
         name: str,
         exact: bool,
         count: Callable[[str], int],
-        count_each: Callable[[Sequence[str]], Sequence[int]] | None = None,
         encode: Callable[[str], Sequence[int]] | None = None,
     ) -> None:
         self.name = name
         """The vocabulary: `o200k`, `cl100k`, ..."""
         self.exact = exact
         """True if it is the model's own."""
-        self.ratio = 1.0
-        """The factor by which its counts are corrected."""
         self.count = count
         """Tokens of a text."""
-        self._count_each = count_each
-        """`count` for many texts, if the vocabulary has a faster way."""
+        self.uncorrected = self
+        """The counter without correction; itself if it has none."""
         self._encode = encode
         """The tokens of a text, if the vocabulary exposes them."""
-        self.text: Memo[Text, int] = Memo(self._text)
+        self.text: Callable[[Text], int] = Memo(self._text)
         """Tokens of a text alone; counted once per text."""
-        self.turn: Memo[Turn, int] = Memo(self._turn)
+        self.turn: Callable[[Turn], int] = Memo(self._turn)
         """Tokens of a turn, framing included; counted once per turn."""
-        self.tools: Memo[tuple[ToolDefinition, ...], tuple[int, ...]] = Memo(self._tools, recent=4)
+        self.tools: Callable[[tuple[ToolDefinition, ...]], tuple[int, ...]] = Memo(
+            self._tools, recent=4
+        )
         """Estimated tokens of each tool definition."""
-        self._times = lru_cache(maxsize=8)(self._multiplied)
-
-    @property
-    def uncorrected(self) -> Counter:
-        """The counter without correction; itself if it has none."""
-        return self
+        self._times = lru_cache(maxsize=8)(partial(_Corrected, self))
 
     def alone(self, text: Text) -> int:
         """Return the tokens of a turn with nothing but this text."""
@@ -156,29 +146,16 @@ class Counter:
         """Apply the correction to a count of the uncorrected counter."""
         return tokens
 
-    def each(self, turns: Sequence[Turn]) -> list[int]:
-        """Return the tokens of many turns without remembering them."""
-        texts = [turn.text.plain for turn in turns]
-        counts = self._count_each(texts) if self._count_each else map(self.count, texts)
-        return [
-            tokens + TURN_OVERHEAD if _is_plain(turn) else tokens + self._framing(turn)
-            for tokens, turn in zip(counts, turns, strict=True)
-        ]
-
-    def times_ratio(self, counts: Sequence[int]) -> Sequence[int]:
-        """Apply the correction to many counts."""
-        return counts
-
     def corrected(self, correction: Correction) -> Counter:
         """Return the counter with a correction, the same object for a ratio; itself for 1."""
         ratio = correction.ratio
         return self if self.exact or ratio == 1 else self._times(ratio)
 
-    def _multiplied(self, ratio: float) -> Counter:
-        return _Corrected(self, ratio)
-
     def _text(self, text: Text) -> int:
         return self.count(text.plain)
+
+    def _tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[int, ...]:
+        return tuple(map(self._tool, tools))
 
     def _turn(self, turn: Turn) -> int:
         return self.count(turn.text.plain) + self._framing(turn)
@@ -218,9 +195,6 @@ class Counter:
     def _part(self, part: MediaBlock) -> int:
         return self.count(part.text) if part.text else media_tokens(part)
 
-    def _tools(self, tools: tuple[ToolDefinition, ...]) -> tuple[int, ...]:
-        return tuple(map(self._tool, tools))
-
     def _tool(self, tool: ToolDefinition) -> int:
         schema = json.dumps(tool.parameters, separators=(",", ":"), ensure_ascii=False, default=str)
         return sum(map(self.count, (tool.name, tool.description, schema))) + TOOL_OVERHEAD
@@ -232,33 +206,20 @@ class _Corrected(Counter):
     """
 
     def __init__(self, first: Counter, ratio: float) -> None:
-        super().__init__(first.name, False, lambda text: round(first.count(text) * ratio))
-        self._first = first
+        super().__init__(first.name, False, lambda text: self.scaled(first.count(text)))
         self.ratio = ratio
-        self.text = Memo(lambda text: round(first.text(text) * ratio))
-        self.turn = Memo(lambda turn: round(first.turn(turn) * ratio))
-        self.tools = Memo(lambda tools: tuple(self.times_ratio(first.tools(tools))), recent=4)
-
-    @property
-    def uncorrected(self) -> Counter:
-        """The counter without correction."""
-        return self._first
+        self.uncorrected = first
+        self.text = lambda text: self.scaled(first.text(text))
+        self.turn = lambda turn: self.scaled(first.turn(turn))
+        self.tools = lambda tools: tuple(map(self.scaled, first.tools(tools)))
 
     def alike(self, one: str, other: str) -> int:
         """Return the length of the common token prefix of two texts."""
-        return self.scaled(self._first.alike(one, other))
+        return self.scaled(self.uncorrected.alike(one, other))
 
     def scaled(self, tokens: int) -> int:
         """Apply the correction to a count of the uncorrected counter."""
         return round(tokens * self.ratio)
-
-    def each(self, turns: Sequence[Turn]) -> list[int]:
-        """Return the tokens of many turns without remembering them."""
-        return self.times_ratio(self._first.each(turns))
-
-    def times_ratio(self, counts: Sequence[int]) -> list[int]:
-        """Apply the correction to many counts."""
-        return [round(tokens * self.ratio) for tokens in counts]
 
 
 def how_counted(counter: Counter, *, guessed: bool = False) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from operator import sub
 from threading import Lock
 
 from tui_chat.models.text import clean
@@ -80,7 +79,7 @@ _loading = Lock()
 
 def _load(vocabulary: str, exact: bool) -> Counter:
     try:
-        encode, count_each = _counting(vocabulary)
+        encode = _encoding(vocabulary)
     except ImportError:
         return Counter("characters", False, estimated_tokens)
     name = vocabulary.removesuffix("_base")
@@ -89,12 +88,7 @@ def _load(vocabulary: str, exact: bool) -> Counter:
     def count(text: str) -> int:
         return len(encode(text)) if len(text) <= _LONG else long.count(text)
 
-    def count_all(texts: Sequence[str]) -> Sequence[int]:
-        if count_each is None or max(map(len, texts), default=0) > _LONG:
-            return [count(text) for text in texts]
-        return count_each(texts)
-
-    return Counter(name, exact, count, count_all, encode)
+    return Counter(name, exact, count, encode)
 
 
 def estimated_tokens(text: str) -> int:
@@ -147,23 +141,12 @@ class _LongTexts:
         return tokens
 
 
-_OF_TIKTOKEN = ("o200k_base", "cl100k_base")
-"""Vocabularies whose control tokens all begin with `_CONTROL`."""
-_CONTROL = "<|"
-_AT_ONCE = 500
-"""Texts that are counted at once: as quick as all of 10,000 at once, and without the 20 MB that
-their copies and tokens would take meanwhile."""
-
-
 @cache
-def _counting(
-    vocabulary: str,
-) -> tuple[Callable[[str], Sequence[int]], Callable[[Sequence[str]], Sequence[int]] | None]:
-    """Return the functions that encode a text, and that count many."""
+def _encoding(vocabulary: str) -> Callable[[str], Sequence[int]]:
+    """Return the function that encodes a text."""
     import splintr  # its native library takes a while to load; the first frame must not wait
 
-    tokenizer = splintr.Tokenizer.from_pretrained(vocabulary)
-    ordinary = tokenizer.encode_ordinary
+    ordinary = splintr.Tokenizer.from_pretrained(vocabulary).encode_ordinary
 
     def encode(text: str) -> Sequence[int]:
         try:
@@ -171,24 +154,4 @@ def _counting(
         except UnicodeEncodeError:  # a lone surrogate that slipped in: sent as what `clean` makes
             return ordinary(clean(text))
 
-    def count(text: str) -> int:
-        return len(encode(text))
-
-    def count_each(texts: Sequence[str]) -> Sequence[int]:
-        # On all cores, and without a list of numbers for each text; but it takes what looks like
-        # a control token for one.
-        counts: list[int] = []
-        for first in range(0, len(texts), _AT_ONCE):
-            some = texts[first : first + _AT_ONCE]
-            if _CONTROL in "".join(some):
-                counts += map(count, some)
-                continue
-            try:
-                ends = memoryview(tokenizer.encode_batch_flat(some)[1]).cast("Q")
-            except UnicodeEncodeError:
-                counts += map(count, some)
-            else:
-                counts += map(sub, ends[1:], ends)
-        return counts
-
-    return encode, count_each if vocabulary in _OF_TIKTOKEN else None
+    return encode

@@ -18,8 +18,7 @@ from itertools import accumulate
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.history import summarize, summary_of
-from tui_chat.context.history_costs import history_costs
+from tui_chat.context.history import history_costs, history_turn, summarize, summary_of
 from tui_chat.context.inputs import sendable_messages
 from tui_chat.context.muted_history import without_muted
 from tui_chat.errors import InputError, NotYet
@@ -99,17 +98,19 @@ class Compaction:
         live = self._requests.compose("")
         sent = without_muted(summarize(history).history, True, False).history
         correction = self._usage.correction(state.endpoint.name, live.model)
-        costs = history_costs(sent, counter_for(live.model).corrected(correction))
+        counter = counter_for(live.model).corrected(correction)
+        costs = history_costs(sent, counter, history_turn)
         sums = (0, *accumulate(costs.costs))
         room = sums[-1]
         if (budget := live.envelope.budget) is not None and budget.limit is not None:
             room = min(room, budget.limit - budget.reserve - budget.fixed)
-        cut = _cut(sent, costs.units, sums, max(room, 0) * KEPT_PERCENT // 100)
+        units = [unit.start for unit in costs.units]
+        cut = _cut(sent, units, sums, max(room, 0) * KEPT_PERCENT // 100)
         target, composed = cut, self.request_for(sent[:cut])
         budget = composed.envelope.budget
         if composed.envelope.dropped and budget is not None and budget.limit is not None:
             room = budget.limit - budget.reserve - budget.fixed
-            fitting = [unit for unit in costs.units if unit < cut and sums[unit] <= room]
+            fitting = [unit for unit in units if unit < cut and sums[unit] <= room]
             cut = max((unit for unit in fitting if summary_of(sent[unit]) is None), default=0)
             composed = self.request_for(sent[:cut])
         is_new = [m for m in sent[:cut] if summary_of(m) is None]
@@ -216,9 +217,7 @@ class Compaction:
         await store.messages.replace_about(entry_id, about)
 
 
-def _cut(
-    sent: tuple[Message, ...], units: tuple[int, ...], sums: tuple[int, ...], kept: int
-) -> int:
+def _cut(sent: tuple[Message, ...], units: list[int], sums: tuple[int, ...], kept: int) -> int:
     """Return how many messages to sum up: all but the newest that cost at most `kept` tokens, so
     that the rest begins with a question.
     """

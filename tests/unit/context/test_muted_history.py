@@ -143,7 +143,7 @@ def test_reasoning_stays_where_a_call_needs_it(protocol, kind, is_open, stays):
     history = (U1, call, result("x")) if is_open else (U1, call, result("x"), A1)
     what = without_muted(history, False, False)
     assert bool(what.history[1].reasoning) is stays
-    assert (len(what.demanded), what.reasoning) == (int(stays), int(not stays))
+    assert (len(what.demanded), len(what.reduced)) == (int(stays), int(not stays))
     # Without the call nobody needs it.
     what = without_muted((U1, call, muted(result("x"))), False, False)
     assert not what.history[1].reasoning

@@ -99,24 +99,6 @@ def test_any_text_is_counted(text: str):
     assert counter_for("gpt-4o").count(text) >= bool(text)
 
 
-@given(
-    st.lists(
-        st.one_of(
-            st.text(st.characters(exclude_categories=[]), max_size=30),
-            st.sampled_from(["", "<|endoftext|>", "a <|im_start|> b", "  \n\n\t", "你好 <| 😀"]),
-        ),
-        max_size=6,
-    ),
-    st.sampled_from(["gpt-4o", "gpt-4", "claude", "llama3", "gemma3", "mistral-7b-instruct-v0.3"]),
-)
-def test_counting_many_texts_equals_counting_each(texts: list[str], model: str):
-    counter = counter_for(model)
-    texts = texts * 200  # more than are counted at once
-    assert counter.each([turn(text) for text in texts]) == [
-        counter.count(text) + TURN_OVERHEAD for text in texts
-    ]
-
-
 def test_a_lone_surrogate_is_counted_as_its_replacement():
     assert counter_for("gpt-4o").count("\ud800") == counter_for("gpt-4o").count("\ufffd")
 
@@ -174,8 +156,6 @@ def test_long_texts_are_counted_in_parts_and_the_longest_are_sampled():
     began = thread_time()
     assert counter.count("x" * 70_000_000) > 1_000_000
     assert thread_time() - began < 2
-    turns = [turn(line * count) for count in (1, 9)]
-    assert counter.each(turns) == [counter.turn(each) for each in turns]
 
 
 WITHOUT_THE_LIBRARY = """

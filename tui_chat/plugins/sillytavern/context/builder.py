@@ -36,7 +36,7 @@ from tui_chat.context.builder import (
 )
 from tui_chat.context.draft import draft_turn
 from tui_chat.context.generation import uses_prefill
-from tui_chat.context.history_costs import history_costs
+from tui_chat.context.history import history_costs
 from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
 from tui_chat.context.resolved_message import (
     ResolvedMessage,

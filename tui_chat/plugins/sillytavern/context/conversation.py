@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from tui_chat.context.history_costs import HistoryCosts, history_turn, with_costs
+from tui_chat.context.history import HistoryCosts, history_turn
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expander import Expander
 from tui_chat.context.macros.syntax import has_macros
@@ -133,7 +133,7 @@ def _with_changed(
         tokens[index] = count.turn(turn)
     emptied = (index for index, _ in changed if costs.turns[index].text.plain)
     blank = sorted(i for i in {*costs.blank, *emptied} if not turns[i].text.plain)
-    return with_costs(replace(costs, turns=tuple(turns), blank=tuple(blank)), tuple(tokens))
+    return replace(costs, turns=tuple(turns), costs=tuple(tokens), blank=tuple(blank))
 
 
 def _with_text(turn: Turn, text: Text) -> Turn:

@@ -20,8 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
 
-from tui_chat.context.history import dropped_turn
-from tui_chat.context.history_costs import HistoryCosts
+from tui_chat.context.history import HistoryCosts, dropped_turn
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.memo import recent_memo
@@ -268,8 +267,7 @@ class _Fitter:
         if plan.withheld is not None:
             messages.pop()
         stored = min(len(costs.turns), len(messages))
-        units = (costs.members(unit) for unit in costs.always_kept)
-        pinned = {i for unit in units for i in unit if i < stored and costs.history[i].pinned}
+        pinned = {i for i in costs.always_kept if i < stored and costs.history[i].pinned}
         self._left -= sum(messages[index][1] for index in pinned)
         kept: list[tuple[Turn, int]] = []
         first, injected = stored, 0
