@@ -27,11 +27,17 @@ from tui_chat.errors import RecordGone, Refused, ReplyCut, StoreError, TooLarge,
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message
 from tui_chat.models.prices import STANDARD_TIERS, Prices
-from tui_chat.models.reply import Reply, Rope, with_call_ids
-from tui_chat.models.reply_growth import advance
+from tui_chat.models.reply import (
+    Reply,
+    Rope,
+    StreamEvent,
+    TextDelta,
+    advance,
+    text_bytes,
+    with_call_ids,
+)
 from tui_chat.models.request import EndChanges, NewExchange, RequestRecord, StoredEnd
 from tui_chat.models.session import UNPRICED, Entry, SessionSummary
-from tui_chat.models.stream_events import StreamEvent, TextDelta, text_bytes
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, Usage, cost_of, source_of_cost
 from tui_chat.protocols.common.error_body import response_error

@@ -16,7 +16,8 @@ from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS
 from tests.support.workspace import settled
 from tui_chat.errors import ProviderError, Refused
-from tui_chat.models import json_text, reply_growth
+from tui_chat.models import json_text
+from tui_chat.models import reply as reply_limits
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.anthropic import stream as anthropic
 from tui_chat.protocols.gemini import stream as gemini_stream
@@ -90,9 +91,9 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "EVENT_SIZE", 300_000)
     monkeypatch.setattr(client, "BODY_SIZE", 300_000)
     monkeypatch.setattr(client, "STREAM_SIZE", 1_500_000)
-    monkeypatch.setattr(reply_growth, "REPLY_SIZE", 400_000)
+    monkeypatch.setattr(reply_limits, "REPLY_SIZE", 400_000)
     monkeypatch.setattr(gemini_stream, "REPLY_SIZE", 400_000)
-    monkeypatch.setattr(reply_growth, "MOST_PIECES", 500)
+    monkeypatch.setattr(reply_limits, "MOST_PIECES", 500)
     monkeypatch.setattr(anthropic, "MOST_PIECES", 500)
     monkeypatch.setattr(json_text, "UNCHECKED_LENGTH", 10_000)
     monkeypatch.setattr(json_text, "MAX_VALUES", 20_000)
@@ -154,8 +155,8 @@ async def test_endless_output_is_stopped_at_a_limit(
         thoughts = "".join(block.text for block in message.reasoning)
         assert message.content.startswith("Hello.") or "|a|" in message.content or thoughts
     size = len(message.content) + sum(len(call.arguments) for call in message.tool_calls)
-    assert size <= reply_growth.REPLY_SIZE
-    assert len(message.tool_calls) <= reply_growth.MOST_PIECES
+    assert size <= reply_limits.REPLY_SIZE
+    assert len(message.tool_calls) <= reply_limits.MOST_PIECES
     assert max(steps) < LONGEST_STEP
 
 

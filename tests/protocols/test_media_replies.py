@@ -16,14 +16,12 @@ from tests.support.tables import each_row
 from tui_chat.compose import compose
 from tui_chat.context.inputs import EPOCH, Inputs
 from tui_chat.errors import TooLarge
-from tui_chat.models import reply_growth
 from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
+from tui_chat.models.reply import Reply, advance
 from tui_chat.protocols.registry import protocol_of
 
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(20)).decode()
@@ -186,7 +184,7 @@ def test_an_odd_address_of_a_picture_is_harmless(url: Any) -> None:
 
 
 def test_a_picture_beyond_the_limit_is_dropped_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_growth, "MEDIA_SIZE", 160)
+    monkeypatch.setattr("tui_chat.models.reply.MEDIA_SIZE", 160)
     reply = streamed(
         GEMINI, candidate(INLINE, INLINE, INLINE), candidate({"text": "x"}, finish="STOP")
     )

@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 
 import httpx
 
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
-from tui_chat.models.stream_events import StreamEvent
+from tui_chat.models.reply import Reply, StreamEvent, advance
 from tui_chat.protocols.base import StreamParser
 from tui_chat.providers.client import JSON_LINES, IncomingResponse
 

@@ -87,7 +87,7 @@ class ReplyPrinter:
     def _grow(self, grown: PartialReply) -> None:
         reply = grown.reply
         self._begin(grown.entry_id)
-        if len(reply.content) > self._length:
+        if reply.length > self._length:
             self._write(reply.text)
 
     def _begin(self, entry_id: str) -> None:

@@ -16,8 +16,7 @@ prices         Prices: what providers charge; price_table: those that ship with 
 envelope       ChatEnvelope, Note: what the model will see, protocol-free
 json_tree      Tree: the request body, whose characters know their origin, and its bytes
 payload        Payload, render: the body's bytes, its lines for reading, its origins
-stream_events  StreamEvent: what a streamed reply consists of
-reply          Reply, advance: a reply while it arrives
+reply          StreamEvent, Reply, advance: a reply while it arrives
 token_probabilities  TokenProbability: how likely a token of a reply was
 usage          Usage, Timing: tokens, pace and cost of a reply
 request_edit   RequestEdit: a change of a request body by hand

@@ -62,12 +62,22 @@ _OWN = "own"
 # Constraints
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 class Constraint:
     """What `Annotated` says of a type to pydantic, which is imported when it asks for it."""
+
+    def check(self, value: Any, inner: Callable[[Any], Any], is_own: bool) -> Any:
+        """Return the value that is read; `inner` reads it by the type alone. `is_own`: it is of a
+        row of ours. Raises ValueError with what is wrong, as the end of a sentence.
+        """
+        return inner(value)
+
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
+        """Return the schema of a type with the constraint; `core` is pydantic's `core_schema`."""
+
+        def check(value: Any, inner: Callable[[Any], Any], info: ValidationInfo) -> Any:
+            return self.check(value, inner, info.context == _OWN)
+
+        return core.with_info_wrap_validator_function(check, handler(source))
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -75,10 +85,6 @@ class Constraint:
         from pydantic_core import core_schema
 
         return self.schema(source, handler, core_schema)
-
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        """Return the schema of a type with the constraint; `core` is pydantic's `core_schema`."""
-        return handler(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,21 +112,12 @@ class Range(Constraint):
             and (self.above is None or number > self.above)
         )
 
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        def check(value: Any, inner: Callable[[Any], Any], info: ValidationInfo) -> Any:
-            if value is None and allows_none(source):
-                return None
-            if isinstance(value, bool):
-                raise ValueError(_NOT_ACCEPTED)
-            number = inner(value)
-            if info.context != _OWN and not self.contains(number):
-                raise ValueError(_NOT_ACCEPTED)
-            return value if isinstance(value, int) and isinstance(number, float) else number
-
-        as_it_is = core.plain_serializer_function_ser_schema(_same, return_schema=core.any_schema())
-        return core.with_info_wrap_validator_function(
-            check, handler(source), serialization=as_it_is
-        )
+    def check(self, value: Any, inner: Callable[[Any], Any], is_own: bool) -> Any:
+        if (number := inner(value)) is None:
+            return None
+        if isinstance(value, bool) or not (is_own or self.contains(number)):
+            raise ValueError(_NOT_ACCEPTED)
+        return value if isinstance(value, int) and isinstance(number, float) else number
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +129,67 @@ class OneOf(Constraint):
     def __init__(self, *words: str) -> None:
         object.__setattr__(self, "words", words)
 
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        def check(value: Any) -> Any:
-            if value is not None and value not in self.words:
-                raise ValueError(_NOT_ACCEPTED)
-            return value
+    def check(self, value: Any, inner: Callable[[Any], Any], is_own: bool) -> Any:
+        word = inner(value)
+        if not is_own and word is not None and word not in self.words:
+            raise ValueError(_NOT_ACCEPTED)
+        return word
 
-        return Check(check).schema(source, handler, core)
+
+@dataclass(frozen=True, slots=True)
+class Check(Constraint):
+    """A function that returns a value, or a better form of it. Raises ValueError with what is
+    wrong, as the end of a sentence: `must be a reference`. Rows of ours are not checked.
+    """
+
+    function: Callable[[Any], Any]
+
+    def check(self, value: Any, inner: Callable[[Any], Any], is_own: bool) -> Any:
+        result = inner(value)
+        return result if result is None or is_own else self.function(result)
+
+
+@dataclass(frozen=True, slots=True)
+class Forms(Constraint):
+    """Other JSON forms of a value: `function` returns the usual one. Raises ValueError."""
+
+    function: Callable[[Any], Any]
+    words: tuple[str, ...] = ()
+    """The words that are such forms."""
+    also: str = ""
+    """Any other form, in words."""
+
+    def check(self, value: Any, inner: Callable[[Any], Any], is_own: bool) -> Any:
+        try:
+            value = self.function(value)
+        except ValueError:
+            if not is_own:  # else it is the usual form already
+                raise
+        return inner(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden(Constraint):
+    """A field that rows of ours have, and what people write has not."""
+
+    def check(self, value: Any, inner: Callable[[Any], Any], is_own: bool) -> Any:
+        if not is_own:
+            raise ValueError("is unknown")
+        return inner(value)
+
+
+@dataclass(frozen=True, slots=True)
+class AsTable(Constraint):
+    """A tuple of pairs that people write as an object."""
+
+    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
+        def pairs(value: Any) -> Any:
+            if not isinstance(value, Mapping):
+                return value
+            return tuple(_adapter(dict[key, item], False).validate_python(value).items())
+
+        key, item = get_args(get_args(source)[0])
+        return core.no_info_before_validator_function(pairs, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,65 +207,11 @@ class ByKind(Constraint):
         def with_kind(value: Any, inner: Callable[[Any], Any]) -> Any:
             return {"kind": value.kind, **inner(value)}
 
-        serialization = core.wrap_serializer_function_ser_schema(with_kind)
-        choices: dict[Any, CoreSchema] = {
-            f"kind[{each.kind}]": handler.generate_schema(each) for each in get_args(source)
-        }
         return core.tagged_union_schema(
-            choices, discriminator=branch_of, serialization=serialization
+            {f"kind[{each.kind}]": handler.generate_schema(each) for each in get_args(source)},
+            discriminator=branch_of,
+            serialization=core.wrap_serializer_function_ser_schema(with_kind),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Check(Constraint):
-    """A function that returns a value, or a better form of it. Raises ValueError with what is
-    wrong, as the end of a sentence: `must be a reference`. Rows of ours are not checked.
-    """
-
-    function: Callable[[Any], Any]
-
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        def check(value: Any, info: ValidationInfo) -> Any:
-            return value if value is None or info.context == _OWN else self.function(value)
-
-        return core.with_info_after_validator_function(check, handler(source))
-
-
-@dataclass(frozen=True, slots=True)
-class Forms(Constraint):
-    """Other JSON forms of a value: `function` returns the usual one. Raises ValueError."""
-
-    function: Callable[[Any], Any]
-    words: tuple[str, ...] = ()
-    """The words that are such forms."""
-    also: str = ""
-    """Any other form, in words."""
-
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        def usual(value: Any, info: ValidationInfo) -> Any:
-            try:
-                return self.function(value)
-            except ValueError:
-                if info.context == _OWN:  # it is the usual form already
-                    return value
-                raise
-
-        return core.with_info_before_validator_function(usual, handler(source))
-
-
-@dataclass(frozen=True, slots=True)
-class AsTable(Constraint):
-    """A tuple of pairs that people write as an object."""
-
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        key, item = get_args(get_args(source)[0])
-
-        def pairs(value: Any) -> Any:
-            if not isinstance(value, Mapping):
-                return value
-            return tuple(_adapter(dict[key, item], False).validate_python(value).items())
-
-        return core.no_info_before_validator_function(pairs, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,19 +219,6 @@ class Accepts:
     """A description of the accepted values, instead of the one that follows from the type."""
 
     words: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hidden(Constraint):
-    """A field that rows of ours have, and what people write has not."""
-
-    def schema(self, source: Any, handler: GetCoreSchemaHandler, core: Any) -> CoreSchema:
-        def check(value: Any, info: ValidationInfo) -> Any:
-            if info.context != _OWN:
-                raise ValueError("is unknown")
-            return value
-
-        return core.with_info_before_validator_function(check, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +252,8 @@ class FieldsOf(Constraint):
         def by_field(value: dict[str, Any]) -> dict[str, Any]:
             return {names.get(key, key): part for key, part in value.items()}
 
-        schema = handler.generate_schema(TypedDict("Fields", self.hints, total=False))  # type: ignore[operator]
+        fields_given = TypedDict("Fields", self.hints, total=False)  # type: ignore[operator]
+        schema = handler.generate_schema(fields_given)
         return core.no_info_after_validator_function(by_field, schema)
 
 

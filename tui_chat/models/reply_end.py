@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tui_chat.models.reply import FinishReason
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry
-from tui_chat.models.stream_events import FinishReason
 
 _WORDS: Mapping[FinishReason, tuple[str, ...]] = {
     "stop": (

@@ -15,8 +15,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note
 from tui_chat.models.json_tree import Obj
-from tui_chat.models.reply import Reply
-from tui_chat.models.stream_events import StreamEvent
+from tui_chat.models.reply import Reply, StreamEvent
 
 BEARER = ("Authorization", "Bearer ")
 """The header in which most providers expect the key, and its prefix."""

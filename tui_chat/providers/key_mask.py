@@ -21,7 +21,7 @@ from typing import AnyStr
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import CREDENTIAL_MASK
-from tui_chat.models.stream_events import (
+from tui_chat.models.reply import (
     ReasoningDelta,
     RefusalDelta,
     StreamEvent,

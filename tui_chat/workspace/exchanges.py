@@ -334,7 +334,7 @@ class Exchanges:
         """
         match progress:
             case PartialReply(reply=reply):
-                is_continued = bool(reply.begun) and len(reply.content) <= reply.begun
+                is_continued = bool(reply.begun) and reply.length <= reply.begun
                 is_accepted = not reply.is_empty and not is_continued
             case FinishedReply(is_accepted=is_accepted):
                 pass

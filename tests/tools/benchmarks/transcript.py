@@ -30,10 +30,8 @@ from textual.widgets import Markdown
 from tests.tools.benchmarks.shapes import REPLIES, conversation, reply_of
 from tui_chat.cli.interpreter import collect_seldom
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
+from tui_chat.models.reply import Reply, TextDelta, advance
 from tui_chat.models.session import Entry
-from tui_chat.models.stream_events import TextDelta
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.themes import color_defaults

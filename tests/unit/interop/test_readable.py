@@ -30,10 +30,8 @@ from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
+from tui_chat.models.reply import MediaPart, Reply, TextDelta, advance
 from tui_chat.models.session import Entry
-from tui_chat.models.stream_events import MediaPart, TextDelta
 from tui_chat.models.transcript import SessionTranscript
 
 

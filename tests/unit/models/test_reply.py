@@ -1,21 +1,20 @@
 import pytest
 
-from tui_chat.models import reply_growth
 from tui_chat.models.blocks import Extras, OpaqueBlock, keys_of
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
-from tui_chat.models.stream_events import (
+from tui_chat.models.reply import (
     Finished,
     OtherBlock,
     ReasoningDelta,
     RefusalDelta,
+    Reply,
     Started,
     StreamEvent,
     TextDelta,
     TokensReported,
     ToolCallDelta,
     UsageReport,
+    advance,
 )
 from tui_chat.models.token_probabilities import TokenProbability, unpack_tokens
 from tui_chat.models.usage import Usage
@@ -65,8 +64,8 @@ def test_a_new_reply_is_empty():
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reply_growth, "REPLY_SIZE", 20)
-    monkeypatch.setattr(reply_growth, "MOST_PIECES", 4)
+    monkeypatch.setattr("tui_chat.models.reply.REPLY_SIZE", 20)
+    monkeypatch.setattr("tui_chat.models.reply.MOST_PIECES", 4)
 
 
 def test_a_reply_is_cut_at_its_limit(small: None):
@@ -95,7 +94,7 @@ def test_the_tier_and_the_writes_of_an_hour_are_not_forgotten_by_later_usage():
 
 
 def test_tokens_have_a_limit_that_does_not_end_the_reply(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tui_chat.models.reply_growth.PACKED_SIZE", 40)
+    monkeypatch.setattr("tui_chat.models.reply.PACKED_SIZE", 40)
     token = TokenProbability("token", -0.5)
     reply = advance(Reply(), TokensReported((token,) * 100))
     reply = advance(reply, TextDelta("more"))

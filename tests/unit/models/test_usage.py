@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from tests.support.tables import each_row
 from tui_chat.models.prices import Prices, PriceTier
-from tui_chat.models.stream_events import (
+from tui_chat.models.reply import (
     ReasoningDelta,
     Started,
     TextDelta,

@@ -20,15 +20,15 @@ from tui_chat.errors import Refused, ReplyCut, TuiChatError
 from tui_chat.models.blocks import Extras
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries
 from tui_chat.models.preset import Preset
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
-from tui_chat.models.stream_events import (
+from tui_chat.models.reply import (
     Finished,
     ReasoningDelta,
+    Reply,
     StreamEvent,
     TextDelta,
     ToolCallDelta,
     UsageReport,
+    advance,
 )
 from tui_chat.providers import key_mask
 from tui_chat.providers.discovery import list_models
@@ -59,7 +59,7 @@ def test_a_key_in_pieces_is_hidden_in_every_part(size: int) -> None:
     hidden = f"It is {MASK}, and s and sk-p too: {MASK}{MASK}."
     assert followed([TextDelta(piece) for piece in pieces]).text == hidden
     assert followed([ReasoningDelta(0, piece) for piece in pieces]).thought == hidden
-    call = followed([ToolCallDelta(1, "c", "n", piece) for piece in pieces]).calls[1]
+    call = followed([ToolCallDelta(0, "c", "n", piece) for piece in pieces]).calls[0]
     assert str(call.arguments) == hidden
 
 

@@ -22,15 +22,13 @@ from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, deco
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.json_tree import JsonValue, tree_of
 from tui_chat.models.payload import Payload, render
-from tui_chat.models.reply import Reply, Rope
-from tui_chat.models.reply_growth import advance
+from tui_chat.models.reply import Reply, Rope, StreamEvent, advance
 from tui_chat.models.request import (
     ARRIVAL_TICK,
     MAX_RESPONSE_BYTES,
     RawResponse,
     RecordedRequest,
 )
-from tui_chat.models.stream_events import StreamEvent
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.turn import Turn

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, cast
 from urllib.parse import quote, unquote_plus
 
 from tui_chat.models.key_shapes import keys_in
-from tui_chat.models.stream_events import StreamEvent
+from tui_chat.models.reply import StreamEvent
 from tui_chat.providers.key_mask import MASK, KeyMasks
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]

@@ -30,9 +30,8 @@ from tui_chat.models.json_text import (
     decode_lenient,
     to_json,
 )
-from tui_chat.models.reply import Reply
+from tui_chat.models.reply import MOST_PIECES, REPLY_SIZE, Reply
 from tui_chat.models.reply_end import finish_reason
-from tui_chat.models.reply_growth import MOST_PIECES, REPLY_SIZE
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
 

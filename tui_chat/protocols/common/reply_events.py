@@ -31,23 +31,14 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, standard_base64
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
-from tui_chat.models.sanitize import one_line as readable_line
-from tui_chat.models.sources import (
-    MOST_SOURCES,
-    TITLE_LENGTH,
-    Source,
-    found_source,
-    web_address,
-)
-from tui_chat.models.stream_events import (
+from tui_chat.models.reply import (
     Finished,
     FinishReason,
     MediaPart,
     OtherBlock,
     ReasoningDelta,
     RefusalDelta,
+    Reply,
     SourceFound,
     Started,
     StreamEvent,
@@ -55,6 +46,15 @@ from tui_chat.models.stream_events import (
     TokensReported,
     ToolCallDelta,
     UsageReport,
+    advance,
+)
+from tui_chat.models.sanitize import one_line as readable_line
+from tui_chat.models.sources import (
+    MOST_SOURCES,
+    TITLE_LENGTH,
+    Source,
+    found_source,
+    web_address,
 )
 from tui_chat.models.text import clean
 from tui_chat.models.token_probabilities import TokenProbability

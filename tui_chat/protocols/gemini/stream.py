@@ -37,9 +37,8 @@ from tui_chat.models.json_text import (
     as_string,
     to_json,
 )
-from tui_chat.models.reply import Reply
+from tui_chat.models.reply import REPLY_SIZE, Reply
 from tui_chat.models.reply_end import finish_reason
-from tui_chat.models.reply_growth import REPLY_SIZE
 from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage

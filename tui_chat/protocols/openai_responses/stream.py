@@ -33,10 +33,8 @@ from tui_chat.models.json_text import (
     as_string,
     to_json,
 )
-from tui_chat.models.reply import Reply
+from tui_chat.models.reply import MOST_PIECES, Reply, StreamEvent
 from tui_chat.models.reply_end import finish_reason
-from tui_chat.models.reply_growth import MOST_PIECES
-from tui_chat.models.stream_events import StreamEvent
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large

@@ -14,11 +14,9 @@ from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.message import Message
-from tui_chat.models.reply import Reply
-from tui_chat.models.reply_growth import advance
+from tui_chat.models.reply import ReasoningDelta, Reply, TextDelta, ToolCallDelta, advance
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry, SpeakerNames
-from tui_chat.models.stream_events import ReasoningDelta, TextDelta, ToolCallDelta
 from tui_chat.models.usage import Usage
 from tui_chat.ui.chat.header_footer import header_rows
 from tui_chat.ui.chat.markdown import section_rows
