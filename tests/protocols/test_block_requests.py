@@ -16,15 +16,15 @@ from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.blocks import Extras, same_json
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.protocols.anthropic import reader as anthropic
-from tui_chat.protocols.common.reading import WireRequest
 from tui_chat.protocols.gemini import reader as gemini
 from tui_chat.protocols.ollama.encode import READER as OLLAMA_READER
 from tui_chat.protocols.openai_chat import reader as openai_chat
 from tui_chat.protocols.openai_responses import reader as openai_responses
 
-Read = Callable[[dict[str, Any]], WireRequest]
-Write = Callable[[WireRequest], dict[str, Any]]
+Read = Callable[[dict[str, Any]], ChatEnvelope]
+Write = Callable[[ChatEnvelope], dict[str, Any]]
 READERS: list[tuple[Protocol, Read, Write]] = [
     (CHAT, openai_chat.READER.read, openai_chat.READER.write),
     (ANTHROPIC, anthropic.READER.read, anthropic.READER.write),
@@ -71,7 +71,7 @@ def bodies_of(protocol: Protocol) -> Iterator[dict[str, Any]]:
             yield body
 
 
-def message_extras(request: WireRequest) -> Iterator[Extras]:
+def message_extras(request: ChatEnvelope) -> Iterator[Extras]:
     for turn in request.turns:
         holders = (turn.extras, *(block.extras for block in turn.blocks))
         yield from (extras for extras in holders if extras is not None)

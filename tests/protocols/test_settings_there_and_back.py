@@ -34,7 +34,7 @@ from tui_chat.models.settings import (
 )
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import captured_origin
+from tui_chat.protocols.common.trees import captured_origin
 
 MODELS = {
     Protocol.OPENAI_CHAT: ["gpt-4.1", "gpt-5-mini", "gpt-5.1", "gpt-5.6", "o4-mini", "kimi-k2"],

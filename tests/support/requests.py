@@ -10,7 +10,7 @@ from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.payload import render
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.common.encoding import captured_origin
+from tui_chat.protocols.common.trees import captured_origin
 from tui_chat.protocols.registry import PROTOCOLS
 
 CHAT, RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES

@@ -32,9 +32,9 @@ from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.encoding import URL_MODEL
 from tui_chat.protocols.common.openai_tools import announced_tools, without_announcements
 from tui_chat.protocols.common.tools import tool_tree
+from tui_chat.protocols.common.trees import URL_MODEL
 from tui_chat.protocols.registry import detect_request, protocol_of
 from tui_chat.tokens import counter_for
 

@@ -17,7 +17,7 @@ from tui_chat.models.json_text import clean_json, type_name
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import MESSAGE_ROLES, Message, MessageRole
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.request_body import excerpt
+from tui_chat.protocols.common.reading import excerpt
 from tui_chat.protocols.openai_chat.messages import read_part
 
 _AUDIO = {"audio/wav": "wav", "audio/mpeg": "mp3"}

@@ -1,8 +1,7 @@
 """Writers of requests and readers of replies for each protocol. Pure; no I/O.
 
-base      what a protocol consists of
+base      what a protocol consists of, and which role a turn gets in which protocol
 registry  protocol -> its definition; the protocol of a model, by its name, and of a request
-roles     which role a turn gets in which protocol
 base_url  where an endpoint is, from a URL as people paste it
 common/   what the protocols share
 
@@ -15,7 +14,6 @@ conversation  turns -> the list of messages, where that needs a module
 settings      the settings, as rows that read and write them
 tools         tools, tool choice and response format, read and written side by side
 encode        envelope -> request
-reader        captured request -> blocks
-decode        captured request -> envelope of the flat model
+reader        captured request -> envelope
 stream        replies, streamed and whole
 """

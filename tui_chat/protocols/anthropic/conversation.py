@@ -26,11 +26,10 @@ from tui_chat.models.model_facts import is_newer_claude
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.anthropic.messages import ANTHROPIC, JOINED, SYSTEM, framed
 from tui_chat.protocols.anthropic.sent_message import SentTurn, sent_turn, trimmed_message
-from tui_chat.protocols.common.call_pairing import variant
-from tui_chat.protocols.common.encoding import FILLER, NOTHING_TO_SEND, filler_note
-from tui_chat.protocols.common.loss_notes import begins_reply
+from tui_chat.protocols.common.loss_notes import FILLER, NOTHING_TO_SEND, begins_reply, filler_note
 from tui_chat.protocols.common.losses import reason_note
 from tui_chat.protocols.common.trees import Word, object_of
+from tui_chat.protocols.common.turn_fit import variant
 
 _FILLER = object_of({"role": Word("user"), "content": Word(FILLER)})
 

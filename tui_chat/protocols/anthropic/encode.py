@@ -37,7 +37,6 @@ from tui_chat.protocols.anthropic.settings import TABLE, fitted_reasoning
 from tui_chat.protocols.anthropic.tools import SEARCH_OPTIONS, write_hosted, write_tool
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.encoding import default_origin
 from tui_chat.protocols.common.loss_notes import default_note
 from tui_chat.protocols.common.request_encoder import (
     RequestedTool,
@@ -46,8 +45,8 @@ from tui_chat.protocols.common.request_encoder import (
     functions_of,
     written_tool,
 )
-from tui_chat.protocols.common.schemas import closed_schema, json_schema, schema_only_format
-from tui_chat.protocols.common.tools import NAMES_128
+from tui_chat.protocols.common.tools import NAMES_128, closed_schema, json_schema
+from tui_chat.protocols.common.trees import default_origin
 
 VERSION = "2026-10-21"
 """The `anthropic-version` that the official SDK (2.x) sends."""
@@ -227,7 +226,7 @@ def _format(request: RequestEncoder) -> ResponseFormat | None:
         return None
     if request.captured:
         return form
-    if (form := schema_only_format(request)) is None:
+    if (form := request.schema_only_format()) is None:
         return None
     schema, changed = closed_schema(json_schema(form.schema or {}, form.dialect))
     if changed:

@@ -32,9 +32,7 @@ from tui_chat.models.json_text import to_json
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.encoding import field_origin
 from tui_chat.protocols.common.reading import (
-    boolean,
     content_at,
     items_of,
     learned,
@@ -45,10 +43,12 @@ from tui_chat.protocols.common.reading import (
     string,
     turn_origin,
 )
+from tui_chat.protocols.common.setting_rows import boolean
 from tui_chat.protocols.common.trees import (
     Named,
     Word,
     dictionary,
+    field_origin,
     labelled,
     plain,
     with_keys,

@@ -19,8 +19,8 @@ from tui_chat.protocols.anthropic.messages import (
 )
 from tui_chat.protocols.anthropic.settings import TABLE
 from tui_chat.protocols.anthropic.tools import read_hosted, write_definition, write_hosted
-from tui_chat.protocols.common.reading import boolean, objects_at, string
-from tui_chat.protocols.common.request_reader import RequestReader
+from tui_chat.protocols.common.reading import RequestReader, objects_at, string
+from tui_chat.protocols.common.setting_rows import boolean
 from tui_chat.protocols.common.trees import dictionary
 
 

@@ -12,7 +12,7 @@ as it was, and is written so; of any other turn:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
@@ -41,10 +41,8 @@ from tui_chat.protocols.anthropic.messages import (
 )
 from tui_chat.protocols.common.losses import (
     argument_notes,
-    is_bare,
     loss_notes,
     reason_note,
-    turn_losses,
 )
 from tui_chat.protocols.common.reading import string
 from tui_chat.protocols.common.trees import dictionary, object_of, plain, tree
@@ -157,10 +155,11 @@ def _is_signed(block: ReasoningBlock) -> bool:
 def _notes(turn: Turn, said: Turn, fit: Turn) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and what is sent of it."""
     yield from argument_notes(turn, ANTHROPIC)
-    if not is_bare(said):
-        heard = read_message(plain(write_message((fit,))))
-        losses = list(turn_losses(said, heard, ANTHROPIC, sends_marks=True))
-        losses = [loss for loss in losses if loss.kind not in ("text", "refusal")]
-        yield from loss_notes(turn, losses, ANTHROPIC)
+
+    def hear() -> Iterable[Turn]:
+        return read_message(plain(write_message((fit,))))
+
+    unsaid = ("text", "refusal")
+    yield from loss_notes(said, ANTHROPIC, hear, sends_marks=True, unsaid=unsaid)
     if fit.blocks and any(is_blank(b) and isinstance(b, TextBlock) and b.text for b in turn.blocks):
         yield reason_note("text", turn.origin, ANTHROPIC)

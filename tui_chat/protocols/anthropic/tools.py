@@ -14,10 +14,10 @@ from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
 from tui_chat.protocols.common.reading import string
-from tui_chat.protocols.common.schemas import object_schema
 from tui_chat.protocols.common.setting_rows import integer
 from tui_chat.protocols.common.tools import (
     definition_tree,
+    object_schema,
     read_domains,
     read_location,
     write_location,

@@ -23,7 +23,7 @@ from tui_chat.models.blocks import (
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.preset import CacheLifetime
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.call_pairing import variant
+from tui_chat.protocols.common.turn_fit import variant
 
 MAX_MARKS = 4
 _Lifetimes = tuple[CacheLifetime | None, ...]

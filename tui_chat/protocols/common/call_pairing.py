@@ -13,11 +13,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 from hashlib import sha256
 from itertools import accumulate
-from typing import Any, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Block, CallBlock, Extras, ResultBlock
@@ -26,6 +25,7 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.text import GLUE
 from tui_chat.models.turn import Turn, kept_blocks, with_block
 from tui_chat.protocols.common.tools import NameRule, aliases_for
+from tui_chat.protocols.common.turn_fit import variant
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,16 +373,3 @@ def _find_call(result: ResultBlock, open_calls: list[_OpenCall]) -> _OpenCall | 
     nameless = [c for c in open_calls if not c.call.id] or open_calls
     by_name = (c for c in nameless if c.call.name == result.name)
     return next(by_name, None) or (nameless[0] if nameless and not result.name else None)
-
-
-T = TypeVar("T", Turn, Turn)
-_variants: Memo[Any, dict[object, Any]] = Memo(lambda _: {})
-
-
-def variant(turn: T, key: object, make: Callable[[T], T]) -> T:
-    """Return a changed turn, the same object for the same change, for memos of what follows."""
-    variants = _variants(turn)
-    changed = variants.get(key)
-    if changed is None:
-        changed = variants[key] = make(turn)
-    return changed

@@ -27,9 +27,9 @@ from tui_chat.models.envelope import (
     RequestTool,
 )
 from tui_chat.models.settings import CONTEXT_SETTINGS
-from tui_chat.models.text import Origin, OriginKind
+from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.encoding import captured_origin
+from tui_chat.protocols.common.trees import captured_origin
 
 SILENT: Mapping[str, str] = {
     "null, an empty text or list": "It sets nothing.",
@@ -58,6 +58,17 @@ def with_key(label: str, origin: Origin) -> str:
 def default_note(origin: Origin, sentence: str) -> Note:
     """Return the note on a value that is not set and is sent because it is required."""
     return Note(Level.INFO, "default-invented", sentence, origin)
+
+
+FILLER = "."
+"""The smallest text that every provider accepts where it demands one and nobody wrote any."""
+NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to send yet.")
+
+
+def filler_note(why: str) -> Note:
+    """Return the note on a message that is added."""
+    sentence = f"The user message “{FILLER}” is added: {why}."
+    return Note(Level.WARNING, "filler-added", sentence, GLUE)
 
 
 # --- settings ----------------------------------------------------------------------------

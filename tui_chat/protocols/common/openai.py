@@ -4,7 +4,7 @@ annotations of a reply's text and its usage. Ollama writes tools as OpenAI Chat 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any, cast
 
@@ -12,16 +12,23 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Json
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, ToolDefinition
-from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
+from tui_chat.models.json_text import (
+    JsonObject,
+    as_array,
+    as_count,
+    as_object,
+    as_objects,
+    as_string,
+)
 from tui_chat.models.settings import ResponseFormat, ToolChoice
+from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.loss_notes import setting_note
-from tui_chat.protocols.common.reading import boolean
 from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_encoder import RequestEncoder
-from tui_chat.protocols.common.schemas import json_schema
-from tui_chat.protocols.common.trees import Word, labelled
+from tui_chat.protocols.common.setting_rows import boolean
+from tui_chat.protocols.common.tools import json_schema
+from tui_chat.protocols.common.trees import Word, captured_origin, labelled
 
 SHARED = (
     *("metadata", "moderation", "prompt_cache_key", "prompt_cache_options"),
@@ -272,3 +279,12 @@ def _first_object(holder: JsonObject, names: Sequence[str]) -> JsonObject:
 def _first_count(holder: JsonObject, names: Sequence[str]) -> int | None:
     counts = (as_count(holder.get(name)) for name in names)
     return next((count for count in counts if count is not None), None)
+
+
+def read_tokens(values: object) -> Iterator[TokenProbability]:
+    """Yield the tokens of a list of `{"token", "logprob", "top_logprobs"}`."""
+    for value in as_objects(values):
+        likely = as_objects(value.get("top_logprobs"))
+        alternatives = ((other.get("token"), other.get("logprob")) for other in likely)
+        if token := received_token(value.get("token"), value.get("logprob"), alternatives):
+            yield token

@@ -28,10 +28,10 @@ from tui_chat.models.envelope import (
 from tui_chat.models.json_text import as_string, to_json
 from tui_chat.models.tool import name_in, prefix_in
 from tui_chat.models.turn import Turn, with_each_block
-from tui_chat.protocols.common.call_pairing import variant
-from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.reading import boolean, string
-from tui_chat.protocols.common.trees import dictionary
+from tui_chat.protocols.common.reading import string
+from tui_chat.protocols.common.setting_rows import boolean
+from tui_chat.protocols.common.trees import captured_origin, dictionary
+from tui_chat.protocols.common.turn_fit import variant
 
 INPUT = "input"
 """The only argument of a function that stands for a custom tool."""

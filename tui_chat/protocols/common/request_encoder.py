@@ -23,7 +23,7 @@ from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Change, Extras, Json, JsonObject, patched
-from tui_chat.models.endpoint import Endpoint
+from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
     HostedTool,
@@ -36,13 +36,12 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
-from tui_chat.models.settings import ToolChoice, WebSearch
+from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls
-from tui_chat.protocols.common.encoding import captured_origin, is_captured, tool_origin
 from tui_chat.protocols.common.loss_notes import (
     default_note,
     envelope_notes,
@@ -52,8 +51,15 @@ from tui_chat.protocols.common.loss_notes import (
 )
 from tui_chat.protocols.common.openai_tools import with_functions
 from tui_chat.protocols.common.setting_rows import Row, Table, read_settings, write_settings
-from tui_chat.protocols.common.tools import tool_tree
-from tui_chat.protocols.common.trees import labelled, object_of, plain
+from tui_chat.protocols.common.tools import NAMES_64, json_schema, tool_tree
+from tui_chat.protocols.common.trees import (
+    captured_origin,
+    is_captured,
+    labelled,
+    object_of,
+    plain,
+    tool_origin,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +278,60 @@ class RequestEncoder:
         elif word != tier:
             self.note_change("service_tier", f"{name} is sent as “{word}”.", Level.INFO)
         return word or None
+
+    # --- the format of a reply -----------------------------------------------------------
+
+    def _format(self) -> ResponseFormat | None:
+        """Return the reply's format; None for plain text, which every protocol sends anyway."""
+        form = self.values.response_format
+        if form is not None and form.kind == "text" and not self.captured:
+            why, name = "a reply is plain text anyway", "the response format “text”"
+            self.leave_out("response_format", name, why, Level.INFO)
+            return None
+        return form
+
+    def openai_format(self) -> ResponseFormat | None:
+        """Return the reply's format as OpenAI accepts it."""
+        form = self._format()
+        if form is None:
+            return None
+        if form.kind == "json":
+            if any("json" in turn.text.plain.lower() for turn in self.envelope.turns):
+                return form
+            why = "OpenAI requires the word “json” in the messages for it"
+            self.leave_out("response_format", "the response format “json”", why)
+            return None
+        if form.kind == "schema":
+            schema = json_schema(form.schema or {}, form.dialect)
+            form = replace(form, schema=schema, dialect="json")
+            if not form.name:
+                title = schema.get("title")
+                is_name = isinstance(title, str) and NAMES_64.allows(title)
+                form = replace(form, name=title if is_name else "reply")
+                sentence = f"OpenAI requires a name for the reply's schema: “{form.name}” is sent."
+                self.notes.append(default_note(self.parameters.origin("response_format"), sentence))
+        return form
+
+    def schema_only_format(self) -> ResponseFormat | None:
+        """Return the reply's format for a protocol that has only the schema, and enforces it."""
+        form, label = self._format(), self.protocol.label
+        if form is None:
+            return None
+        lost = [(Level.WARNING, "description", form.description), (Level.INFO, "name", form.name)]
+        for level, field, value in lost:
+            if value:
+                name, why = f"the {field} of the reply's schema", f"{label} has no field for it"
+                self.leave_out("response_format", name, why, level)
+        if form.strict is False or (form.strict and self.protocol is Protocol.GEMINI):
+            word = "true" if form.strict else "false"
+            sentence = f"{label} has no “strict” for the reply's schema and always enforces it; "
+            sentence += f"“strict: {word}” is left out."
+            level = Level.INFO if form.strict else Level.WARNING
+            self.note_change("response_format", sentence, level)
+        if form.kind == "schema" and not form.schema:
+            sentence = f"The reply's schema is empty; {label} may send any JSON."
+            self.note_change("response_format", sentence)
+        return form
 
     # --- tools ---------------------------------------------------------------------------
 

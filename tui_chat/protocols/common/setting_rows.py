@@ -18,8 +18,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Json, JsonObject, same_json
 from tui_chat.models.envelope import Parameters, RequestSettings
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.encoding import captured_origin
-from tui_chat.protocols.common.trees import labelled
+from tui_chat.protocols.common.trees import captured_origin, labelled
 
 
 def as_it_is(value: Any) -> Json:

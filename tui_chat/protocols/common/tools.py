@@ -22,9 +22,8 @@ from tui_chat.models.message import Message
 from tui_chat.models.settings import SearchLocation, WebSearch
 from tui_chat.models.text import GLUE, clean
 from tui_chat.models.tool import GROUPS, name_in, prefix_in
-from tui_chat.protocols.common.encoding import captured_origin, tool_origin
 from tui_chat.protocols.common.setting_rows import texts
-from tui_chat.protocols.common.trees import object_of, with_keys
+from tui_chat.protocols.common.trees import captured_origin, object_of, tool_origin, with_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,3 +168,68 @@ def write_search(search: WebSearch, *, nested: bool) -> JsonObject:
             **({"approximate": place} if nested else place),
         }
     return fields
+
+
+# --- schemas -----------------------------------------------------------------------------
+
+_GEMINI_TYPES = frozenset({"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"})
+
+
+def json_schema(schema: Mapping[str, Any], dialect: str) -> dict[str, Any]:
+    """Return a schema as JSON Schema: Gemini's own form has types in capitals, and `nullable`."""
+    return dict(schema) if dialect == "json" else _from_gemini_schema(schema)
+
+
+def _from_gemini_schema(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        schema: dict[str, Any] = {}
+        for key, inner in value.items():  # type: ignore[misc]
+            if key == "type" and isinstance(inner, str) and inner in _GEMINI_TYPES:
+                schema[key] = inner.lower()
+            elif key == "propertyOrdering":
+                continue
+            elif key in ("enum", "example", "default", "required"):
+                schema[key] = inner
+            else:
+                schema[str(key)] = _from_gemini_schema(inner)  # type: ignore[arg-type]
+        if schema.pop("nullable", False) is True and isinstance(schema.get("type"), str):
+            schema["type"] = [schema["type"], "null"]
+        return schema
+    if isinstance(value, list):
+        return [_from_gemini_schema(inner) for inner in value]  # type: ignore[misc]
+    return value
+
+
+def object_schema(tool: ToolDefinition) -> dict[str, Any]:
+    """Return a tool's schema as the object schema that some protocols require."""
+    schema = json_schema(tool.parameters, tool.dialect)
+    return schema if schema.get("type") == "object" else {**schema, "type": "object"}
+
+
+def closed_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """Return a schema whose objects are closed, as Anthropic requires, and True if it changed."""
+    closed = {key: _closed(key, value) for key, value in schema.items()}
+    kind: Any = closed.get("type")
+    is_object = (
+        kind == "object" or "properties" in closed or (isinstance(kind, list) and "object" in kind)
+    )
+    if is_object and closed.get("additionalProperties") is not False:
+        closed["additionalProperties"] = False
+    return closed, closed != schema
+
+
+_SCHEMAS_BY_NAME = frozenset({"properties", "$defs", "definitions", "patternProperties"})
+_SCHEMAS = frozenset(
+    {"items", "anyOf", "allOf", "oneOf", "not", "prefixItems", "if", "then", "else", "contains"}
+)
+
+
+def _closed(key: str, value: Any) -> Any:
+    if key in _SCHEMAS_BY_NAME and isinstance(value, Mapping):
+        named = cast("Mapping[str, Any]", value)
+        return {name: _closed("items", inner) for name, inner in named.items()}
+    if key in _SCHEMAS and isinstance(value, Mapping):
+        return closed_schema(cast("Mapping[str, Any]", value))[0]
+    if key in _SCHEMAS and isinstance(value, list):
+        return [_closed("items", inner) for inner in cast("list[Any]", value)]
+    return value

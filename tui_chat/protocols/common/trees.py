@@ -16,8 +16,7 @@ from tui_chat.models import json_tree
 from tui_chat.models.blocks import Extras, HasExtras, Json, JsonObject, ReasoningBlock, own, patched
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.models.text import GLUE, Origin, Text, clean
-from tui_chat.protocols.common.encoding import field_origin
+from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
 
 
 class Word(str):
@@ -158,3 +157,37 @@ def object_of(value: Json, origin: Origin = GLUE) -> Obj:
 def dictionary(value: Any) -> JsonObject:
     """Return a JSON object as it is; an empty one for any other value."""
     return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+# --- origins of what has no text -------------------------------------------------------
+
+
+def field_origin(origin: Origin, what: str) -> Origin:
+    """Return the origin of a field of a message that is not its text: an id, the arguments of a
+    call, the bytes of a picture. It leads to the message by its id and by `within`.
+    """
+    return Origin(origin.kind, origin.id, what, within=origin)
+
+
+def default_origin(name: str, why: str) -> Origin:
+    """Return the origin of a setting that we send although it is not set."""
+    return Origin(OriginKind.SETTING, name, f"{name}: {why}")
+
+
+def captured_origin(name: str) -> Origin:
+    """Return the origin of a setting that is passed on from a captured request."""
+    return Origin(OriginKind.SETTING, name, f"{name}, from the captured request")
+
+
+URL_MODEL = Origin(OriginKind.SETTING, "model", "model, from the URL")
+"""The origin of a model that the URL of a captured request names."""
+
+
+def is_captured(origin: Origin) -> bool:
+    """Return True for the origin of a setting that a captured request has, or its URL."""
+    return origin in (captured_origin(origin.id), URL_MODEL)
+
+
+def tool_origin(name: str) -> Origin:
+    """Return the origin of a tool's definition."""
+    return Origin(OriginKind.TOOL, name)

@@ -29,6 +29,7 @@ from tui_chat.models.media import (
     is_link,
     standard_base64,
 )
+from tui_chat.models.memo import Memo
 from tui_chat.models.reply import MADE_ID
 from tui_chat.models.text import Text
 from tui_chat.models.turn import Turn, kept_blocks, with_block, with_each_block
@@ -215,3 +216,15 @@ def with_break(before: Text, after: Text) -> Text:
     """Return two blocks of text as one, with a line break between them if there is none yet."""
     is_broken = before.plain.endswith("\n") or after.plain.startswith("\n")
     return before + after if is_broken else Text.join("\n", (before, after))
+
+
+_variants: Memo[Turn, dict[object, Turn]] = Memo(lambda _: {})
+
+
+def variant(turn: Turn, key: object, make: Callable[[Turn], Turn]) -> Turn:
+    """Return a changed turn, the same object for the same change, for memos of what follows."""
+    variants = _variants(turn)
+    changed = variants.get(key)
+    if changed is None:
+        changed = variants[key] = make(turn)
+    return changed

@@ -23,18 +23,13 @@ from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Text
 from tui_chat.models.turn import Turn, with_block
-from tui_chat.protocols.common.call_pairing import variant
-from tui_chat.protocols.common.encoding import (
-    FILLER,
-    NOTHING_TO_SEND,
-    filler_note,
-)
+from tui_chat.protocols.base import SYSTEM_SEPARATOR
+from tui_chat.protocols.common.loss_notes import FILLER, NOTHING_TO_SEND, filler_note
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.trees import Word, object_of
-from tui_chat.protocols.common.turn_fit import merged_text
+from tui_chat.protocols.common.turn_fit import merged_text, variant
 from tui_chat.protocols.gemini.contents import JOINED, write_content
 from tui_chat.protocols.gemini.sent_content import SentContent, instruction_notes, sent_content
-from tui_chat.protocols.roles import SYSTEM_SEPARATOR
 
 _GEMINI = Protocol.GEMINI
 _FILLER = object_of({"role": Word("user"), "parts": [{"text": Word(FILLER)}]})

@@ -28,16 +28,14 @@ from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.encoding import tool_origin
 from tui_chat.protocols.common.request_encoder import (
     RequestedTool,
     RequestEncoder,
     SentTool,
     functions_of,
 )
-from tui_chat.protocols.common.schemas import schema_only_format
 from tui_chat.protocols.common.tools import NAMES_GEMINI, strict_notes
-from tui_chat.protocols.common.trees import dictionary, labelled, object_of, with_keys
+from tui_chat.protocols.common.trees import dictionary, labelled, object_of, tool_origin, with_keys
 from tui_chat.protocols.gemini.conversation import conversation
 from tui_chat.protocols.gemini.reader import as_spelled
 from tui_chat.protocols.gemini.settings import TABLE, fitted_thinking
@@ -153,7 +151,7 @@ def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
         tool_choice=choice, service_tier=tier, max_tokens=limit, stop=stop
     )
     fitted = request.accepted(fitted, TABLE)
-    fitted = fitted.with_values(response_format=schema_only_format(request))
+    fitted = fitted.with_values(response_format=request.schema_only_format())
     notes: list[Note] = []
     thinking = fitted_thinking(fitted, request.facts, notes, by_budget=request.captured)
     if request.captured and all(note.level is Level.INFO for note in notes):

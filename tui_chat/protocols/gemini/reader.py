@@ -5,16 +5,15 @@ A content is one turn, or several joined ones; `systemInstruction` is a leading 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
 from tui_chat.models.blocks import Extras, Json, JsonObject, form_of, patched
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import RequestTool, ToolDefinition
+from tui_chat.models.envelope import ChatEnvelope, RequestTool, ToolDefinition
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.reading import WireRequest, items_of, objects_at
-from tui_chat.protocols.common.request_reader import RequestReader
+from tui_chat.protocols.common.reading import RequestReader, items_of, objects_at
 from tui_chat.protocols.common.trees import dictionary, plain
 from tui_chat.protocols.gemini.contents import (
     JOINED,
@@ -50,7 +49,7 @@ class GeminiReader(RequestReader):
 
     __slots__ = ()
 
-    def read(self, body: JsonObject) -> WireRequest:
+    def read(self, body: JsonObject) -> ChatEnvelope:
         wire, form = camel(body, PLACES)
         if group := dictionary(wire.get("tools")):
             wire, form = {**wire, "tools": [group]}, f"{form} {BARE}".strip()
@@ -58,10 +57,10 @@ class GeminiReader(RequestReader):
         rest = request.rest
         return request if rest is None else replace(request, rest=replace(rest, form=form))
 
-    def write(self, request: WireRequest) -> JsonObject:
-        return as_spelled(RequestReader.write(self, request), request.rest)
+    def write(self, envelope: ChatEnvelope) -> JsonObject:
+        return as_spelled(RequestReader.write(self, envelope), envelope.rest)
 
-    def read_tools(self, listed: Json) -> Iterable[RequestTool]:
+    def read_tools(self, listed: Json) -> Iterator[RequestTool]:
         return (tool for group in items_of(listed) for tool in read_group(group, self.native))
 
     def write_tools(self, tools: Sequence[RequestTool]) -> list[Json]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import mimetypes
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tui_chat.lazy_dataclass import dataclass
@@ -32,7 +32,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.turn import Turn, with_block, with_each_block
-from tui_chat.protocols.common.losses import Loss, argument_notes, is_bare, loss_notes, turn_losses
+from tui_chat.protocols.common.losses import argument_notes, loss_notes, reason_note
 from tui_chat.protocols.common.trees import object_of, plain, tree
 from tui_chat.protocols.common.turn_fit import (
     google_signature,
@@ -81,10 +81,12 @@ def sent_content(turn: Turn, signs: bool) -> SentContent:
     if not (written or turn.captured_from(_GEMINI)):
         written.append({"text": ""})
     notes += _notes(turn, fit)
-    if not (is_bare(turn) or turn.captured_from(_GEMINI)):
-        heard = read_content(plain(write_content(fit, written)))
-        losses = list(turn_losses(_with_bytes(turn), heard, _GEMINI))
-        notes += loss_notes(turn, losses, _GEMINI)
+    if not turn.captured_from(_GEMINI):
+
+        def hear() -> Iterable[Turn]:
+            return read_content(plain(write_content(fit, written)))
+
+        notes += loss_notes(_with_bytes(turn), _GEMINI, hear)
     parts = tuple([tree(part, turn.origin) for part in written])
     return SentContent(parts, object_of(write_content(turn, parts), turn.origin), tuple(notes))
 
@@ -163,11 +165,8 @@ def merged_notes(turn: Turn) -> Iterator[Note]:
 def instruction_notes(turn: Turn) -> Iterator[Note]:
     """Yield the notes on a system turn of which the instruction has the text alone."""
     heard = Turn("system", (TextBlock(merged_text(turn).plain),), turn.origin)
-    losses = [
-        Loss("opaque", block.name, index, _GEMINI)
-        for index, block in enumerate(turn.blocks)
-        if isinstance(block, OpaqueBlock) and block.protocol is _GEMINI
-    ]
-    losses += turn_losses(turn, [heard], _GEMINI)
-    yield from loss_notes(turn, losses, _GEMINI)
+    for block in turn.blocks:
+        if isinstance(block, OpaqueBlock) and block.protocol is _GEMINI:
+            yield reason_note("opaque", turn.origin, _GEMINI, block.name)
+    yield from loss_notes(turn, _GEMINI, lambda: [heard])
     yield from merged_notes(turn)

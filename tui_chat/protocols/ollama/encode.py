@@ -25,16 +25,14 @@ from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, default_origin
+from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND
 from tui_chat.protocols.common.openai import read_function, write_function
-from tui_chat.protocols.common.reading import objects_at
+from tui_chat.protocols.common.reading import RequestReader, objects_at
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word, with_reasoning
 from tui_chat.protocols.common.request_encoder import RequestEncoder, functions_of, written_tool
-from tui_chat.protocols.common.request_reader import RequestReader
-from tui_chat.protocols.common.schemas import json_schema, schema_only_format
 from tui_chat.protocols.common.setting_rows import Row, Table
-from tui_chat.protocols.common.tools import NAMES_ANY, definition_tree, strict_notes
-from tui_chat.protocols.common.trees import dictionary
+from tui_chat.protocols.common.tools import NAMES_ANY, definition_tree, json_schema, strict_notes
+from tui_chat.protocols.common.trees import default_origin, dictionary
 from tui_chat.protocols.ollama.messages import OLLAMA, read_message, sent_message, write_message
 
 _CONTEXT = default_origin("num_ctx", "the context limit that this request was built for")
@@ -145,7 +143,7 @@ def _fitted(request: RequestEncoder, functions: list[ToolDefinition]) -> Paramet
         request.leave_out("reasoning_summary", "the reasoning summary", why, Level.INFO)
     facts = request.facts if request.facts.efforts == () else ModelFacts(efforts=("none", *_LEVELS))
     reasoning = reasoning_by_word(request.parameters, facts, request.notes)
-    form = schema_only_format(request)
+    form = request.schema_only_format()
     if form is not None and form.schema is not None:
         form = replace(form, schema=json_schema(form.schema, form.dialect), dialect="json")
     fitted = with_reasoning(request.parameters, reasoning)

@@ -36,13 +36,13 @@ from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.text import Text, clean
 from tui_chat.models.turn import Turn, with_each_block
 from tui_chat.protocols.common import reading
-from tui_chat.protocols.common.encoding import field_origin
-from tui_chat.protocols.common.losses import argument_notes, is_bare, loss_notes, turn_losses
+from tui_chat.protocols.common.losses import argument_notes, loss_notes
 from tui_chat.protocols.common.reading import items_of, learned, string
 from tui_chat.protocols.common.trees import (
     Named,
     Word,
     dictionary,
+    field_origin,
     object_of,
     optional,
     plain,
@@ -174,9 +174,7 @@ def sent_message(turn: Turn) -> tuple[Obj, tuple[Note, ...]]:
     fit = with_portable_forms(said, OLLAMA)
     written = write_message(fit)
     notes = [*_form_notes(fit)]
-    if not is_bare(said):
-        losses = list(turn_losses(said, [read_message(plain(written))], OLLAMA))
-        notes += loss_notes(said, losses, OLLAMA)
+    notes += loss_notes(said, OLLAMA, lambda: [read_message(plain(written))])
     return object_of(written, turn.origin), tuple(notes)
 
 

@@ -25,8 +25,8 @@ from tui_chat.models.json_text import (
 from tui_chat.models.reply import Reply
 from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.usage import Usage
+from tui_chat.protocols.common.openai import read_tokens
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply
-from tui_chat.protocols.common.token_lists import read_tokens
 
 
 class ReplyParser(ReplyReader):

@@ -29,8 +29,7 @@ from tui_chat.models.model_facts import is_openai_model
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, captured_origin, default_origin
-from tui_chat.protocols.common.loss_notes import default_note
+from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND, default_note
 from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_function
 from tui_chat.protocols.common.reasoning_effort import with_openai_effort
 from tui_chat.protocols.common.request_encoder import (
@@ -39,8 +38,8 @@ from tui_chat.protocols.common.request_encoder import (
     SentTool,
     written_tool,
 )
-from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.tools import NAMES_64, definition_tree
+from tui_chat.protocols.common.trees import captured_origin, default_origin
 from tui_chat.protocols.openai_chat.messages import CHAT, Target
 from tui_chat.protocols.openai_chat.sent_message import sent_message
 from tui_chat.protocols.openai_chat.settings import (
@@ -209,7 +208,7 @@ def _fitted(
         sentence = "The token usage of the stream is requested (include_usage)."
         request.notes.append(default_note(_STREAM, sentence))
     return fitted.with_values(
-        response_format=openai_format(request),
+        response_format=request.openai_format(),
         service_tier=request.service_tier(_TIERS),
         user_id=fitted_user(request),
     )

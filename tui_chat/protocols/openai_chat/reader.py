@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from tui_chat.models.blocks import JsonObject
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.openai import read_function, write_function
-from tui_chat.protocols.common.reading import objects_at
-from tui_chat.protocols.common.request_reader import RequestReader
+from tui_chat.protocols.common.reading import RequestReader, objects_at
 from tui_chat.protocols.openai_chat.messages import CHAT, read_message, write_message
 from tui_chat.protocols.openai_chat.settings import TABLE, read_hosted, write_hosted
 

@@ -31,7 +31,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.losses import is_bare, loss_notes, turn_losses
+from tui_chat.protocols.common.losses import loss_notes
 from tui_chat.protocols.common.trees import object_of, plain
 from tui_chat.protocols.common.turn_fit import portable, without
 from tui_chat.protocols.openai_chat.messages import (
@@ -142,13 +142,13 @@ def _order_notes(sent: Sequence[Turn]) -> Iterator[Note]:
 
 def _loss_notes(turn: Turn, sent: Sequence[Turn], written: Sequence[JsonObject]) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and its message."""
-    if is_bare(turn):
-        return
     is_own = turn.captured_from(CHAT)
-    heard = sent if is_own else [read_message(plain(each)) for each in written]
-    losses = list(turn_losses(turn, heard, CHAT, sends_marks=is_own))
+
+    def hear() -> Sequence[Turn]:
+        return sent if is_own else [read_message(plain(each)) for each in written]
+
     reasons = {"name": "name refused", "reasoning": _reasoning_reason(turn)}
-    yield from loss_notes(turn, losses, CHAT, reasons)
+    yield from loss_notes(turn, CHAT, hear, sends_marks=is_own, reasons=reasons)
 
 
 def _reasoning_reason(turn: Turn) -> str:

@@ -44,9 +44,8 @@ from tui_chat.models.reply import MEDIA_SIZE, Reply, StreamEvent
 from tui_chat.models.reply_end import finish_reason
 from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.protocols.common.error_body import find_error, stream_error
-from tui_chat.protocols.common.openai import add_annotation, read_usage
+from tui_chat.protocols.common.openai import add_annotation, read_tokens, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-from tui_chat.protocols.common.token_lists import read_tokens
 from tui_chat.protocols.openai_chat.messages import (
     PLAIN_FIELDS,
 )

@@ -12,10 +12,9 @@ from dataclasses import replace
 from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.envelope import Level, NativeTool, Note, RequestTool
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.encoding import captured_origin
 from tui_chat.protocols.common.reading import items_of, string
 from tui_chat.protocols.common.request_encoder import RequestEncoder
-from tui_chat.protocols.common.trees import dictionary
+from tui_chat.protocols.common.trees import captured_origin, dictionary
 
 _DOCUMENTED = frozenset(
     {"role", "refusal", "audio", "annotations", "tool_calls", "function_call", "name", "content"}

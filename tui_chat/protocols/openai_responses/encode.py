@@ -29,8 +29,7 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.encoding import NOTHING_TO_SEND, captured_origin, default_origin
-from tui_chat.protocols.common.loss_notes import default_note
+from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND, default_note
 from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items
 from tui_chat.protocols.common.reasoning_effort import with_openai_effort
 from tui_chat.protocols.common.request_encoder import (
@@ -39,8 +38,8 @@ from tui_chat.protocols.common.request_encoder import (
     functions_of,
     written_tool,
 )
-from tui_chat.protocols.common.schemas import openai_format
 from tui_chat.protocols.common.tools import NAMES_64, NAMES_128, definition_tree
+from tui_chat.protocols.common.trees import captured_origin, default_origin
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.openai_responses.messages import INPUT, INSTRUCTIONS
 from tui_chat.protocols.openai_responses.sent_items import Target, sent_items
@@ -139,7 +138,7 @@ def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
         limit = _raised_limit(limit, request)
     fitted = with_openai_effort(request, request.parameters)
     fitted = request.accepted(fitted.with_values(tool_choice=choice, max_tokens=limit), TABLE)
-    summary, form = _fitted_summary(request), openai_format(request)
+    summary, form = _fitted_summary(request), request.openai_format()
     tier, user = request.service_tier(_TIERS), fitted_user(request)
     fitted = fitted.with_values(
         reasoning_summary=summary, response_format=form, service_tier=tier, user_id=user

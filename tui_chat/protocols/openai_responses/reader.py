@@ -9,12 +9,12 @@ from tui_chat.models.blocks import Extras, JsonObject, TextBlock, form_of
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.reading import (
-    boolean,
+    RequestReader,
     objects_at,
     string,
     turn_origin,
 )
-from tui_chat.protocols.common.request_reader import RequestReader
+from tui_chat.protocols.common.setting_rows import boolean
 from tui_chat.protocols.common.trees import dictionary
 from tui_chat.protocols.common.turn_fit import merged_text
 from tui_chat.protocols.openai_responses.messages import (

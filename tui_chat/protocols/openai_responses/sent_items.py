@@ -16,7 +16,7 @@ as it was, and is written so; of any other turn:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import (
@@ -32,7 +32,7 @@ from tui_chat.models.envelope import Level, Note
 from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.turn import Turn, kept_blocks
-from tui_chat.protocols.common.losses import is_bare, loss_notes, reason_note, turn_losses
+from tui_chat.protocols.common.losses import loss_notes, reason_note
 from tui_chat.protocols.common.reading import items_of
 from tui_chat.protocols.common.trees import dictionary, object_of, plain
 from tui_chat.protocols.common.turn_fit import portable
@@ -197,9 +197,9 @@ def _without_id(item: JsonObject) -> Iterator[JsonObject]:
 
 def _loss_notes(turn: Turn, fit: Turn, written: Sequence[JsonObject]) -> Iterator[Note]:
     """Yield the notes on what is lost between a turn and its items."""
-    if is_bare(turn):
-        return
     is_own = turn.captured_from(RESPONSES)
-    heard = [fit] if is_own else list(read_items([plain(item) for item in written]))
-    losses = list(turn_losses(turn, heard, RESPONSES, sends_marks=is_own))
-    yield from loss_notes(turn, losses, RESPONSES)
+
+    def hear() -> Iterable[Turn]:
+        return [fit] if is_own else read_items([plain(item) for item in written])
+
+    yield from loss_notes(turn, RESPONSES, hear, sends_marks=is_own)

@@ -9,7 +9,6 @@ from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.envelope import HostedTool, ToolDefinition
 from tui_chat.protocols.common.openai import FLAT
 from tui_chat.protocols.common.reading import items_of, string
-from tui_chat.protocols.common.schemas import json_schema
 from tui_chat.protocols.common.setting_rows import (
     Row,
     Table,
@@ -21,7 +20,7 @@ from tui_chat.protocols.common.setting_rows import (
     text,
     when_on,
 )
-from tui_chat.protocols.common.tools import read_domains, read_search, write_search
+from tui_chat.protocols.common.tools import json_schema, read_domains, read_search, write_search
 from tui_chat.protocols.common.trees import Word, dictionary
 
 LOGPROBS = "message.output_text.logprobs"

@@ -36,9 +36,8 @@ from tui_chat.models.json_text import (
 from tui_chat.models.reply import MOST_PIECES, Reply, StreamEvent
 from tui_chat.models.reply_end import finish_reason
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
-from tui_chat.protocols.common.openai import add_annotation, read_usage
+from tui_chat.protocols.common.openai import add_annotation, read_tokens, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-from tui_chat.protocols.common.token_lists import read_tokens
 
 _SUMMARY = "summary"
 _RAW = "reasoning_text"

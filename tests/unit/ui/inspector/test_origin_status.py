@@ -14,7 +14,7 @@ from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.protocols.common.encoding import field_origin
+from tui_chat.protocols.common.trees import field_origin
 from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.origins import origin_phrase
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
