@@ -30,7 +30,7 @@ from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import Counter, counter_for
 
 if TYPE_CHECKING:
-    from tui_chat.models.edited_body import EditedBody
+    from tui_chat.models.request_edit import EditedBody
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

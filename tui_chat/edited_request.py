@@ -18,11 +18,17 @@ from functools import lru_cache
 from tui_chat.context.budget import budget_notes, count_envelope
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.edited_body import EditedBody, EditResult, apply_edits, child_of
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters
 from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, body_of
-from tui_chat.models.request_edit import EDITED, NOT_APPLIED, RequestEdit
+from tui_chat.models.request_edit import (
+    EDITED,
+    NOT_APPLIED,
+    EditedBody,
+    EditResult,
+    RequestEdit,
+    apply_edits,
+)
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.registry import protocol_of
@@ -197,7 +203,7 @@ def _faults(protocol: Protocol, decoded: ChatEnvelope | str, body: EditedBody) -
         faults.append(decoded.removesuffix("."))
     elif not (protocol_of(protocol).model_in_path or decoded.parameters.values.model):
         faults.append("it names no model")
-    stream = child_of(body.tree, "stream")
+    stream = body.tree.get("stream")
     if stream is not None and not (isinstance(stream, Lit) and isinstance(stream.value, bool)):
         faults.append("stream must be true or false")
     for fault in faults:

@@ -19,14 +19,23 @@ from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.budget import count_envelope
 from tui_chat.edited_request import INVALID, OTHER_PROTOCOL
-from tui_chat.models.edit_list import add_value, remove_value, set_value
-from tui_chat.models.edited_body import EditedBody, value_at
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import Level
+from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.request_edit import EDITED, END, NOT_APPLIED, BodyPath, RequestEdit
+from tui_chat.models.request_edit import (
+    EDITED,
+    END,
+    NOT_APPLIED,
+    BodyPath,
+    EditedBody,
+    Operation,
+    RequestEdit,
+    changed_edits,
+    value_at,
+)
 from tui_chat.models.text import OriginKind
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.tokens import counter_for
@@ -79,26 +88,23 @@ def body_with(composed: Composed) -> EditedBody:
 
 
 def edit(composed: Composed, path: BodyPath, value: object, *, kept: bool = False) -> Composed:
-    assert composed.inputs is not None
-    edits = set_value(
-        composed.inputs.edits, body_with(composed), composed.protocol, path, value, kept=kept
-    )
-    return compose(replace(composed.inputs, edits=edits))
+    return _changed(composed, "set", path, to_json(value), kept)
 
 
 def add(composed: Composed, path: BodyPath, value: object) -> Composed:
-    assert composed.inputs is not None
-    edits = add_value(
-        composed.inputs.edits, body_with(composed), composed.protocol, path, value, kept=False
-    )
-    return compose(replace(composed.inputs, edits=edits))
+    return _changed(composed, "add", path, to_json(value))
 
 
 def remove(composed: Composed, path: BodyPath) -> Composed:
+    return _changed(composed, "remove", path)
+
+
+def _changed(
+    composed: Composed, operation: Operation, path: BodyPath, value: str = "", kept: bool = False
+) -> Composed:
     assert composed.inputs is not None
-    edits = remove_value(
-        composed.inputs.edits, body_with(composed), composed.protocol, path, kept=False
-    )
+    new = RequestEdit(composed.protocol, path, operation, value, kept)
+    edits = changed_edits(composed.inputs.edits, body_with(composed), new)
     return compose(replace(composed.inputs, edits=edits))
 
 

@@ -19,14 +19,20 @@ from tests.support.workspace import LOOPBACKS, make_workspace, put, settled
 from tui_chat.compose import Composed, compose, encode
 from tui_chat.context import Inputs
 from tui_chat.models.boundary import unpack
-from tui_chat.models.edit_list import add_value, remove_value, set_value
-from tui_chat.models.edited_body import EditedBody, value_at
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
+from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.request_edit import BodyPath, RequestEdit
+from tui_chat.models.request_edit import (
+    BodyPath,
+    EditedBody,
+    Operation,
+    RequestEdit,
+    changed_edits,
+    value_at,
+)
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import OriginKind
@@ -54,18 +60,17 @@ def edits_of(chance: random.Random, inputs: Inputs) -> tuple[RequestEdit, ...]:
         body = composed.edited or EditedBody(tree, tree)
         path = chance.choice(list(paths_in(tree)))
         kept = chance.random() < 0.5
-        change = (edits, body, composed.protocol, path)
-        match chance.choice(["set", "set", "remove", "add"]):
-            case "set":
-                edits = set_value(*change, words_of(chance), kept=kept)
-            case "remove":
-                edits = remove_value(*change, kept=kept)
-            case _ if isinstance(path[-1], int):
-                edits = add_value(*change, {"role": "user", "content": "added"}, kept=kept)
-            case _:
-                path = (*path[:-1], "added_key")
-                if value_at(tree, path) is None:
-                    edits = add_value(edits, body, composed.protocol, path, 5, kept=kept)
+        operation: Operation = chance.choice(["set", "set", "remove", "add"])
+        value: object = None if operation == "remove" else words_of(chance)
+        if operation == "add" and isinstance(path[-1], int):
+            value = {"role": "user", "content": "added"}
+        elif operation == "add":
+            path, value = (*path[:-1], "added_key"), 5
+            if value_at(tree, path) is not None:
+                continue
+        text = "" if value is None else to_json(value)
+        new = RequestEdit(composed.protocol, path, operation, text, kept)
+        edits = changed_edits(edits, body, new)
     return edits
 
 
@@ -204,9 +209,9 @@ async def test_the_workspace_resends_the_same_bytes(
         workspace.requests.set_draft(draft, parts)
         workspace.requests.compose_shown()
         if number == 1:
-            assert await workspace.request_edits.add_value(("user",), "Ada", kept=True)
+            assert await workspace.request_edits.change("add", ("user",), "Ada", kept=True)
         if number in (2, 3):
-            assert await workspace.request_edits.add_value(("x",), number, kept=False)
+            assert await workspace.request_edits.change("add", ("x",), number, kept=False)
         shown = workspace.requests.compose(draft, None, parts)
         sent = await last_body(await workspace.replies.submit(draft, parts))
         assert shown.payload.body == sent

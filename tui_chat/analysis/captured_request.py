@@ -20,7 +20,6 @@ from tui_chat.compose import Composed, encode
 from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.edited_body import merged
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.json_text import json_fault
@@ -28,6 +27,7 @@ from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, plain, tre
 from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
+from tui_chat.models.request_edit import merged
 from tui_chat.models.setting_types import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in

@@ -19,8 +19,7 @@ payload        Payload, render: the body's bytes, its lines for reading, its ori
 reply          StreamEvent, Reply, advance: a reply while it arrives
 token_probabilities  TokenProbability: how likely a token of a reply was
 usage          Usage, Timing: tokens, pace and cost of a reply
-request_edit   RequestEdit: a change of a request body by hand
-edited_body    apply_edits: a body with edits; edit_list: the list of edits, changed by a person
+request_edit   RequestEdit, apply_edits: changes of a request body by hand, a body with them
 request        RequestRecord, RawResponse: a request as it was sent, its response as received
 transcript     Transcript, ImportResult: a conversation outside of any database
 search         Query, Hit: full-text search

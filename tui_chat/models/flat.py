@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence, Sized
-from dataclasses import replace
-from typing import Any, Literal, TypeAlias, cast
+from dataclasses import fields, replace
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About, Brought, Summary
+from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     Cache,
@@ -33,11 +33,9 @@ from tui_chat.models.blocks import (
     ResultBlock,
     TextBlock,
 )
-from tui_chat.models.boundary import plain, read_own
+from tui_chat.models.boundary import Forms, plain, read_own
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted
-from tui_chat.models.settings import LoreTimer
-from tui_chat.models.sources import References
 
 _ANTHROPIC, _GEMINI = Protocol.ANTHROPIC, Protocol.GEMINI
 _CHAT, _RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
@@ -45,28 +43,15 @@ _CHAT, _RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
 # --- the values --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call by a model."""
+def _as_media(part: object) -> object:
+    """Read a picture, sound, video or file."""
+    if not isinstance(part, Mapping):
+        return part
+    fields = cast("Mapping[str, object]", part)
+    return {**fields, "media": fields.get("kind"), "owner": fields.get("protocol")}
 
-    id: str
-    name: str
-    arguments: str
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A picture, sound, video or file."""
-
-    kind: Literal["image", "audio", "video", "file"]
-    mime: str = ""
-    data: str = ""
-    url: str = ""
-    file_id: str = ""
-    text: str = ""
-    protocol: Protocol | None = None
-    name: str = ""
-    detail: str = ""
+Part = Annotated[MediaBlock, Forms(_as_media)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +133,7 @@ class WireForm:
 
 
 @dataclass(frozen=True, slots=True)
-class FlatSemantics:
+class FlatSemantics(About):
     """The semantics of one message."""
 
     reasoning: tuple[FlatReasoning, ...] = ()
@@ -156,13 +141,6 @@ class FlatSemantics:
     layout: Layout | None = None
     failed: bool | None = None
     wire: WireForm | None = None
-    references: References = References()
-    is_speaker_chosen: bool = False
-    summary: Summary | None = None
-    brought: Brought | None = None
-    source: str = ""
-    lore_timers: tuple[LoreTimer, ...] | None = None
-    tokens: str = ""
 
 
 _NO_SEMANTICS = FlatSemantics()
@@ -175,7 +153,7 @@ class FlatMessage:
     role: MessageRole
     content: str = ""
     id: str = ""
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[CallBlock, ...] = ()
     tool_call_id: str = ""
     name: str = ""
     timestamp: float | None = None
@@ -192,22 +170,16 @@ def from_flat(old: FlatMessage) -> Message:
     """Return a message of the flat model as blocks. Raises ValueError for what is no such one."""
     semantics, wire = old.semantics, old.semantics.wire
     blocks = _Reader(old).read()
-    extras = None
+    extras, about = None, NOTHING_ABOUT
     if wire is not None:
         role = "" if wire.protocol is _GEMINI else wire.role
         form = "joined" if wire.joined else role or wire.slot
         extras = Extras(wire.protocol, form, _loaded(wire.extras))
-    return Message(
-        old.role,
-        tuple(blocks),
-        old.id,
-        "" if old.role == "tool" else old.name,
-        old.timestamp,
-        old.pinned,
-        _muted(old.muted, blocks),
-        NOTHING_ABOUT if semantics is _NO_SEMANTICS else _about(semantics),
-        extras,
-    )
+    if semantics is not _NO_SEMANTICS:
+        about = About(*(getattr(semantics, each.name) for each in fields(About)))
+    name, muted = "" if old.role == "tool" else old.name, _muted(old.muted, blocks)
+    facts = (old.id, name, old.timestamp, old.pinned, muted, about, extras)
+    return Message(old.role, tuple(blocks), *facts)
 
 
 def block_mutes(muted: Mapping[str, Any], blocks: Sequence[Block]) -> dict[str, Any]:
@@ -228,21 +200,9 @@ def _muted(old: FlatMuted, blocks: Sequence[Block]) -> Muted:
     return Muted(old.whole, tuple(sorted(muted)))
 
 
-def _about(semantics: FlatSemantics) -> About:
-    return About(
-        semantics.references,
-        semantics.is_speaker_chosen,
-        semantics.summary,
-        semantics.brought,
-        semantics.source,
-        semantics.lore_timers,
-        semantics.tokens,
-    )
-
-
 _NO_PIECE = LayoutPiece("other")
 """Stands for the piece of a message without a layout."""
-_Placed: TypeAlias = tuple[LayoutPiece, str | FlatReasoning | ToolCall | Part | None]
+_Placed: TypeAlias = tuple[LayoutPiece, str | FlatReasoning | CallBlock | MediaBlock | None]
 """A piece of a layout and its content; None if the piece itself has it all."""
 _PARTS = {"thinking": "part", "thinking text": "part with text"}
 """The forms of reasoning that is a part of the content, by the words of the flat model."""
@@ -280,16 +240,16 @@ class _Reader:
         cache, words = _cache_of(piece.cache), self._old.semantics.refusal
         match content:
             case str():
-                text = TextBlock(content, cache=cache, extras=self._of_text(piece))
-                self._blocks.append(text)
+                block = TextBlock(content, cache=cache, extras=self._of_text(piece))
+                self._blocks.append(block)
             case FlatReasoning():
                 self._blocks.append(self._reasoning(content, piece))
-            case ToolCall():
-                extras = self._of_call(piece)
-                call = CallBlock(content.id, content.name, content.arguments, cache, extras)
-                self._blocks.append(call)
-            case Part():
-                self._blocks.append(_media(content, cache, self._of_media(piece)))
+            case CallBlock():
+                block = replace(content, cache=cache, extras=self._of_call(piece))
+                self._blocks.append(block)
+            case MediaBlock():
+                block = replace(content, cache=cache, extras=self._of_media(piece))
+                self._blocks.append(block)
             case _ if piece.kind == "refusal" and words:
                 extras = self._extras(piece)
                 if self._protocol is _RESPONSES:
@@ -449,22 +409,6 @@ def _item_before(blocks: Sequence[Block]) -> str:
     return ""
 
 
-def _media(part: Part, cache: Cache, extras: Extras | None) -> MediaBlock:
-    return MediaBlock(
-        part.kind,
-        part.mime,
-        part.data,
-        part.url,
-        part.file_id,
-        part.text,
-        part.name,
-        part.detail,
-        part.protocol,
-        cache,
-        extras,
-    )
-
-
 def _loaded(text: str) -> JsonObject:
     """Return an object that the flat model keeps as compact JSON; empty for none."""
     return cast("JsonObject", json.loads(text)) if text else {}
@@ -484,7 +428,7 @@ def _placed(old: FlatMessage) -> Iterator[_Placed]:
     ):
         yield from _default_order(old)
         return
-    contents: dict[str, Iterator[FlatReasoning | ToolCall | Part]] = {
+    contents: dict[str, Iterator[FlatReasoning | CallBlock | MediaBlock]] = {
         "reasoning": iter(semantics.reasoning),
         "call": iter(old.tool_calls),
         "part": iter(old.parts),

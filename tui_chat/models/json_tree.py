@@ -29,7 +29,7 @@ class _Container:
 
     body: bytes
     digest: str
-    """See `edited_body.fingerprint`."""
+    """See `request_edit.fingerprint`."""
     starts: Sequence[int]
 
 

@@ -19,14 +19,13 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.models.blocks import Block
+from tui_chat.models.blocks import Block, CallBlock
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.flat import (
     FlatMessage,
     FlatMuted,
     FlatSemantics,
     Part,
-    ToolCall,
     block_mutes,
     from_flat,
 )
@@ -59,7 +58,7 @@ _EMPTY = """
 _ADD_CHANGE = "INSERT INTO reply_changes (message_id, field, keep, text) VALUES (?, ?, 0, ?)"
 FLAT_COLUMNS: dict[str, Any] = {
     "parts": tuple[Part, ...],
-    "tool_calls": tuple[ToolCall, ...],
+    "tool_calls": tuple[CallBlock, ...],
     "semantics": FlatSemantics,
 }
 """The columns of the flat model, and the types of their JSON."""

@@ -9,26 +9,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TypeAlias
 
 from tui_chat.compose import Composed
 from tui_chat.edited_request import refusal
 from tui_chat.errors import InputError
 from tui_chat.models.boundary import pack
-from tui_chat.models.edit_list import add_value, locate, remove_value, set_value
-from tui_chat.models.edited_body import EditedBody
-from tui_chat.models.endpoint import Protocol
-from tui_chat.models.request_edit import BodyPath, RequestEdit
+from tui_chat.models.json_text import to_json
+from tui_chat.models.request_edit import (
+    BodyPath,
+    EditedBody,
+    Edits,
+    Operation,
+    RequestEdit,
+    changed_edits,
+    locate,
+)
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import Done
 from tui_chat.workspace.requests import answered_id
 from tui_chat.workspace.settings import NEW_CHAT_EDITS
-
-Edits: TypeAlias = tuple[RequestEdit, ...]
-_Change: TypeAlias = Callable[[Edits, EditedBody, Protocol], Edits]
 
 
 class RequestEdits:
@@ -73,25 +75,30 @@ class RequestEdits:
     # --- use cases -----------------------------------------------------------------------
 
     @reported(False)
-    async def set_value(self, path: BodyPath, value: object, *, kept: bool) -> bool:
-        """Set the value at a path of the request that is shown."""
-        return await self._change(
-            lambda edits, body, protocol: set_value(edits, body, protocol, path, value, kept=kept)
+    async def change(
+        self, operation: Operation, path: BodyPath, value: object = None, *, kept: bool = False
+    ) -> bool:
+        """Set or remove the value at a path of the request that is shown, or add a key, or an
+        element behind that of the path; see `RequestEdit.path`.
+        """
+        composed = self.require_editable()
+        assert composed.inputs is not None
+        tree = composed.encoded.tree
+        body = composed.edited or EditedBody(tree, tree)
+        here = composed.inputs.edits
+        others = tuple(edit for edit in self.core.state.edits if edit not in here)
+        answered = self._answered
+        text = "" if operation == "remove" else to_json(value)
+        new = RequestEdit(composed.protocol, path, operation, text, kept)
+        after = tuple(
+            edit if edit.kept or edit in here else replace(edit, answered=answered)
+            for edit in changed_edits(here, body, new)
         )
-
-    @reported(False)
-    async def add_value(self, path: BodyPath, value: object, *, kept: bool) -> bool:
-        """Add a key, or an element behind that of the path; see `RequestEdit.path`."""
-        return await self._change(
-            lambda edits, body, protocol: add_value(edits, body, protocol, path, value, kept=kept)
-        )
-
-    @reported(False)
-    async def remove_value(self, path: BodyPath, *, kept: bool = False) -> bool:
-        """Leave the key or element at a path out of the request."""
-        return await self._change(
-            lambda edits, body, protocol: remove_value(edits, body, protocol, path, kept=kept)
-        )
+        for edit in after:
+            if edit not in here and (fault := refusal(edit)):
+                raise InputError(f"{fault[:1].upper()}{fault[1:]}.")
+        await self._store((*others, *after))
+        return True
 
     @reported(None)
     async def discard(self, edits: Sequence[RequestEdit]) -> None:
@@ -142,25 +149,6 @@ class RequestEdits:
         if self.core.state.request.kind != "normal":
             return inputs.history[-1].id
         return answered_id(inputs.draft, inputs.history, inputs.draft_parts)
-
-    async def _change(self, change: _Change) -> bool:
-        """Change the edits of the request that is shown. Raises InputError."""
-        composed = self.require_editable()
-        assert composed.inputs is not None
-        tree = composed.encoded.tree
-        body = composed.edited or EditedBody(tree, tree)
-        here = composed.inputs.edits
-        others = tuple(edit for edit in self.core.state.edits if edit not in here)
-        answered = self._answered
-        after = tuple(
-            edit if edit.kept or edit in here else replace(edit, answered=answered)
-            for edit in change(here, body, composed.protocol)
-        )
-        for edit in after:
-            if edit not in here and (fault := refusal(edit)):
-                raise InputError(f"{fault[:1].upper()}{fault[1:]}.")
-        await self._store((*others, *after))
-        return True
 
     async def _store(self, edits: Edits) -> None:
         core = self.core

@@ -76,9 +76,9 @@ async def test_an_edit_of_one_request_holds_for_it_and_its_versions(make_workspa
     here = await chat(make_workspace)
     await here.send("one")
     here.type("two")
-    assert await here.edits.set_value(("temperature",), 0.25, kept=False)
+    assert await here.edits.change("set", ("temperature",), 0.25, kept=False)
     index = len(here.shown["messages"]) - 1
-    assert await here.edits.set_value(("messages", index, "content"), "TWO", kept=False)
+    assert await here.edits.change("set", ("messages", index, "content"), "TWO", kept=False)
     sent = await here.send("two")
     assert (sent["temperature"], sent["messages"][index]["content"]) == (0.25, "TWO")
     assert "temperature" not in here.shown
@@ -96,8 +96,8 @@ async def test_an_edit_of_one_request_holds_for_it_and_its_versions(make_workspa
 async def test_what_was_sent_is_not_undone(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     here.type("one")
-    await here.edits.add_value(("seed",), 1, kept=False)
-    await here.edits.add_value(("top_p",), 0.5, kept=False)
+    await here.edits.change("add", ("seed",), 1, kept=False)
+    await here.edits.change("add", ("top_p",), 0.5, kept=False)
     await here.send("one")
     await here.edits.undo()
     assert not {"seed", "top_p"} & here.shown.keys()
@@ -106,7 +106,7 @@ async def test_what_was_sent_is_not_undone(make_workspace: MakeWorkspace):
 async def test_kept_edits_hold_until_they_are_removed(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     here.type("x")
-    await here.edits.add_value(("seed",), 7, kept=True)
+    await here.edits.change("add", ("seed",), 7, kept=True)
     assert (await here.send("one"))["seed"] == 7
     assert (await here.send("two"))["seed"] == 7
     here.type("")
@@ -114,7 +114,7 @@ async def test_kept_edits_hold_until_they_are_removed(make_workspace: MakeWorksp
     assert "seed" not in here.shown
     await here.edits.undo()
     assert here.failures[-1] == "Nothing to undo."
-    await here.edits.add_value(("seed",), 8, kept=False)
+    await here.edits.change("add", ("seed",), 8, kept=False)
     [edit] = here.workspace.state.edits
     await here.edits.keep(edit, kept=True)
     assert [edit.kept for edit in here.workspace.state.edits] == [True]
@@ -126,8 +126,8 @@ async def test_kept_edits_hold_until_they_are_removed(make_workspace: MakeWorksp
 async def test_edits_survive_a_crash(make_workspace: MakeWorkspace, tmp_path: Path):
     here = await chat(make_workspace)
     here.type("typed")
-    await here.edits.add_value(("seed",), 1, kept=True)
-    await here.edits.add_value(("top_p",), 0.5, kept=False)
+    await here.edits.change("add", ("seed",), 1, kept=True)
+    await here.edits.change("add", ("top_p",), 0.5, kept=False)
     before = here.workspace.state.edits
     again = await chat(make_workspace)  # of a new chat
     assert again.workspace.state.edits == before
@@ -137,7 +137,7 @@ async def test_edits_survive_a_crash(make_workspace: MakeWorkspace, tmp_path: Pa
         (("seed",), False),
         (("top_p",), True),
     ]
-    await again.edits.set_value(("seed",), 2, kept=False)
+    await again.edits.change("set", ("seed",), 2, kept=False)
     third = await chat(make_workspace)
     assert third.workspace.state.edits == again.workspace.state.edits
     assert third.shown["seed"] == 2
@@ -149,7 +149,7 @@ async def test_a_fork_and_an_export_send_an_edited_request_again(make_workspace:
     here = await chat(make_workspace)
     await here.send("one")
     here.type("two")
-    await here.edits.add_value(("seed",), 7, kept=False)
+    await here.edits.change("add", ("seed",), 7, kept=False)
     sent = await here.send("two")
     first = here.workspace.state.session_id
     await here.workspace.branches.fork(ids(here.workspace)[-1])
@@ -169,8 +169,8 @@ async def test_edits_never_reach_another_session(make_workspace: MakeWorkspace):
     here = await chat(make_workspace)
     await here.send("one")
     first = here.workspace.state.session_id
-    await here.edits.add_value(("seed",), 1, kept=False)
-    await here.edits.add_value(("top_p",), 0.5, kept=True)
+    await here.edits.change("add", ("seed",), 1, kept=False)
+    await here.edits.change("add", ("top_p",), 0.5, kept=True)
     await here.workspace.sessions.new()
     assert "seed" not in await here.send("other")
     await here.workspace.sessions.new_temporary()
@@ -186,7 +186,7 @@ async def test_edits_never_reach_another_session(make_workspace: MakeWorkspace):
 async def test_a_temporary_session_does_not_take_the_edits_of_the_new_chat(make_workspace):
     here = await chat(make_workspace)
     here.type("x")
-    await here.edits.add_value(("seed",), 1, kept=False)
+    await here.edits.change("add", ("seed",), 1, kept=False)
     await here.workspace.sessions.new_temporary()
     assert "seed" not in await here.send("temporary")
     await here.workspace.sessions.new()
@@ -196,12 +196,12 @@ async def test_a_temporary_session_does_not_take_the_edits_of_the_new_chat(make_
 async def test_an_edit_stays_where_the_request_did_not_leave(make_workspace: MakeWorkspace):
     here = await chat(make_workspace, transport=lambda: httpx.MockTransport(_refuse))
     here.type("one")
-    await here.edits.add_value(("seed",), 1, kept=False)
+    await here.edits.change("add", ("seed",), 1, kept=False)
     assert await here.workspace.replies.submit("one")
     await settled(here.workspace, here.heard)
     assert here.workspace.state.entries[-1].status == "failed"
     here.type("another")
-    await here.edits.add_value(("x",), 1, kept=False)
+    await here.edits.change("add", ("x",), 1, kept=False)
     reply = ids(here.workspace)[-1]
     composed = here.workspace.requests.compose_kind("regenerate")
     assert json.loads(composed.payload.body)["seed"] == 1
@@ -220,7 +220,7 @@ async def test_a_kind_of_reply_that_is_shown_is_edited(make_workspace: MakeWorks
     sent = await here.send("one")
     here.workspace.requests.set_draft("", kind="regenerate")
     assert here.shown == sent
-    await here.edits.add_value(("seed",), 3, kept=False)
+    await here.edits.change("add", ("seed",), 3, kept=False)
     assert here.shown == {**sent, "seed": 3}
     here.workspace.requests.set_draft("")
     assert "seed" not in here.shown
@@ -244,7 +244,7 @@ async def test_what_is_not_sent_so_is_not_edited(
     here.workspace.requests.compose_shown()
     with pytest.raises(InputError, match=words):
         here.edits.require_editable()
-    assert not await here.edits.remove_value(("model",))
+    assert not await here.edits.change("remove", ("model",))
     assert words in here.failures[-1]
 
 
@@ -267,14 +267,14 @@ async def test_a_captured_request_is_edited_once_it_is_a_session(make_workspace:
     assert viewed is not None
     await here.workspace.sent.save("Captured", viewed)
     here.workspace.requests.compose_shown()
-    assert await here.edits.set_value(("seed",), 2, kept=False)
+    assert await here.edits.change("set", ("seed",), 2, kept=False)
     assert b'"seed":2' in here.workspace.requests.compose("").payload.body
 
 
 async def test_a_key_of_the_url_is_refused_with_a_sentence(make_workspace: MakeWorkspace):
     here = await chat(make_workspace, endpoint="loopback-gemini")
     here.type("x")
-    assert not await here.edits.add_value(("model",), "other", kept=False)
+    assert not await here.edits.change("add", ("model",), "other", kept=False)
     assert "has model in the URL" in here.failures[-1]
 
 
@@ -320,7 +320,7 @@ async def test_a_message_of_another_role_at_the_end_is_answered(make_workspace: 
     await here.send("one")
     await here.workspace.branches.add_system_message("Mind.")
     here.type("")
-    await here.edits.add_value(("seed",), 1, kept=False)
+    await here.edits.change("add", ("seed",), 1, kept=False)
     assert [edit.answered for edit in here.workspace.state.edits] == [""]
     assert (await here.send("two"))["seed"] == 1
 
@@ -330,9 +330,9 @@ async def test_an_edit_of_an_earlier_run_is_undone(make_workspace: MakeWorkspace
     await here.send("one")
     here.type("two")
     before = here.shown
-    assert await here.edits.add_value(("seed",), 1, kept=False)
+    assert await here.edits.change("add", ("seed",), 1, kept=False)
     here.type("two")
-    assert await here.edits.add_value(("top_p",), 0.5, kept=True)
+    assert await here.edits.change("add", ("top_p",), 0.5, kept=True)
     here = await chat(make_workspace)
     here.type("two")
     await here.edits.undo()

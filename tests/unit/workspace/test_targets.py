@@ -300,7 +300,7 @@ async def test_edits_by_hand_are_sent_where_the_protocol_is_theirs(
     for turn in ("one", "two"):
         workspace.requests.set_draft(turn, ())
         workspace.requests.compose_shown()
-        assert await workspace.request_edits.add_value((f"x_{turn}",), 1, kept=False)
+        assert await workspace.request_edits.change("add", (f"x_{turn}",), 1, kept=False)
         composed = [workspace.requests.compose_for(slot, turn) for slot in slots]
         shown = [request.payload.body for request in composed]
         for target, request in zip(targets, composed, strict=True):

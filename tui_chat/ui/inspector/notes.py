@@ -13,9 +13,8 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.edited_body import EditResult
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.request_edit import EDITED, NOT_APPLIED, BodyPath
+from tui_chat.models.request_edit import EDITED, NOT_APPLIED, BodyPath, EditResult
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.lines import LEVEL_STYLES, NO_NOTES, SYMBOLS
 from tui_chat.ui.inspector.rows_view import BLANK, Part, RowsView, ViewRow, line, spread, text_rows

@@ -11,7 +11,7 @@ from tui_chat.models.request_edit import json_pointer
 from tui_chat.ui.area import Area
 
 if TYPE_CHECKING:
-    from tui_chat.models.edited_body import EditResult
+    from tui_chat.models.request_edit import EditResult
     from tui_chat.ui.inspector.edit_place import EditPlace
     from tui_chat.workspace.request_edits import RequestEdits
 
@@ -50,7 +50,9 @@ class RequestEditActions(Area):
         place = self._place(edits)
         form = RequestEditForm(place, place.written, is_kept=edits.is_kept(place.path))
         answer = await self.tui.push_screen_wait(form)
-        if answer is not None and await edits.set_value(place.path, answer.value, kept=answer.kept):
+        if answer is None:
+            return
+        if await edits.change("set", place.path, answer.value, kept=answer.kept):
             self._say(f"{place.pointer} is edited", answer.kept)
 
     @work(group="dialog", exclusive=True, description="add to the request")
@@ -65,7 +67,7 @@ class RequestEditActions(Area):
         if answer is not None:
             *holder, last = place.new_path
             path = (*holder, answer.key or last)
-            if await edits.add_value(path, answer.value, kept=answer.kept):
+            if await edits.change("add", path, answer.value, kept=answer.kept):
                 self._say(f"{json_pointer(path)} is added", answer.kept)
 
     def _say(self, what: str, is_kept: bool) -> None:
@@ -77,7 +79,7 @@ class RequestEditActions(Area):
         """Leave what the cursor is on out of the request: on its first line a whole turn."""
         edits = await self._edits()
         place = self._place(edits)
-        if await edits.remove_value(place.path):
+        if await edits.change("remove", place.path):
             self.notify(f"{place.pointer} is not sent. u undoes it.", markup=False)
 
     @work(group="dialog", exclusive=True, description="undo edit")

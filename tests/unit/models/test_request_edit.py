@@ -14,11 +14,20 @@ from hypothesis import strategies as st
 
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
-from tui_chat.models.edit_list import add_value, remove_value, set_value
-from tui_chat.models.edited_body import EditedBody, apply_edits, value_at
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.json_text import to_json
 from tui_chat.models.json_tree import Obj, Str, body_of, plain, tree_of
-from tui_chat.models.request_edit import END, MOST_EDITS, BodyPath, RequestEdit
+from tui_chat.models.request_edit import (
+    END,
+    MOST_EDITS,
+    BodyPath,
+    EditedBody,
+    Operation,
+    RequestEdit,
+    apply_edits,
+    changed_edits,
+    value_at,
+)
 from tui_chat.models.text import Origin, OriginKind, Text
 
 CHAT = Protocol.OPENAI_CHAT
@@ -61,13 +70,17 @@ class Person:
         return plain(self.body.tree)
 
     def set(self, path: BodyPath, value: object) -> None:
-        self.edits = set_value(self.edits, self.body, CHAT, path, value, kept=False)
+        self.change("set", path, to_json(value))
 
     def remove(self, path: BodyPath) -> None:
-        self.edits = remove_value(self.edits, self.body, CHAT, path, kept=False)
+        self.change("remove", path)
 
     def add(self, path: BodyPath, value: object) -> None:
-        self.edits = add_value(self.edits, self.body, CHAT, path, value, kept=False)
+        self.change("add", path, to_json(value))
+
+    def change(self, operation: Operation, path: BodyPath, value: str = "") -> None:
+        new = RequestEdit(CHAT, path, operation, value)
+        self.edits = changed_edits(self.edits, self.body, new)
 
 
 def test_values_are_set_added_and_removed():
