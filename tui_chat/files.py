@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from io import TextIOWrapper
 from itertools import chain, count
 from pathlib import Path
@@ -61,6 +62,16 @@ _FLAGS = (
 )
 
 
+@contextmanager
+def file_errors(path: Path | str, done: str) -> Generator[None]:
+    """Make an InputError of what the system refuses in the block: `path` cannot be `done`."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, a lone surrogate
+        fault = (error.strerror or error) if isinstance(error, OSError) else error
+        raise InputError(f"{path} cannot be {done}: {fault}") from error
+
+
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file for reading bytes.
 
@@ -86,12 +97,8 @@ def read_file(path: Path, limit: int) -> bytes:
     """
     if path == STANDARD_INPUT:
         return read_standard_input(limit)
-    try:
-        with open_file(path) as file:
-            return _within(file, limit, str(path))
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        fault = (error.strerror or error) if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be read: {fault}") from error
+    with file_errors(path, "read"), open_file(path) as file:
+        return _within(file, limit, str(path))
 
 
 def read_text(path: Path, *, max_bytes: int = LARGEST_REQUEST) -> str:
@@ -159,7 +166,7 @@ def open_for_replacement(
 
     A pipe or a device is written to directly. Raises InputError.
     """
-    try:
+    with file_errors(path, "written"):
         if path.exists() and not (path.is_file() or path.is_dir()):
             with path.open("w", encoding="utf-8", newline="\n") as file:
                 yield file
@@ -167,7 +174,7 @@ def open_for_replacement(
         target = path.resolve()  # a symbolic link stays: the file it points to is replaced
         temporary = target.with_name(f".{target.name}.{token_hex(4)}.tmp")
         try:
-            opener = _OPENERS[access]
+            opener = partial(os.open, mode=0o666) if access == "shared" else _open_for_owner
             with open(temporary, "x", encoding="utf-8", newline="\n", opener=opener) as file:
                 yield file
                 file.flush()
@@ -181,20 +188,10 @@ def open_for_replacement(
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path, a lone surrogate
-        fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be written: {fault}") from error
 
 
 def _open_for_owner(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
-
-
-def _open_for_umask(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o666)
-
-
-_OPENERS = {"private": _open_for_owner, "own": _open_for_owner, "shared": _open_for_umask}
 
 
 def write_text(text: str, path: Path, access: Access = "own") -> None:
@@ -210,11 +207,8 @@ def open_private(path: Path, mode: Literal["w", "a"]) -> TextIO:
 
     A pipe or a device is written to as it is.
     """
-    try:
+    with file_errors(path, "written"):
         file = open(path, mode, encoding="utf-8", newline="", opener=_open_for_owner)  # noqa: SIM115  the caller closes it
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be written: {fault}") from error
     if path.is_file():
         restrict(path, 0o600)  # it may have been there
     return file
@@ -222,10 +216,8 @@ def open_private(path: Path, mode: Literal["w", "a"]) -> TextIO:
 
 def write_private(text: str, path: Path) -> None:
     """Write a file that the user did not ask for, and its missing folders. Raises InputError."""
-    try:
+    with file_errors(path.parent, "created"):
         make_private_folder(path.parent)
-    except OSError as error:
-        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
     with open_for_replacement(path, "private", durable=False) as file:  # a key press waits for it
         file.write(text)
 
@@ -233,15 +225,12 @@ def write_private(text: str, path: Path) -> None:
 def write_new_file(path: Path, content: bytes) -> Path:
     """Write a private file, numbered if its name is taken; return the path. Raises InputError."""
     numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
-    try:
+    with file_errors(path, "written"):
         make_private_folder(path.parent)
         for each in chain((path,), numbered):
             with suppress(FileExistsError), open(each, "xb", opener=_open_for_owner) as file:
                 file.write(content)
                 return each
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        fault = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{path} cannot be written: {fault}") from error
     raise AssertionError  # there is always another number
 
 
@@ -256,12 +245,8 @@ def write_bytes(content: bytes, path: Path, access: Access, *, overwrite: bool) 
 
 def read_standard_input(limit: int = LARGEST_REQUEST) -> bytes:
     """Return at most `limit` bytes of standard input. Raises InputError, KeyboardInterrupt."""
-    try:
-        with _interruptible():
-            return _within(standard_input(), limit, "standard input")
-    except (OSError, ValueError) as error:  # ValueError: it was closed
-        fault = (error.strerror or error) if isinstance(error, OSError) else error
-        raise InputError(f"standard input cannot be read: {fault}") from error
+    with file_errors("standard input", "read"), _interruptible():
+        return _within(standard_input(), limit, "standard input")
 
 
 def input_name(path: Path) -> str:
@@ -298,7 +283,9 @@ def standard_input() -> BinaryIO:
     except (OSError, ValueError):  # not a file of the system, as in tests
         return source
     is_device = stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode)
-    if is_device and not os.isatty(number) and not _is_null(found):
+    with suppress(OSError):
+        is_device = is_device and not os.path.samestat(found, os.stat(os.devnull))
+    if is_device and not os.isatty(number):
         raise InputError(
             "standard input is a device, which may never end.",
             advice="Use a file or the output of a program.",
@@ -351,13 +338,9 @@ def _within(file: BinaryIO, limit: int, name: str) -> bytes:
         chunk = file.read(size)
         found += chunk
         if len(found) > limit:
-            raise _too_large(name, limit)
+            raise InputError(f"{name} is larger than {limit // 2**20:,} MiB.")
         if len(chunk) < size:  # another read would need a second Ctrl+D on a terminal
             return bytes(found)
-
-
-def _too_large(name: str, limit: int, advice: str = "") -> InputError:
-    return InputError(f"{name} is larger than {limit // 2**20:,} MiB.", advice=advice)
 
 
 def _require_regular(path: Path, mode: int) -> None:
@@ -376,9 +359,3 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-
-
-def _is_null(found: os.stat_result) -> bool:
-    with suppress(OSError):
-        return os.path.samestat(found, os.stat(os.devnull))
-    return False

@@ -14,7 +14,7 @@ from typing import Any
 
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
-from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.context.inputs import context_limit, parameters, reply_reserve
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain

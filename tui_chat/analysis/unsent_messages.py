@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs
-from tui_chat.context.turn_sources import preset_ids, split_turn
+from tui_chat.context.sent_texts import preset_ids, split_turn
 from tui_chat.models.envelope import Note
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import PresetMessage

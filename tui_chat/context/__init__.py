@@ -1,20 +1,15 @@
 """What the model will see: pure functions from inputs to an envelope.
 
-inputs            Inputs: everything a request depends on, clock and seed included
-parameters        model, temperature, max tokens: from the session, else the role, else the endpoint
+inputs            Inputs: everything a request depends on, clock and seed included; its settings
 resolved_message  a message with its origin and the reason why it is sent
-lorebooks         search and activation of lore entries
-scan              phase 1: find the anchors, put each message into its group
+scan              phases 1 and 3: put each message into its group; walk the list, fill the anchors
 macros            expansion of `{{...}}`, in the preset's order
 history           phase 2: count and truncate the history, inject messages by depth; summaries
 muted_history     the history without what the user muted
-skeleton          phase 3: walk the list, fill the anchors
 session_texts     author's note, depth prompt, profile at a depth, injected texts
-draft             the turn that ends the conversation
-generation        the kinds of generation, and what continue adds
-sent_texts        the texts that a request carries
+generation        the kinds of generation, and the turns that end a request
+sent_texts        the messages that a turn is made of, the texts that a request carries
 rules             what others ask of a preset's builder
-turn_sources      the messages that a merged turn is made of
 budget            notes about where the tokens went
 builder           build_context, which reads like these phases
 builders          the builder that a preset chooses: the core's, or a plugin's

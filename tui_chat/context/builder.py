@@ -23,8 +23,7 @@ from dataclasses import field, replace
 from itertools import chain
 
 from tui_chat.context.budget import budget_notes, history_notes, summary_notes, tool_costs
-from tui_chat.context.draft import draft_turn
-from tui_chat.context.generation import nudge_turns, reply_start_turns
+from tui_chat.context.generation import draft_turn, nudge_turns, reply_start_turns
 from tui_chat.context.history import (
     HistoryCosts,
     SummarizedHistory,
@@ -38,16 +37,18 @@ from tui_chat.context.history import (
 )
 from tui_chat.context.inputs import (
     Inputs,
+    context_limit,
+    parameters,
+    reply_reserve,
     with_answered_as_draft,
 )
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.muted_history import (
     MutedHistory,
     muted_costs,
     muted_notes,
     without_muted,
 )
-from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.context.resolved_message import (
     ExpandedTexts,
     ResolvedMessage,
@@ -56,9 +57,8 @@ from tui_chat.context.resolved_message import (
     text_of,
     turns_of,
 )
-from tui_chat.context.scan import MessageGroups, scan
+from tui_chat.context.scan import MessageGroups, Placed, populate, scan
 from tui_chat.context.sent_texts import around, profile_notes
-from tui_chat.context.skeleton import Placed, populate
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.envelope import Budget, ChatEnvelope, Dropped, Level, Note, Parameters
@@ -75,7 +75,7 @@ def build_context(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     request = begin(inputs, counter)
     inputs, notes = request.inputs, request.notes
     role_prompt = leading_prompt(inputs, notes)
-    groups = scan(inputs.preset, inputs.chat.kind)
+    groups = scan(inputs.preset, inputs.chat.kind, False)
     notes += groups.notes
     expander = Expander(inputs, notes)
     expand_all(expander, groups, role_prompt)
@@ -230,8 +230,8 @@ def unusable_role_notes(inputs: Inputs) -> Iterator[Note]:
 def assemble(request: Request, parts: Parts) -> Content:
     """Put the messages in order: phases 2 and 3."""
     inputs, count, groups, texts = request.inputs, request.count, parts.groups, parts.texts
-    skeleton = populate(groups, parts.role_prompt, inputs.profile)
-    before, after = _filled(skeleton.before, parts), _filled(skeleton.after, parts)
+    placed = populate(groups, parts.role_prompt, inputs.profile)
+    before, after = (_filled(side, parts) for side in placed)
     draft = () if parts.draft is None else (parts.draft,)
     deep = [line for line in groups.deep if text_of(line, texts).plain]
 
@@ -239,14 +239,14 @@ def assemble(request: Request, parts: Parts) -> Content:
     fixed += sum(map(count.turn, chain(before, draft, after, parts.ending)))
     fixed += sum(count.alone(text_of(line, texts)) for line in deep)  # wherever they go
     kept = truncate(parts.costs, None if request.room is None else request.room - fixed)
-    placed = place_deep_messages(deep, len(kept.turns), request.notes)
-    history = mark_history(kept, groups, placed) if groups.marks else kept
+    depths = place_deep_messages(deep, len(kept.turns), request.notes)
+    history = mark_history(kept, groups, depths) if groups.marks else kept
     turns, tokens = list(history.turns), list(history.costs)
     ends_with_last = inputs.chat.kind == "continue" and not draft and turns
     last = (turns.pop(),) if ends_with_last else ()  # whatever the preset puts after the history
     del tokens[len(turns) :]
     length = len(turns)
-    for depth in reversed(placed):
+    for depth in reversed(depths):
         for turn in turns_of(((depth.line, depth.placement),), texts):
             turns.insert(min(depth.place, length), turn)
             tokens.insert(min(depth.place, length), count.turn(turn))

@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from tui_chat.context.builder import CounterOf, build_context
-from tui_chat.context.inputs import Inputs
-from tui_chat.context.parameters import parameters
+from tui_chat.context.inputs import Inputs, parameters
 from tui_chat.context.rules import load_rules
 from tui_chat.errors import InputError
 from tui_chat.hooks import load_named, load_part, parts_at

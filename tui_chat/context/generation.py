@@ -1,4 +1,5 @@
-"""The kinds of generation: what a request of each is composed from, and what it ends with.
+"""The kinds of generation: what a request of each is composed from, and what it ends with. With
+`normal` that is the draft: what is typed, or the stored message in its place.
 
 `continue` ends with the message that is continued, and a request to continue it unless the message
 alone is enough (a prefill). That request is the user's message, as every model takes it. What the
@@ -7,21 +8,23 @@ requests of other kinds end with is said by the builder that adds the kind.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from tui_chat.context.inputs import Inputs, prefilled_history
-from tui_chat.context.macros.expander import Expander
-from tui_chat.context.parameters import parameters
+from tui_chat.context.history import answered_turn
+from tui_chat.context.inputs import Inputs, parameters, prefilled_history
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, turn_of
 from tui_chat.context.rules import rules_of
 from tui_chat.errors import InputError
+from tui_chat.models.envelope import Level, Note
 from tui_chat.models.generation import GenerationKind, side_kind
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.turn import Placement, Turn
+from tui_chat.models.text import Origin, OriginKind, Text, clean
+from tui_chat.models.turn import Placement, Turn, text_turn
 
 CONTINUE_NUDGE = (
     "Continue your last message from the point where it ends. Write only what follows; "
@@ -41,6 +44,11 @@ def setting_line(identity: str, role: MessageRole, content: str, name: str = "")
         Origin(OriginKind.SETTING, identity, name),
     )
 
+
+_BLANK = re.compile(r"\{\{\?\w[\w -]{0,39}\}\}")
+MAX_BLANKS = 8
+"""Unfilled blanks of a draft that have a note each."""
+_TYPED = Placement("draft", rule="Your draft follows the history.")
 
 # --- continuing ----------------------------------------------------------------------------
 
@@ -138,3 +146,18 @@ def expanded_turns(
     text = expander.expand(line)
     if text.plain:
         yield turn_of(line, text, placement)
+
+
+def draft_turn(inputs: Inputs, notes: list[Note]) -> Turn | None:
+    """Return the turn that ends the conversation; None without one."""
+    if not inputs.has_draft:
+        return None
+    if inputs.answered is not None:
+        return answered_turn(inputs.answered)
+    origin = Origin(OriginKind.DRAFT, "draft")
+    for blank in sorted(set(_BLANK.findall(inputs.draft)))[:MAX_BLANKS]:
+        sentence = f"The draft has “{blank}”, as an unfilled blank of a snippet looks."
+        notes.append(Note(Level.WARNING, "unfilled-blank", sentence, origin))
+    text = Text.of(clean(inputs.draft), origin)
+    turn = text_turn("user", text, origin, _TYPED)
+    return replace(turn, blocks=turn.blocks + inputs.draft_parts) if inputs.draft_parts else turn

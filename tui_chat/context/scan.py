@@ -1,4 +1,4 @@
-"""Phase 1: find the anchors, then put each message into its group.
+"""Phases 1 and 3: put each message into its group, then walk the skeleton and fill the anchors.
 
 1. Anchors are found first; all `chat_history` messages are the one anchor `CHAT_HISTORY`, which
    can also be named by their own ids. The profile stands at the first `user_profile` anchor.
@@ -7,23 +7,29 @@
 3. The history always has a place: without an enabled `chat_history` anchor, it goes last.
 4. A message whose target does not exist stays at its own place, with a note. Only an empty message
    is left out.
+5. In phase 3 system messages precede everything. Then the skeleton in its order; at an anchor: what
+   stands before it, what it stands for (the history, the profile, or nothing), what stands after.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
+from typing import Literal
 
 from tui_chat.context.resolved_message import (
     ResolvedMessage,
     origin_of,
     resolve_preset_message,
+    resolve_profile,
 )
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
+from tui_chat.models.role import Profile
+from tui_chat.models.turn import Placement
 
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"
@@ -68,20 +74,14 @@ class MessageGroups:
         self.notes.append(Note(level, code, sentence, about.origin))
 
 
-def scan(
-    preset: Preset, kind: GenerationKind = "normal", *, needs_anchor: bool = False
-) -> MessageGroups:
+@Memo
+def scan(preset: Preset, kind: GenerationKind, needs_anchor: bool) -> MessageGroups:
     """Sort the messages of a preset into their groups.
 
     Done once for the same messages: the result depends on neither history nor draft. Messages
     without the trigger `kind` are left out. If the conversation `needs_anchor`, it is not sent
     without one.
     """
-    return _scan(preset, kind, needs_anchor)
-
-
-@Memo
-def _scan(preset: Preset, kind: GenerationKind, needs_anchor: bool) -> MessageGroups:
     return group_messages(preset, resolve_messages(preset, kind), needs_anchor=needs_anchor)
 
 
@@ -123,9 +123,18 @@ def group_messages(
             _group(line, groups, hoist=preset.system_placement == "hoist")
     if not has_history and not needs_anchor:
         groups.skeleton.append(ResolvedMessage(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
-    _sort(groups)
+    places = [groups.deep]
+    for beside in groups.beside.values():
+        places += beside.before, beside.after
+    for place in places:
+        place.sort(key=lambda line: line.order)  # equal orders keep the preset's order
     groups.marks = any(line.message.cache_control is not None for line in lines)
-    groups.notes += _unused_anchors(groups)
+    for line in groups.skeleton:
+        beside = groups.beside.get(line.message.id)
+        if line.message.type == "placeholder" and beside and not (beside.before or beside.after):
+            # A typing error, or a place kept free.
+            sentence = f"No message is anchored to {line.called}."
+            groups.add_note(Level.INFO, "idle-anchor", sentence, line)
     return groups
 
 
@@ -217,19 +226,65 @@ def _anchor(line: ResolvedMessage, target: str, groups: MessageGroups) -> None:
         beside.after.append(line)
 
 
-def _sort(groups: MessageGroups) -> None:
-    """Sort the messages at one point by `order`; equal orders keep the preset's order."""
-    groups.deep.sort(key=lambda line: line.order)
-    for beside in groups.beside.values():
-        beside.before.sort(key=lambda line: line.order)
-        beside.after.sort(key=lambda line: line.order)
+# --- phase 3 ---------------------------------------------------------------------------------
+
+Placed = tuple[ResolvedMessage, Placement]
+"""A message and its placement."""
+
+_FIRST = Placement("system", rule="System messages go first.")
+_ROLE_FIRST = Placement("system", rule="The role's system prompt goes first.")
+_IN_PLACE = Placement("skeleton", rule="This is its place in the preset.")
+_UNPLACED = Placement("skeleton", rule="Without a position of its own, it goes before the history.")
 
 
-def _unused_anchors(groups: MessageGroups) -> Iterator[Note]:
-    """Yield notes about unused placeholders: a typing error, or a place kept free."""
+def populate(
+    groups: MessageGroups,
+    role_prompt: ResolvedMessage | None,
+    profile: Profile | None,
+    *,
+    with_neighbors: bool = True,
+) -> tuple[list[Placed], list[Placed]]:
+    """Place all messages but the history; return those before it, and those after it.
+    `role_prompt` goes first.
+
+    An anchor of example dialogues is placed itself: a plugin's builder fills it. `with_neighbors`:
+    also place what stands before and after the history.
+    """
+    before: list[Placed] = [] if role_prompt is None else [(role_prompt, _ROLE_FIRST)]
+    before += ((line, _FIRST) for line in groups.system)
+    after: list[Placed] = []
+    side = before
     for line in groups.skeleton:
-        if line.message.type == "placeholder":
-            beside = groups.beside[line.message.id]
-            if not beside.before and not beside.after:
-                sentence = f"No message is anchored to {line.called}."
-                yield Note(Level.INFO, "idle-anchor", sentence, line.origin)
+        message = line.message
+        is_history = message.type == "chat_history"
+        if not message.is_anchor:
+            side.append((line, _UNPLACED if line.why else _IN_PLACE))
+            continue
+        if not is_history or with_neighbors:
+            side += _beside(groups, line, "before")
+        if is_history:
+            side = after
+        elif message.type == "example_dialogues":
+            side.append((line, _IN_PLACE))
+        elif line is groups.profile_anchor and profile is not None and profile.content:
+            rule = f"The anchor {line.called} is the place of the profile."
+            name = message.name or message.id
+            if profile.placement == "anchor":
+                place = Placement("skeleton", message.id, rule=rule, anchor_name=name)
+                side.append((resolve_profile(message, profile), place))
+        if not is_history or with_neighbors:
+            side += _beside(groups, line, "after")
+    return before, after
+
+
+def _beside(
+    groups: MessageGroups, anchor: ResolvedMessage, side: Literal["before", "after"]
+) -> Iterator[Placed]:
+    message = anchor.message
+    is_history = message.type == "chat_history"
+    rule = f"It is anchored {side} {'the history' if is_history else anchor.called}."
+    name = "history" if is_history else message.name or message.id
+    placement = Placement(side, message.anchor_id, rule=rule, anchor_name=name)
+    beside = groups.beside[message.anchor_id]
+    for line in beside.before if side == "before" else beside.after:
+        yield line, placement

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, MessageRole

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path as FilePath
@@ -95,8 +94,7 @@ def choose(table: Mapping[Any, T], value: object, default: T) -> T:
 
 
 def with_ids(
-    values: Sequence[object],
-    extras: Sequence[Mapping[str, Any]],
+    items: Iterable[tuple[object, Mapping[str, Any]]],
     noun: str,
     defaults: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda _: {},
 ) -> Iterator[object]:
@@ -104,11 +102,11 @@ def with_ids(
     default that of the place, such as `message-3` with the noun `message`. Other values are yielded
     as they are.
     """
-    ids = [(object_or_none(value) or {}).get("id") for value in values]
+    items = list(items)
+    ids = [(object_or_none(value) or {}).get("id") for value, _ in items]
     used = {identity for identity in ids if isinstance(identity, str)}
-    for number, (value, unknown) in enumerate(zip(values, extras, strict=True), 1):
-        fields = object_or_none(value)
-        if fields is None:
+    for number, (value, unknown) in enumerate(items, 1):
+        if (fields := object_or_none(value)) is None:
             yield value
             continue
         whole = {**defaults(fields), **fields}
@@ -183,16 +181,6 @@ class _Report:
     at_key: bool
 
 
-@dataclass(slots=True)
-class SortedKeys:
-    """The keys of an object, sorted into known and unknown ones."""
-
-    fields: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Known keys, by our field names."""
-    extras: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Unknown keys, as they were spelled."""
-
-
 class JsonFile:
     """The text of a file or of a line of one, its value, and its findings. Raises nothing."""
 
@@ -229,13 +217,18 @@ class JsonFile:
         """Add a finding about a place."""
         self._reports.append(_Report(level, code, sentence, path, at_key))
 
-    def sort_keys(self, value: Mapping[str, Any], path: Path, keys: KnownKeys) -> SortedKeys:
-        """Sort the keys of an object, with findings about doubtful ones."""
-        taken = SortedKeys()
+    def sort_keys(
+        self, value: Mapping[str, Any], path: Path, keys: KnownKeys
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the known keys of an object, by our field names, and the unknown ones as they were
+        spelled, with findings about doubtful ones.
+        """
+        fields: dict[str, Any] = {}
+        extras: dict[str, Any] = {}
         for key, inner in value.items():
             name = keys.field_of.get(key)
             if name is None:
-                taken.extras[key] = inner
+                extras[key] = inner
                 self._report_unknown(key, path, keys)
             elif (path, name) in self._spelled:
                 counts = self._spelled[path, name][0]
@@ -243,24 +236,18 @@ class JsonFile:
                 self.report(Level.WARNING, "doubled-key", sentence, (*path, key), at_key=True)
             elif inner is not None:
                 self._spelled[path, name] = (key,)
-                taken.fields[name] = inner
-        return taken
+                fields[name] = inner
+        return fields, extras
 
     def sort_each(
         self, values: object, path: Path, keys: KnownKeys
-    ) -> tuple[list[object], list[Mapping[str, Any]]]:
-        """Sort the keys of each object in a list; other values are left for `read`.
-
-        Returns the fields and the unknown keys of each.
+    ) -> Iterator[tuple[object, Mapping[str, Any]]]:
+        """Yield the fields and the unknown keys of each object in a list; other values are left for
+        `read`.
         """
-        fields: list[object] = []
-        extras: list[Mapping[str, Any]] = []
         for index, value in enumerate(as_array(values)):
             item = object_or_none(value)
-            taken = SortedKeys() if item is None else self.sort_keys(item, (*path, index), keys)
-            fields.append(value if item is None else taken.fields)
-            extras.append(taken.extras)
-        return fields, extras
+            yield (value, {}) if item is None else self.sort_keys(item, (*path, index), keys)
 
     def read_settings(self, value: object, path: Path) -> tuple[Settings, Mapping[str, Any]]:
         """Return an object's settings and its unknown keys. Refused values become findings."""
@@ -270,15 +257,15 @@ class JsonFile:
                 sentence = f"must be an object of settings, not {describe_value(value)}"
                 self.report(Level.ERROR, "bad-value", sentence, path)
             return Settings(), {}
-        taken = self.sort_keys(table, path, _SETTINGS)
+        fields, extras = self.sort_keys(table, path, _SETTINGS)
         values: dict[str, Any] = {}
-        for name, inner in taken.fields.items():
+        for name, inner in fields.items():
             try:
                 values[name] = read_setting(name, inner)
             except SettingError as error:
                 place = (*self.path_of(path, name), *error.path)
                 self.report(Level.ERROR, "bad-value", str(error), place)
-        return Settings(**values), taken.extras
+        return Settings(**values), extras
 
     def set_path(self, path: Path, name: str, *steps: str) -> None:
         """Set the path from an object to a field that is not at its own key."""
@@ -362,23 +349,16 @@ class JsonFile:
         )
 
     def raise_errors(self, source: str) -> None:
-        """Raise the first error as an InputError, with its place."""
-        error = _first_error(self.errors(), source)
-        if error is not None:
-            raise error
-
-
-def _first_error(findings: tuple[Finding, ...], source: str) -> InputError | None:
-    """Return the first error as an exception with file and place, if there is one."""
-    errors = [finding for finding in findings if finding.level is Level.ERROR]
-    if not errors:
-        return None
-    first = errors[0]
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    place = f"line {first.line}, column {first.column}"
-    if first.code == "not-json":
-        return InputError(f"{source}: {place}: {first.sentence}")
-    return InputError(f"{source}: {located(f'{first.path} ({place})', first.sentence)}{more}")
+        """Raise the first error as an InputError with file and place, if there is one."""
+        if not (errors := self.errors()):
+            return
+        first = errors[0]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        place = f"line {first.line}, column {first.column}"
+        if first.code == "not-json":
+            raise InputError(f"{source}: {place}: {first.sentence}")
+        place = f"{first.path} ({place})"
+        raise InputError(f"{source}: {located(place, first.sentence)}{more}")
 
 
 _RANK = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}

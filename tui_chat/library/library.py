@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from tui_chat.errors import ChangedElsewhere, InputError
-from tui_chat.files import MAX_BYTES, input_name, make_private_folder, read_text, write_text
+from tui_chat.files import (
+    MAX_BYTES,
+    file_errors,
+    input_name,
+    make_private_folder,
+    read_text,
+    write_text,
+)
 from tui_chat.library.file_reader import read_file_text
 from tui_chat.library.presets import dump_preset, load_preset, read_preset, style_of
 from tui_chat.models.lorebook import Lorebook
@@ -107,10 +114,8 @@ class Library:
         target = path.with_name(f"{new_name}.json")
         if target.exists():
             raise InputError(f"A preset “{new_name}” exists already.")
-        try:
+        with file_errors(path, "renamed"):
             path.rename(target)
-        except OSError as error:
-            raise InputError(f"{path} cannot be renamed: {error.strerror}") from error
         return new_name
 
     def delete_preset(self, name: str) -> None:
@@ -279,15 +284,11 @@ def _stamp(path: Path | None) -> FileStamp:
 
 
 def _write(text: str, path: Path) -> None:
-    try:
+    with file_errors(path.parent, "created"):
         make_private_folder(path.parent)
-    except OSError as error:
-        raise InputError(f"{path.parent} cannot be created: {error.strerror}") from error
     write_text(text, path)
 
 
 def _delete(path: Path) -> None:
-    try:
+    with file_errors(path, "deleted"):
         path.unlink()
-    except OSError as error:
-        raise InputError(f"{path} cannot be deleted: {error.strerror}") from error

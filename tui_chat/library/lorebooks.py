@@ -9,16 +9,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
-from tui_chat.library.foreign_files import LoreForm, lore_forms
+from tui_chat.library.foreign_files import lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
@@ -64,103 +63,62 @@ def read_lorebook(text: str, default_name: str) -> ParsedLorebook:
         file.set_path((), "entries")
         whole, extras = dict[str, Any](entries=file.value), {}
     elif (table := object_or_none(file.value)) is not None:
-        taken = file.sort_keys(table, (), BOOK_KEYS)
-        whole, extras = taken.fields, taken.extras
+        whole, extras = file.sort_keys(table, (), BOOK_KEYS)
     else:
         sentence = f"must be a list of entries, or an object, not {describe_value(file.value)}"
         file.report(Level.ERROR, "bad-value", sentence, ())
         return ParsedLorebook(None, file)
-    path = file.path_of((), "entries")
-    kept: list[Mapping[str, Any]] = []
-    steps: Iterable[str | int] = count()
-    if (foreign := object_or_none(whole.get("entries"))) is not None:
-        whole["entries"], kept = _from_object(file, foreign, path)
-        steps = foreign
-    elif isinstance(whole.get("entries"), list):
-        whole["entries"], kept = _from_list(file, as_array(whole["entries"]), path)
-    if isinstance(whole.get("entries"), list):
-        whole["entries"] = list(with_ids(whole["entries"], kept, "entry"))
+    paths: list[JsonPath] = []
+    if isinstance(whole.get("entries"), dict | list):
+        entries = list(_entries(file, whole["entries"], file.path_of((), "entries")))
+        paths = [path for path, _, _ in entries]
+        items = ((fields, kept) for _, fields, kept in entries)
+        whole["entries"] = list(with_ids(items, "entry"))
     elif "entries" not in whole:
         file.report(Level.ERROR, "missing-key", "“entries” is missing", ())
     fields = file.read_fields(Lorebook, whole)
     if fields is None or file.failed:
         return ParsedLorebook(None, file)
-    paths = tuple((*path, step) for step, _ in zip(steps, kept, strict=False))
     fields["name"] = fields.get("name") or default_name
-    return ParsedLorebook(Lorebook(**fields, extras=MappingProxyType(extras)), file, paths)
+    book = Lorebook(**fields, extras=MappingProxyType(extras))
+    return ParsedLorebook(book, file, tuple(paths))
 
 
-def _from_object(
-    file: JsonFile, entries: Mapping[str, Any], path: JsonPath
-) -> tuple[list[object], list[Mapping[str, Any]]]:
-    """Return the fields of another program's entries as ours, and their unsupported keys."""
-    form = next(iter(lore_forms()), None)
-    fields: list[object] = []
-    extras: list[Mapping[str, Any]] = []
-    for uid, value in entries.items():
-        entry = object_or_none(value)
-        if entry is None:
-            sentence = f"must be an object, not {describe_value(value)}"
-            file.report(Level.ERROR, "bad-value", sentence, (*path, uid))
-            continue
-        if form is None:
-            file.report(Level.ERROR, "bad-value", _FOREIGN, (*path, uid))
-            continue
-        _add_foreign(form, file, uid, entry, (*path, uid), fields, extras)
-    return fields, extras
-
-
-def _from_list(
-    file: JsonFile, entries: list[object], at: JsonPath
-) -> tuple[list[object], list[Mapping[str, Any]]]:
-    """Return the fields of a list's entries, ours and other programs', and their unknown keys.
-
-    Values other than objects are left for `JsonFile.read_fields`.
+def _entries(
+    file: JsonFile, entries: object, place: JsonPath
+) -> Iterator[tuple[JsonPath, object, Mapping[str, Any]]]:
+    """Yield the path of each entry, ours or another program's, its fields and its unknown keys.
+    A value of a list that is no object is left for `JsonFile.read_fields`.
     """
-    fields: list[object] = []
-    extras: list[Mapping[str, Any]] = []
+    keyed = object_or_none(entries)
+    items = enumerate(as_array(entries)) if keyed is None else keyed.items()
+    forms = lore_forms() if keyed is not None or not all(map(_is_ours, as_array(entries))) else ()
     used: set[object] = set()
-    forms = lore_forms() if any(not _is_ours(entry) for entry in entries) else ()
-    for index, value in enumerate(entries):
-        entry, path = object_or_none(value), (*at, index)
+    for step, value in items:
+        entry, path = object_or_none(value), (*place, step)
         if entry is None:
-            fields.append(value)
-            extras.append({})
-        elif form := next((form for form in forms if form.is_entry(entry)), None):
-            uid = entry.get("uid")
+            if keyed is None:
+                yield path, value, {}
+            else:
+                sentence = f"must be an object, not {describe_value(value)}"
+                file.report(Level.ERROR, "bad-value", sentence, path)
+            continue
+        uid = step if keyed is not None else entry.get("uid")
+        form = next((form for form in forms if keyed is not None or form.is_entry(entry)), None)
+        if form is not None:
             is_id = isinstance(uid, int | str) and not isinstance(uid, bool) and uid not in used
             used.add(uid if is_id else None)
-            identity = str(uid) if is_id else None
-            _add_foreign(form, file, identity, entry, path, fields, extras)
-        elif not forms and "uid" in entry:
-            file.report(Level.ERROR, "bad-value", _FOREIGN, path)
+            foreign = form.read(str(uid) if is_id else None, entry)
+            for issue in foreign.issues:
+                file.report(issue.level, issue.code, issue.sentence, (*path, *issue.path))
+            yield path, foreign.fields, foreign.extras
+        elif keyed is not None or (not forms and "uid" in entry):
+            sentence = "is an entry of another program's lorebook, which no plugin here reads"
+            file.report(Level.ERROR, "bad-value", sentence, path)
         else:
-            taken = file.sort_keys(entry, path, ENTRY_KEYS)
-            fields.append(taken.fields)
-            extras.append(taken.extras)
-    return fields, extras
-
-
-_FOREIGN = "is an entry of another program's lorebook, which no plugin here reads"
+            yield path, *file.sort_keys(entry, path, ENTRY_KEYS)
 
 
 def _is_ours(entry: object) -> bool:
     """True if an entry has no keys but ours, so that no plugin need look at it."""
     return (object_or_none(entry) or {}).keys() <= ENTRY_KEYS.field_of.keys()
-
-
-def _add_foreign(
-    form: LoreForm,
-    file: JsonFile,
-    identity: str | None,
-    raw_entry: Mapping[str, Any],
-    path: JsonPath,
-    fields: list[object],
-    extras: list[Mapping[str, Any]],
-) -> None:
-    """Add the fields of another program's entry, and report what is not taken over."""
-    entry = form.read(identity, raw_entry)
-    for issue in entry.issues:
-        file.report(issue.level, issue.code, issue.sentence, (*path, *issue.path))
-    fields.append(entry.fields)
-    extras.append(entry.extras)

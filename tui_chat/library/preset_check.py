@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from tui_chat.context import Inputs, build
 from tui_chat.context.rules import rules_of
-from tui_chat.context.turn_sources import preset_ids
+from tui_chat.context.sent_texts import preset_ids
 from tui_chat.library.file_reader import Finding
 from tui_chat.library.lorebooks import read_lorebook
 from tui_chat.library.presets import PRESET_KEYS, ParsedPreset, read_preset

@@ -8,29 +8,41 @@
 4. Saving keeps the style of the file it replaces: camelCase or snake_case (whichever more of its
    keys have, else camelCase), indent, list or object. Defaults are omitted. A new file is an
    object in camelCase with an indent of two spaces.
+5. Policies are options of a preset's builder, which the core stores and shows. The builder's plugin
+   says which there are; without it, a file keeps them as they are.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.errors import InputError
 from tui_chat.files import MAX_BYTES, input_name, read_text
+from tui_chat.hooks import load_part, parts_at
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, KnownKeys, read_file_text, with_ids
 from tui_chat.library.json_locations import Path as JsonPath
-from tui_chat.library.policies import BuilderPolicies, policies_of_builder, read_policies
 from tui_chat.models.boundary import camel_case, plain
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
-from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage, preset_keys
+from tui_chat.models.preset import (
+    FIRST_BUILDER,
+    CacheLifetime,
+    Preset,
+    PresetMessage,
+    preset_keys,
+)
 from tui_chat.models.setting_types import settings_json
+
+if TYPE_CHECKING:
+    from tui_chat.library.foreign_files import PresetFiles
 
 _FIELDS = ("name", "messages", "system_placement", "variables", "builder", "policies")
 PRESET_KEYS = KnownKeys(
@@ -79,9 +91,8 @@ def read_preset(text: str, default_name: str) -> ParsedPreset:
     if file.failed:
         return ParsedPreset(None, file)
     path = file.path_of((), "messages")
-    messages, kept = file.sort_each(whole.get("messages"), path, MESSAGE_KEYS)
-    if messages:
-        whole["messages"] = list(with_ids(messages, kept, "message", _defaults))
+    if messages := list(file.sort_each(whole.get("messages"), path, MESSAGE_KEYS)):
+        whole["messages"] = list(with_ids(messages, "message", _defaults))
     elif "messages" not in whole:
         file.report(Level.ERROR, "missing-key", "“presetMessages” is missing", ())
     place = file.path_of((), "parameters")
@@ -109,7 +120,11 @@ def _policies(
     values = object_or_none(whole.get("policies"))
     if policies is not None and values is not None:
         path = file.path_of((), "policies")
-        whole["policies"], unknown = read_policies(file, values, policies, path)
+        keys = KnownKeys(policy.name for policy in fields(policies.kind))
+        known, unknown = file.sort_keys(values, path, keys)
+        checked = file.read_fields(policies.kind, known, path) or {}
+        changed = ((n, value) for n, value in checked.items() if value != policies.default(n))
+        whole["policies"] = dict(changed)
         if unknown:
             extras["policies"] = unknown
     return policies if has_own_keys else None
@@ -122,29 +137,23 @@ def _whole(file: JsonFile) -> tuple[dict[str, Any], dict[str, Any]]:
     if file.is_list:
         file.set_path((), "messages")
         return {"messages": as_array(file.value)}, {}
-    table = object_or_none(file.value)
-    if table is None:
-        sentence = (
-            f"must be a list of preset messages, or an object, not {describe_value(file.value)}"
-        )
-        file.report(Level.ERROR, "bad-value", sentence, ())
-        return {}, {}
-    is_ours = bool(PRESET_KEYS.field_of.keys() & table.keys() - {"name"})
-    if not is_ours and (sentence := _foreign(table)):
-        file.report(Level.ERROR, "bad-value", sentence, ())
-        return {}, {}
-    own = {key: table[key] for key in preset_keys() if key in table}
-    taken = file.sort_keys({k: table[k] for k in table if k not in own}, (), PRESET_KEYS)
-    return taken.fields, taken.extras | own
+    sentence = f"must be a list of preset messages, or an object, not {describe_value(file.value)}"
+    if (table := object_or_none(file.value)) is not None:
+        own = {key: table[key] for key in preset_keys() if key in table}
+        rest = {key: table[key] for key in table if key not in own}
+        is_ours = bool(PRESET_KEYS.field_of.keys() & table.keys() - {"name"})
+        if is_ours or (reader := _foreign_reader(table)) is None:
+            taken, extras = file.sort_keys(rest, (), PRESET_KEYS)
+            return taken, extras | own
+        sentence = f"is a {reader.program} preset: import it with `tui-chat import`"
+    file.report(Level.ERROR, "bad-value", sentence, ())
+    return {}, {}
 
 
-def _foreign(table: Mapping[str, Any]) -> str:
-    """Return what is wrong with another program's preset, as a sentence's end; else empty."""
+def _foreign_reader(table: Mapping[str, Any]) -> PresetFiles | None:
     from tui_chat.library.foreign_files import preset_reader  # few files are another program's
 
-    if (reader := preset_reader(table)) is not None:
-        return f"is a {reader.program} preset: import it with `tui-chat import`"
-    return ""
+    return preset_reader(table)
 
 
 def _defaults(message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -257,3 +266,42 @@ def style_of(path: Path | None) -> FileStyle:
         return FileStyle.of(read_text(path, max_bytes=MAX_BYTES))
     except InputError:
         return NEW_FILE
+
+
+# --- policies --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyField:
+    """A policy in the form of a preset's settings."""
+
+    name: str
+    label: str
+    choices: Mapping[str, object] = field(default_factory=dict[str, object])
+    """The values by the words for them; empty for a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderPolicies:
+    """The policies of a builder."""
+
+    kind: type
+    """A frozen dataclass of them. A preset has those that differ from its defaults."""
+    fields: tuple[PolicyField, ...]
+    complete: Callable[[Preset], Preset]
+    """Returns a preset as it was read from a file with what the builder's own keys of the file
+    say."""
+
+    def default(self, name: str) -> object:
+        """Return the value of a policy that a preset does not have."""
+        return next(policy.default for policy in fields(self.kind) if policy.name == name)
+
+
+def policies_of_builder(name: str) -> BuilderPolicies | None:
+    """Return the policies of a builder, of the first one for the core's, which has none."""
+    name = name or FIRST_BUILDER
+    for plugin, builder in parts_at("builder"):
+        if builder.name == name and "policies" in builder.about:
+            with suppress(InputError):  # the missing builder is a note of the request
+                return load_part(plugin, builder.about["policies"])
+    return None

@@ -140,7 +140,7 @@ def _fields(text: str, keys: KnownKeys, what: str) -> tuple[JsonFile, dict[str, 
     file = JsonFile(text)
     value = object_or_none(file.value)
     if value is not None:
-        return file, file.sort_keys(value, (), keys).fields
+        return file, file.sort_keys(value, (), keys)[0]
     if not file.failed:
         sentence = f"{what} must be an object, not {describe_value(file.value)}"
         file.report(Level.ERROR, "bad-value", sentence, ())

@@ -20,7 +20,7 @@ import re
 from itertools import islice
 
 from tui_chat.context import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line

@@ -20,7 +20,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.errors import InputError, NotYet, StoreError, TuiChatError
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.message import Message

@@ -8,7 +8,7 @@ from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, ROLE, U1, built, 
 from tests.support.strategies import EVERY_SETTING
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
-from tui_chat.context.parameters import parameters
+from tui_chat.context.inputs import parameters
 from tui_chat.models.envelope import Parameters
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile

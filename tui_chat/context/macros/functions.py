@@ -8,8 +8,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta, timezone
 
-from tui_chat.context.inputs import Inputs
+from tui_chat.context.inputs import Inputs, parameters
 from tui_chat.context.macros.expansion import (
+    GLOBAL,
     MACROS,
     Declaration,
     MacroCall,
@@ -17,7 +18,6 @@ from tui_chat.context.macros.expansion import (
     macro,
 )
 from tui_chat.context.macros.syntax import Macro
-from tui_chat.context.parameters import parameters
 from tui_chat.hooks import load_all
 from tui_chat.models.envelope import Level
 from tui_chat.models.message import MessageRole
@@ -26,8 +26,6 @@ from tui_chat.models.text import OriginKind, Text
 MAX_DICE = 100
 MAX_FORMAT = 100
 """Maximum length of a format of the time."""
-GLOBAL = "global variable "
-"""Prefix of the names of global variables."""
 
 
 # --- values ----------------------------------------------------------------------------------

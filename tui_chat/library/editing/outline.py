@@ -25,7 +25,7 @@ from typing import Literal
 from tui_chat.context.history import requested_position
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.rules import rules_of
-from tui_chat.context.scan import AnchorNeighbors, MessageGroups, scan
+from tui_chat.context.scan import MessageGroups, scan
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
@@ -88,7 +88,9 @@ def outline_preset(
     `notes` are those of a composed request; None for the notes about the preset alone. `length`
     is the number of history messages that are sent, None if unknown.
     """
-    return _OutlineBuilder(preset, scan(preset).notes if notes is None else notes, length).build()
+    return _OutlineBuilder(
+        preset, scan(preset, "normal", False).notes if notes is None else notes, length
+    ).build()
 
 
 def _all_enabled(preset: Preset) -> Iterator[tuple[int, PresetMessage]]:
@@ -143,7 +145,8 @@ class _OutlineBuilder:
         same = len(messages) == len(preset.messages) and all(map(is_, messages, preset.messages))
         self.groups: MessageGroups = scan(
             preset if same else replace(preset, messages=messages),
-            needs_anchor=rules_of(preset).needs_anchor,
+            "normal",
+            rules_of(preset).needs_anchor,
         )
         # The builder keeps the messages' own objects and the list's order.
         self.index_of = {id(message): index for index, message in enabled}
@@ -207,7 +210,7 @@ class _OutlineBuilder:
         if not message.is_anchor:
             yield self._row(message, index, "skeleton")
             return
-        beside = self.groups.beside.get(message.anchor_id, AnchorNeighbors())
+        beside = self.groups.beside[message.anchor_id]
         yield from self._message_rows(beside.before, "before", message.anchor_id)
         if index < len(self.preset.messages):
             yield self._row(message, index, "anchor")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tui_chat.compose import Composed
-from tui_chat.context.turn_sources import split_turns
+from tui_chat.context.sent_texts import split_turns
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.library.editing.slots import depth_of
 from tui_chat.models.generation import only_on

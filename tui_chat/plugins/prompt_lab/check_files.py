@@ -55,13 +55,13 @@ def known_fields(
     """Return the values of an object by their fields. Keys that are neither known nor comments
     become findings.
     """
-    taken = file.sort_keys(table, place, keys)
+    fields, extras = file.sort_keys(table, place, keys)
     known = ", ".join(key for key in keys.field_of if "_" not in key)
-    for name in taken.extras:
+    for name in extras:
         if not name.startswith(("_", "$")) and name not in ("description", "comment"):
             sentence = f"is unknown; known are {known}"
             file.report(Level.ERROR, "unknown-key", sentence, (*place, name), at_key=True)
-    return taken.fields
+    return fields
 
 
 def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[ReplyCheck]:

@@ -209,13 +209,14 @@ def read_case(
     `source`, place and fault. `moved` has the steps to fields that are not at their own key. A case
     without a preset has one without messages. Doubtful keys are left to `refuse_invalid_keys`.
     """
-    case = file.sort_keys(value, place, _CASE_KEYS).fields
+    case, _ = file.sort_keys(value, place, _CASE_KEYS)
     for name, steps in (moved or {}).items():
         file.set_path(place, name, *steps)
     reply = {name: case.pop(name) for name in REPLY_KEYS if name in case}
     if isinstance(case.get("expected"), list):
         at = file.path_of(place, "expected")
-        case["expected"] = file.sort_each(case["expected"], at, _TURN_KEYS)[0]
+        turns = file.sort_each(case["expected"], at, _TURN_KEYS)
+        case["expected"] = [turn for turn, _ in turns]
     content = file.read(_CaseFile, case, place)
     checks = tuple(_checks(file, case.get("checks"), file.path_of(place, "checks")))
     file.raise_errors(source)
@@ -238,8 +239,8 @@ def _checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[tuple[s
             sentence = f"must be a check: an object with one of {known}"
             file.report(Level.ERROR, "bad-value", sentence, place)
             continue
-        sorted_keys = file.sort_keys(keys, place, _CHECK_KEYS[subject])
-        check = file.read(CHECKS[subject], sorted_keys.fields, place)
+        known, _ = file.sort_keys(keys, place, _CHECK_KEYS[subject])
+        check = file.read(CHECKS[subject], known, place)
         if check is not None:
             yield format_path(place), check
 

@@ -23,7 +23,7 @@ from difflib import get_close_matches
 from typing import Annotated, Any, Literal, TypeAlias
 
 from tui_chat.compose import Composed
-from tui_chat.context.turn_sources import split_turn
+from tui_chat.context.sent_texts import split_turn
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Range
 from tui_chat.models.envelope import Level

@@ -11,7 +11,7 @@ from itertools import islice
 
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
-from tui_chat.context.turn_sources import split_turns
+from tui_chat.context.sent_texts import split_turns
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.prompt_lab.values import NO_ENDPOINT, NO_PRESET, Case

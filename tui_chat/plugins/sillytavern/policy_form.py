@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, get_args, get_origin, get_type_hints
 
-from tui_chat.library.policies import BuilderPolicies, PolicyField
+from tui_chat.library.presets import BuilderPolicies, PolicyField
 from tui_chat.models.preset import Preset
 from tui_chat.plugins.sillytavern.policies import Policies
 from tui_chat.plugins.sillytavern.presets import source_of

@@ -9,7 +9,7 @@ from dataclasses import field
 
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
-from tui_chat.context.turn_sources import with_shares
+from tui_chat.context.sent_texts import with_shares
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.library.editing.places import SentChat

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tui_chat.errors import FieldError
-from tui_chat.library.policies import BuilderPolicies, PolicyField, policies_of_builder
+from tui_chat.library.presets import BuilderPolicies, PolicyField, policies_of_builder
 from tui_chat.library.typed_fields import Field, FieldRows, Values
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line

@@ -9,7 +9,7 @@ from tests.support.tables import each_row
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
-from tui_chat.context.turn_sources import split_turn, with_shares
+from tui_chat.context.sent_texts import split_turn, with_shares
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol

@@ -34,8 +34,7 @@ from tui_chat.context.builder import (
     leading_prompt,
     unusable_role_notes,
 )
-from tui_chat.context.draft import draft_turn
-from tui_chat.context.generation import uses_prefill
+from tui_chat.context.generation import draft_turn, uses_prefill
 from tui_chat.context.history import history_costs
 from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
 from tui_chat.context.resolved_message import (
@@ -45,13 +44,14 @@ from tui_chat.context.resolved_message import (
 )
 from tui_chat.context.scan import (
     MessageGroups,
+    Placed,
     group_messages,
     is_sent,
+    populate,
     resolve_messages,
 )
 from tui_chat.context.sent_texts import around, profile_notes
 from tui_chat.context.session_texts import Places, expand_places, session_lines
-from tui_chat.context.skeleton import Placed, populate
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note
 from tui_chat.models.generation import GenerationKind
@@ -271,11 +271,11 @@ def _joined(request: Request, parts: Parts, blocks: Sequence[tuple[Turn, ...]]) 
     places = {id(line): place for place, line in enumerate(groups.listed)}
     deep = sorted((*groups.deep, *neighbors.after), key=lambda line: places.get(id(line), 0))
     separators = turns_of(((line, _SEPARATOR) for line in neighbors.before), parts.texts)
-    skeleton = populate(groups, parts.role_prompt, inputs.profile, with_neighbors=False)
+    before, after = populate(groups, parts.role_prompt, inputs.profile, with_neighbors=False)
     sections = _Sections(parts)
     plan = PromptPlan(
-        before=tuple(sections.of(skeleton.before)),
-        after=tuple(sections.of(skeleton.after)),
+        before=tuple(sections.of(before)),
+        after=tuple(sections.of(after)),
         examples=blocks,
         has_history=groups.has_history,
         separators=separators,

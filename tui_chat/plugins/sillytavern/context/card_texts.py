@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.memo import recent_memo

@@ -23,7 +23,7 @@ from tui_chat.context.generation import (
     uses_prefill,
 )
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, Text

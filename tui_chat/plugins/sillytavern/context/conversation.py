@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tui_chat.context.history import HistoryCosts, history_turn
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.macros.syntax import has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass

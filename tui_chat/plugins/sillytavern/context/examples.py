@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 
 from tui_chat.context.generation import setting_line
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places

@@ -6,18 +6,17 @@ import math
 import re
 from collections.abc import Callable
 
-from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.inputs import Inputs, context_limit, parameters, reply_reserve
 from tui_chat.context.macros.expansion import (
     CARD,
     Declaration,
+    Expander,
     MacroCall,
     NotExpanded,
     UnknownMacro,
     macro,
 )
 from tui_chat.context.macros.functions import value
-from tui_chat.context.parameters import context_limit, parameters, reply_reserve
 from tui_chat.models.role import Character
 from tui_chat.models.text import Text
 from tui_chat.plugins.sillytavern.policies import policies_of

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from tui_chat.context.turn_sources import split_turns
+from tui_chat.context.sent_texts import split_turns
 from tui_chat.models.blocks import ResultBlock
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole

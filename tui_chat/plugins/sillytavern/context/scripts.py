@@ -19,7 +19,7 @@ from functools import lru_cache
 from itertools import islice
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.macros.syntax import Macro, has_macros, parse
 from tui_chat.context.patterns import BadPattern, Pattern
 from tui_chat.context.resolved_message import ResolvedMessage

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from tui_chat.context.inputs import Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import resolve_role_prompt, text_of
 from tui_chat.context.sent_texts import carries, literal_pieces
 from tui_chat.context.session_texts import Places

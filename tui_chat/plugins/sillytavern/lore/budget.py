@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from tui_chat.context.inputs import Inputs
-from tui_chat.context.parameters import context_limit, parameters, reply_reserve
+from tui_chat.context.inputs import Inputs, context_limit, parameters, reply_reserve
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.text import GLUE, Text
 from tui_chat.plugins.sillytavern.lore.index import Candidate, entry_name, entry_origin

@@ -28,7 +28,7 @@ from itertools import islice
 from typing import Literal, NamedTuple, TypeAlias
 
 from tui_chat.context.inputs import NOTHING_TO_ADD, Contribution, Inputs
-from tui_chat.context.macros.expander import Expander
+from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.envelope import Level, Note

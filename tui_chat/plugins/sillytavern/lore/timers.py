@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tui_chat.context.inputs import EPOCH, Inputs
-from tui_chat.context.parameters import parameters
+from tui_chat.context.inputs import EPOCH, Inputs, parameters
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
