@@ -17,8 +17,8 @@ from tui_chat.errors import InputError
 from tui_chat.models.blocks import Extras, same_json
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.protocols.anthropic import reader as anthropic
-from tui_chat.protocols.gemini import reader as gemini
+from tui_chat.protocols.anthropic.encode import READER as ANTHROPIC_READER
+from tui_chat.protocols.gemini.encode import READER as GEMINI_READER
 from tui_chat.protocols.ollama.encode import READER as OLLAMA_READER
 from tui_chat.protocols.openai_chat import reader as openai_chat
 from tui_chat.protocols.openai_responses import reader as openai_responses
@@ -27,10 +27,10 @@ Read = Callable[[dict[str, Any]], ChatEnvelope]
 Write = Callable[[ChatEnvelope], dict[str, Any]]
 READERS: list[tuple[Protocol, Read, Write]] = [
     (CHAT, openai_chat.READER.read, openai_chat.READER.write),
-    (ANTHROPIC, anthropic.READER.read, anthropic.READER.write),
+    (ANTHROPIC, ANTHROPIC_READER.read, ANTHROPIC_READER.write),
     (RESPONSES, openai_responses.READER.read, openai_responses.READER.write),
     (OLLAMA, OLLAMA_READER.read, OLLAMA_READER.write),
-    (GEMINI, gemini.READER.read, gemini.READER.write),
+    (GEMINI, GEMINI_READER.read, GEMINI_READER.write),
 ]
 MUTANTS = 2_000
 LONGEST_CHANGE = 100

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 
 from tui_chat.models.endpoint import Protocol
-from tui_chat.protocols.anthropic.encode import encode, version_header
-from tui_chat.protocols.anthropic.reader import READER
+from tui_chat.protocols.anthropic.encode import READER, encode, version_header
 from tui_chat.protocols.anthropic.stream import ReplyParser, read_reply
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 

@@ -9,8 +9,7 @@ import re
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
-from tui_chat.protocols.gemini.encode import KEY_HEADER, VERSION, encode
-from tui_chat.protocols.gemini.reader import READER
+from tui_chat.protocols.gemini.encode import KEY_HEADER, READER, VERSION, encode
 from tui_chat.protocols.gemini.stream import ReplyParser, read_reply
 
 _VERSION = re.compile(r"/(v\d+[a-z0-9]*)$")

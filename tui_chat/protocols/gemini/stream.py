@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TypeAlias, cast
+from typing import cast
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import (
@@ -50,55 +50,47 @@ _MOST_SKIPPED = 16
 """Places of an array that a path may leave empty. A path of 400 bytes could ask for 64 arrays of
 10,000 places each."""
 
-Step: TypeAlias = str | int
 _UNSPECIFIED = ("", "FINISH_REASON_UNSPECIFIED")
 _ASIDE = frozenset({"thought", "thoughtSignature", "videoMetadata", "partMetadata"})
 """Fields that describe a part and are not its content."""
 
 
-class PartialArguments:
+class _PartialArguments:
     """The arguments of one call so far, joined on demand."""
 
     def __init__(self, begun: object = None) -> None:
         self._begun = as_object(begun)
-        self._strings: dict[str, list[str]] = {}
-        self._values: dict[str, object] = {}
-        """By path, in order of arrival; a string is its list of pieces."""
+        self._values: dict[str, list[object]] = {}
+        """What came, by path, in order of arrival; texts are pieces of one."""
         self._size = 0
 
     def add(self, piece: JsonObject) -> None:
         """Add one of `partialArgs`. Raises TooLarge if there are too many."""
-        path = as_raw_string(piece.get("jsonPath"))
-        self._size += len(path) + len(as_raw_string(piece.get("stringValue")))
+        path, text = (as_raw_string(piece.get(key)) for key in ("jsonPath", "stringValue"))
+        self._size += len(path) + len(text)
         if self._size > REPLY_SIZE:
             raise too_large("arguments of a tool call", REPLY_SIZE, "characters")
-        if "stringValue" in piece:
-            pieces = self._strings.setdefault(path, [])
-            pieces.append(as_raw_string(piece.get("stringValue")))
-            self._values[path] = pieces
-            return
-        for name in ("numberValue", "boolValue", "nullValue"):
-            if name in piece:
-                self._values[path] = None if name == "nullValue" else piece.get(name)
+        kinds = ("stringValue", "numberValue", "boolValue", "nullValue")
+        if kind := next((kind for kind in kinds if kind in piece), ""):
+            value = text if kind == "stringValue" else piece[kind]
+            self._values.setdefault(path, []).append(None if kind == "nullValue" else value)
 
     def whole(self) -> dict[str, object]:
         """Return the arguments."""
         arguments = dict(self._begun)
-        for path, value in self._values.items():
-            pieces = self._strings.get(path)
-            if pieces is not None and value is pieces:
-                value = "".join(pieces)
+        for path, values in self._values.items():
+            texts = [value for value in values if isinstance(value, str)]
+            value = "".join(texts) if len(texts) == len(values) else values[-1]
             steps = _steps(path)
             if not steps or not _put(arguments, steps, value):
                 arguments[path] = value
         return arguments
 
 
-def _steps(path: str) -> list[Step]:
-    steps: list[Step] = []
-    position = 1 if path.startswith("$") else 0
-    if position == 0:
-        path = f".{path}"
+def _steps(path: str) -> list[str | int]:
+    """Return the keys and indices of a path; none if it cannot be followed."""
+    steps: list[str | int] = []
+    path, position = path[1:] if path.startswith("$") else f".{path}", 0
     while position < len(path):
         step = _STEP.match(path, position)
         if step is None or len(steps) == _MOST_STEPS:
@@ -109,7 +101,7 @@ def _steps(path: str) -> list[Step]:
     return steps
 
 
-def _put(root: dict[str, object], steps: list[Step], value: object) -> bool:
+def _put(root: dict[str, object], steps: list[str | int], value: object) -> bool:
     """Set the value at the end of the path; False if another value is in the way."""
     here = cast("object", root)
     empty: object
@@ -145,7 +137,7 @@ class ReplyParser(ReplyReader):
         self._calls = 0
         self._thoughts = 0
         self._thinking = False
-        self._partial: PartialArguments | None = None
+        self._partial: _PartialArguments | None = None
         self._counts: dict[str, int] = {}
 
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
@@ -161,9 +153,8 @@ class ReplyParser(ReplyReader):
             if as_count(candidate.get("index")) in (None, 0):
                 self._candidate(candidate)
         if (blocked := as_string(feedback.get("blockReason"))) and not candidates:
-            self._events.finish(
-                "content_filter", blocked, as_string(feedback.get("blockReasonMessage"))
-            )
+            detail = as_string(feedback.get("blockReasonMessage"))
+            self._events.finish("content_filter", blocked, detail)
         self._usage(as_object(response.get("usageMetadata")))
 
     def finish(self) -> Reply:
@@ -188,8 +179,7 @@ class ReplyParser(ReplyReader):
     def _read_references(self, candidate: JsonObject) -> None:
         grounding = as_object(candidate.get("groundingMetadata"))
         for chunk in as_objects(grounding.get("groundingChunks"))[:MOST_SOURCES]:
-            kind = next((kind for kind in _GROUNDS if kind in chunk), "")
-            source = as_object(chunk.get(kind))
+            source = as_object(next((chunk[kind] for kind in _GROUNDS if kind in chunk), None))
             file = as_string(source.get("documentName")) or as_string(source.get("fileSearchStore"))
             title, uri = as_string(source.get("title")), as_string(source.get("uri"))
             self._events.add_source(title, uri, file, key=None if uri else (title, file))
@@ -209,40 +199,29 @@ class ReplyParser(ReplyReader):
         signature = as_string(part.get("thoughtSignature"))
         keys = {"thoughtSignature": signature} if signature else {}
         if part.get("thought") is True and "text" in part:
-            self._thought(as_raw_string(part.get("text")), keys)
+            self._thoughts += not self._thinking
+            self._thinking = not keys
+            number = self._events.block_index(self._thoughts)
+            self._events.add_reasoning(number, as_raw_string(part.get("text")), keys=keys)
             return
-        content = next((name for name in part if name not in _ASIDE), "text")
+        content, text = next((name for name in part if name not in _ASIDE), "text"), ""
         if content == "text":
             text = as_raw_string(part.get("text"))
-            if text:
-                self._thinking = False
             self._events.add_text(text, keys, is_whole=bool(keys))
-            return
-        self._thinking = False
-        if "functionCall" in part:
+        elif "functionCall" in part:
             self._call(as_object(part.get("functionCall")), keys)
         elif isinstance(as_object(part.get("inlineData")).get("data"), str):
-            self._media(part, keys)
+            inline = as_object(part.get("inlineData"))
+            others = {
+                key: part[key] for key in part if key not in ("inlineData", "thoughtSignature")
+            }
+            if inner := {key: inline[key] for key in inline if key not in _INLINE_KEYS}:
+                others["inlineData"] = inner
+            data, mime, name = (as_string(inline.get(key)) for key in _INLINE_KEYS)
+            self._events.add_media(data, mime, name=name, keys={**others, **keys})
         else:
             self._events.add_other(content, part)
-
-    def _media(self, part: JsonObject, signed: JsonObject) -> None:
-        inline = as_object(part.get("inlineData"))
-        keys = {key: part[key] for key in part if key not in ("inlineData", "thoughtSignature")}
-        if inner := {key: inline[key] for key in inline if key not in _INLINE_KEYS}:
-            keys["inlineData"] = inner
-        self._events.add_media(
-            as_string(inline.get("data")),
-            as_string(inline.get("mimeType")),
-            name=as_string(inline.get("displayName")),
-            keys={**keys, **signed},
-        )
-
-    def _thought(self, text: str, signed: JsonObject) -> None:
-        if not self._thinking:
-            self._thoughts += 1
-        self._thinking = not signed
-        self._events.add_reasoning(self._events.block_index(self._thoughts), text, keys=signed)
+        self._thinking = self._thinking and content == "text" and not text
 
     def _call(self, call: JsonObject, signed: JsonObject) -> None:
         name = as_string(call.get("name"))
@@ -253,7 +232,7 @@ class ReplyParser(ReplyReader):
         more = call.get("willContinue") is True
         if more or "partialArgs" in call or self._partial is not None:
             if self._partial is None:
-                self._partial = PartialArguments(call.get("args"))
+                self._partial = _PartialArguments(call.get("args"))
             for piece in as_objects(call.get("partialArgs")):
                 self._partial.add(piece)
             self._events.add_tool_call(number, id=id, name=name, keys=signed)
@@ -303,7 +282,7 @@ def _tokens(result: JsonObject) -> Iterator[TokenProbability]:
             yield token
 
 
-_INLINE_KEYS = ("mimeType", "data", "displayName")
+_INLINE_KEYS = ("data", "mimeType", "displayName")
 _REFERENCES = frozenset({"groundingMetadata", "citationMetadata", "urlContextMetadata"})
 """Fields of a candidate that tell what it rests on."""
 _GROUNDS = ("web", "retrievedContext", "maps", "image")
