@@ -32,7 +32,7 @@ from tui_chat.models.reply import (
 )
 from tui_chat.providers import key_mask
 from tui_chat.providers.discovery import list_models
-from tui_chat.providers.key_mask import MASK, KeyMask
+from tui_chat.providers.key_mask import MASK, KeyMasks
 from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.send import receive
 
@@ -40,7 +40,7 @@ KEY = "sk-proj/0123456789abcdef"
 
 
 def followed(events: Sequence[StreamEvent], key: str = KEY) -> Reply:
-    mask, reply = KeyMask(key), Reply()
+    mask, reply = KeyMasks((key,)), Reply()
     for event in (*mask.mask_events(events), *mask.close()):
         reply = advance(reply, event)
         assert key not in reply.text
@@ -115,7 +115,7 @@ def test_a_signed_piece_and_its_neighbors_keep_their_text() -> None:
 
 
 def test_a_short_key_is_no_secret() -> None:
-    mask = KeyMask("abc")
+    mask = KeyMasks(("abc",))
     assert list(mask.mask_events([TextDelta("it is abc")])) == [TextDelta("it is abc")]
     assert (mask.mask_text("abc"), mask.mask_bytes(b"abc"), list(mask.close())) == (
         "abc",
@@ -125,7 +125,7 @@ def test_a_short_key_is_no_secret() -> None:
 
 
 def test_json_stays_json() -> None:
-    mask = KeyMask("nothing-secret")
+    mask = KeyMasks(("nothing-secret",))
     text = json.dumps({"a": "x\nothing-secret", "b": "nothing-secret", "c": "\\nothing-secret"})
     hidden = json.loads(mask.mask_text(text))
     assert (hidden["a"], hidden["b"]) == ("x\nothing-secret", MASK)
@@ -265,7 +265,7 @@ _PIECES = ("a", "b", _SPELLED, "\\u0061b/c-9\\z", "\\/", "\\\\", "ab\\/c-9\\\\z"
 @given(st.lists(st.sampled_from(_PIECES), max_size=60), st.integers(20, 90))
 def test_a_key_is_found_wherever_a_window_of_the_search_ends(pieces: list[str], window: int):
     text = "".join(pieces)
-    mask = KeyMask(_SPELLED)
+    mask = KeyMasks((_SPELLED,))
     whole = mask.mask_text(text), mask.mask_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(key_mask, "WINDOW", window)
