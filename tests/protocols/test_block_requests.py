@@ -20,15 +20,15 @@ from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.protocols.anthropic.encode import READER as ANTHROPIC_READER
 from tui_chat.protocols.gemini.encode import READER as GEMINI_READER
 from tui_chat.protocols.ollama.encode import READER as OLLAMA_READER
-from tui_chat.protocols.openai_chat import reader as openai_chat
-from tui_chat.protocols.openai_responses import reader as openai_responses
+from tui_chat.protocols.openai_chat.encode import READER as CHAT_READER
+from tui_chat.protocols.openai_responses.encode import READER as RESPONSES_READER
 
 Read = Callable[[dict[str, Any]], ChatEnvelope]
 Write = Callable[[ChatEnvelope], dict[str, Any]]
 READERS: list[tuple[Protocol, Read, Write]] = [
-    (CHAT, openai_chat.READER.read, openai_chat.READER.write),
+    (CHAT, CHAT_READER.read, CHAT_READER.write),
     (ANTHROPIC, ANTHROPIC_READER.read, ANTHROPIC_READER.write),
-    (RESPONSES, openai_responses.READER.read, openai_responses.READER.write),
+    (RESPONSES, RESPONSES_READER.read, RESPONSES_READER.write),
     (OLLAMA, OLLAMA_READER.read, OLLAMA_READER.write),
     (GEMINI, GEMINI_READER.read, GEMINI_READER.write),
 ]

@@ -11,9 +11,6 @@ openai_chat, openai_responses, anthropic, gemini, ollama
 messages      a turn as its entry in the list of messages: written, and read
 sent_message  a turn as it is sent: fit for the protocol, with what it loses
 conversation  turns -> the list of messages, where that needs a module
-settings      the settings, as rows that read and write them
-tools         tools, tool choice and response format, read and written side by side
-encode        envelope -> request
-reader        captured request -> envelope
+encode        envelope -> request; settings as rows that read and write them, tools, and READER
 stream        replies, streamed and whole
 """

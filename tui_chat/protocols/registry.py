@@ -46,8 +46,8 @@ def detect_protocol(model: str) -> Protocol | None:
 
 def protocol_of_path(path: str) -> Protocol | None:
     """Return the protocol of a request for a reply by the path of its URL; None for any other."""
-    ends = ((definition.protocol, definition.urls.reply_end) for definition in PROTOCOLS.values())
-    return next((protocol for protocol, end in ends if end.search(path)), None)
+    owners = (p for p, definition in PROTOCOLS.items() if definition.urls.reply_end.search(path))
+    return next(owners, None)
 
 
 def detect_request(body: Mapping[str, Any]) -> Protocol | None:

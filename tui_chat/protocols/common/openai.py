@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import Json
+from tui_chat.models.blocks import Json, MediaBlock, MediaKind
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import (
@@ -20,6 +20,7 @@ from tui_chat.models.json_text import (
     as_objects,
     as_string,
 )
+from tui_chat.models.media import split_data_url
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
@@ -202,6 +203,13 @@ def write_function(tool: ToolDefinition) -> dict[str, Any]:
     if tool.strict is not None:
         function["strict"] = tool.strict
     return {"type": Word("function"), "function": function}
+
+
+def media_at(media: MediaKind, address: str) -> MediaBlock:
+    """Return the picture or file at an address, whose bytes a data URL has."""
+    if (split := split_data_url(address)) is not None:
+        return MediaBlock(media, split[0], data=split[1])
+    return MediaBlock(media, url=address)
 
 
 def add_annotation(events: ReplyEvents, annotation: JsonObject) -> None:

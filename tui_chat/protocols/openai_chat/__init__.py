@@ -10,8 +10,7 @@ import re
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 from tui_chat.protocols.common.openai import versioned_root
-from tui_chat.protocols.openai_chat.encode import encode
-from tui_chat.protocols.openai_chat.reader import READER
+from tui_chat.protocols.openai_chat.encode import READER, encode
 from tui_chat.protocols.openai_chat.stream import ReplyParser, read_reply
 
 OPENAI_CHAT = ProtocolDefinition(

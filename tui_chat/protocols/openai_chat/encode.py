@@ -1,4 +1,4 @@
-"""Encode an envelope as an OpenAI Chat Completions request.
+"""Encode an envelope as an OpenAI Chat Completions request, and read a captured one.
 
 1. `POST /chat/completions`; roles as they are, `developer` if the model requires it; system
    messages may be anywhere, consecutive equal roles are allowed.
@@ -6,18 +6,20 @@
 3. `stream_options.include_usage` requests the usage, which a stream otherwise lacks; it is not sent
    to a server that refuses the setting.
 4. A captured request is encoded as it was, with its undocumented keys.
+5. Web search is a setting of OpenAI's search models, and a tool at OpenRouter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from dataclasses import replace
 from urllib.parse import urlsplit
 
-from tui_chat.models.blocks import JsonObject
+from tui_chat.models.blocks import Json, JsonObject
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import (
     ChatEnvelope,
+    HostedTool,
     Level,
     Note,
     Parameters,
@@ -25,12 +27,22 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
-from tui_chat.models.model_facts import is_openai_model
+from tui_chat.models.model_facts import is_openai_model, plain_model_name
+from tui_chat.models.settings import WebSearch
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import Encoded
+from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND, default_note
-from tui_chat.protocols.common.openai import SHARED, fitted_user, shared_items, write_function
+from tui_chat.protocols.common.openai import (
+    NESTED,
+    SHARED,
+    fitted_user,
+    read_function,
+    shared_items,
+    write_function,
+)
+from tui_chat.protocols.common.reading import RequestReader, objects_at
 from tui_chat.protocols.common.reasoning_effort import with_openai_effort
 from tui_chat.protocols.common.request_encoder import (
     RequestedTool,
@@ -38,65 +50,128 @@ from tui_chat.protocols.common.request_encoder import (
     SentTool,
     written_tool,
 )
-from tui_chat.protocols.common.tools import NAMES_64, definition_tree
-from tui_chat.protocols.common.trees import captured_origin, default_origin
-from tui_chat.protocols.openai_chat.messages import CHAT, Target
-from tui_chat.protocols.openai_chat.sent_message import sent_message
-from tui_chat.protocols.openai_chat.settings import (
-    OPENAI_OPTIONS,
-    OPENROUTER_OPTIONS,
-    TABLE,
-    searches,
-    write_hosted,
-)
-from tui_chat.protocols.openai_chat.undocumented_keys import note_keys, undocumented_rest
+from tui_chat.protocols.common.setting_rows import Row, Table
+from tui_chat.protocols.common.tools import NAMES_64, definition_tree, read_search, write_search
+from tui_chat.protocols.common.trees import captured_origin, default_origin, dictionary
+from tui_chat.protocols.openai_chat.messages import CHAT, Target, read_message, write_message
+from tui_chat.protocols.openai_chat.sent_message import note_keys, sent_message, undocumented_rest
 
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
-_RULES = PairingRules(NAMES_64)
-_STRICT_RULES = PairingRules(NAMES_64, longest_id=40)
-"""“Expected a string with maximum length 40” (vercel/ai#5171)."""
-_CAPTURED_RULES = PairingRules(NAMES_64, captured=True)
 _MAX_STOPS = 4
+_LONGEST_ID = 40
+"""“Expected a string with maximum length 40” (vercel/ai#5171)."""
+
+# --- settings and tools, read and written ------------------------------------------------
+
+
+def _read_web_search(wire: Json) -> WebSearch | None:
+    return read_search(dictionary(wire)) if isinstance(wire, dict) else None
+
+
+def _write_web_search(search: WebSearch) -> JsonObject | None:
+    return write_search(search, nested=True) if search.enabled else None
+
+
+def _sampling(name: str, low: float, high: float) -> Row:
+    return Row(name, (name,), rows.number, low=low, high=high, is_sampling=True)
+
+
+TABLE: Table = (
+    Row("model", ("model",), rows.text),
+    Row("web_search", ("web_search_options",), _read_web_search, _write_web_search),
+    Row("tool_choice", ("tool_choice",), NESTED.read_choice, NESTED.write_choice),
+    Row("max_tokens", ("max_completion_tokens",), rows.integer, is_alternative=True),
+    Row("max_tokens", ("max_tokens",), rows.integer, is_alternative=True),
+    _sampling("temperature", 0, 2),
+    _sampling("top_p", 0, 1),
+    _sampling("presence_penalty", -2, 2),
+    _sampling("frequency_penalty", -2, 2),
+    Row("seed", ("seed",), rows.integer),
+    Row("stop", ("stop",), rows.texts),
+    Row("effort", ("reasoning_effort",), rows.text),
+    Row("parallel_tool_calls", ("parallel_tool_calls",), rows.boolean),
+    Row("response_format", ("response_format",), NESTED.read_format, NESTED.write_format),
+    Row("stream", ("stream",), rows.boolean, rows.when_on),
+    Row("stream", ("stream_options", "include_usage"), rows.unread, rows.when_on),
+    Row("verbosity", ("verbosity",), rows.text),
+    Row("replies", ("n",), rows.count),
+    Row("store", ("store",), rows.boolean),
+    Row("logprobs", ("logprobs",), rows.unread, lambda _: True),
+    Row("logprobs", ("top_logprobs",), rows.count, rows.positive, beside=("logprobs", True)),
+    Row("logprobs", ("logprobs",), lambda on: 0 if on is True else None, rows.never),
+    Row("service_tier", ("service_tier",), rows.text),
+    Row("user_id", ("safety_identifier",), rows.text, is_alternative=True),
+    Row("user_id", ("user",), rows.text, is_alternative=True),
+)
+"""In the order in which they are sent. Which name of the reply limit is sent depends on the
+model."""
+_OPENROUTER = "openrouter:web_search"
+
+
+def _read_hosted(wire: JsonObject) -> HostedTool | None:
+    """Return the meaning of a tool that OpenRouter runs; None if other protocols have none."""
+    if wire.get("type") != _OPENROUTER:
+        return None
+    options = dictionary(wire.get("parameters"))
+    max_uses = rows.integer(options.get("max_uses"))
+    return HostedTool("web_search", replace(read_search(options), max_uses=max_uses))
+
+
+def _write_hosted(tool: HostedTool) -> JsonObject:
+    fields = write_search(replace(tool.search, location=None), nested=True)
+    if tool.search.max_uses is not None:
+        fields["max_uses"] = tool.search.max_uses
+    return {"type": _OPENROUTER, **({"parameters": fields} if fields else {})}
+
+
+def _read_turns(body: JsonObject) -> list[Turn]:
+    messages = objects_at(body, "messages")
+    return [read_message(wire, number) for number, wire in enumerate(messages, 1)]
+
+
+READER = RequestReader(
+    CHAT,
+    TABLE,
+    _read_turns,
+    lambda turns: {"messages": [write_message(turn) for turn in turns]},
+    read_function,
+    write_function,
+    _read_hosted,
+    _write_hosted,
+    known=frozenset(
+        ("text", "refusal", "image_url", "input_audio", "file", "video_url", "thinking")
+    ),
+)
+
+# --- encoding ----------------------------------------------------------------------------
 
 
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     request = RequestEncoder(envelope, endpoint)
+    facts, model, captured = request.facts, request.model, request.captured
     names = undocumented_rest(request)
-    turns = request.block_turns(_rules(request), SHARED)
-    messages = _messages(request, turns, _target(request), names)
-    if request.captured and request.facts.strict_keys is not False:
+    # Gateways put signatures into long call ids and want them back whole, so the ids of a
+    # conversation of ours are cut for OpenAI only.
+    is_strict = facts.strict_keys is True or is_openai_model(model) or request.is_converted
+    longest = _LONGEST_ID if is_strict and not captured else 0
+    rules = PairingRules(NAMES_64, captured=captured, longest_id=longest)
+    refuses_keys = facts.strict_keys is True and (captured or is_openai_model(model))
+    to = Target(bool(facts.developer_role), "gemini" in model.lower(), refuses_keys)
+    messages = _messages(request, request.block_turns(rules, SHARED), to, names)
+    if captured and facts.strict_keys is not False:
         note_keys(request, names)
     tools, search = _tools(request)
-    body: JsonObject = {"messages": Arr(tuple(messages))} | _tools_key(request, tools)
-    settings = _settings(request, tools, search)
+    body = {"messages": Arr(tuple(messages))} | _tools_key(request, tools)
+    skip = {"max_tokens", "max_completion_tokens"} if not captured else set[str]()
+    skip -= {facts.max_tokens_key or endpoint.max_tokens_key}
+    if facts.stream_usage is False:
+        skip.add("stream_options.include_usage")
+    settings = request.written(TABLE, lambda: _fitted(request, tools, search), skip)
+    settings |= shared_items(request)
     if not messages:
         request.notes.append(NOTHING_TO_SEND)
     return request.encoded("/chat/completions", request.body(settings, body))
-
-
-def _target(request: RequestEncoder) -> Target:
-    """Return what is known of model and server, the same object for the same facts."""
-    facts = request.facts
-    is_strict = request.captured or is_openai_model(request.model)
-    return _shared_target(
-        bool(facts.developer_role),
-        "gemini" in request.model.lower(),
-        facts.strict_keys is True and is_strict,
-    )
-
-
-_shared_target = lru_cache(maxsize=8)(Target)
-
-
-def _rules(request: RequestEncoder) -> PairingRules:
-    """Return the requirements on calls and results. Gateways put signatures into long call ids
-    and want them back whole, so the ids of a conversation of ours are cut for OpenAI only.
-    """
-    if request.captured:
-        return _CAPTURED_RULES
-    is_strict = request.facts.strict_keys is True or is_openai_model(request.model)
-    return _STRICT_RULES if is_strict or request.is_converted else _RULES
 
 
 def _messages(
@@ -114,8 +189,7 @@ def _messages(
             follow_ups = []
         message = sent_message(turn, to)
         messages.append(message.tree)
-        if message.notes:
-            request.notes += message.notes
+        request.notes += message.notes
         if message.undocumented and request.captured:
             names |= dict.fromkeys(message.undocumented)
         elif message.undocumented and to.strict:
@@ -130,15 +204,16 @@ def _tools(request: RequestEncoder) -> tuple[Sequence[SentTool], RequestedTool |
     OpenRouter.
     """
     is_router = urlsplit(request.endpoint.base_url).hostname == "openrouter.ai"
-    options = OPENROUTER_OPTIONS if is_router else OPENAI_OPTIONS
+    options = ("context_size", "max_uses" if is_router else "location")
     tools = request.sent_tools(("web_search",), options)
     asked = [tool for tool in tools if isinstance(tool, RequestedTool)]
     if is_router or not asked:
         return tools, None
     others = [tool for tool in tools if not isinstance(tool, RequestedTool)]
-    if searches(request.model):
+    model = request.model
+    if not is_openai_model(model) or "-search-" in plain_model_name(model):
         return others, asked[0]
-    why = f"{request.model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
+    why = f"{model} refuses it; only OpenAI's search models accept it in OpenAI Chat"
     for tool in asked:
         request.leave_tool_out(tool, why)
     return others, None
@@ -146,7 +221,7 @@ def _tools(request: RequestEncoder) -> tuple[Sequence[SentTool], RequestedTool |
 
 def _tools_key(request: RequestEncoder, tools: Sequence[SentTool]) -> JsonObject:
     """Return the key `tools`."""
-    written = request.tools_key([written_tool(tool, _function, write_hosted) for tool in tools])
+    written = request.tools_key([written_tool(tool, _function, _write_hosted) for tool in tools])
     if not written or tools:
         return written
     sentence = "An empty list of tools is sent; OpenAI itself refuses one."
@@ -165,21 +240,6 @@ _TIERS = {word: word for word in ("auto", "default", "flex", "scale", "priority"
 _TIERS["ultrafast"] = "fast"
 
 
-def _settings(
-    request: RequestEncoder, tools: Sequence[SentTool], search: RequestedTool | None
-) -> JsonObject:
-    """Return the keys of all settings."""
-    facts = request.facts
-    skip = set[str]()
-    if not request.captured:
-        skip = {"max_tokens", "max_completion_tokens"}
-        skip -= {facts.max_tokens_key or request.endpoint.max_tokens_key}
-    if facts.stream_usage is False:
-        skip.add("stream_options.include_usage")
-    settings = request.written(TABLE, lambda: _fitted(request, tools, search), skip)
-    return settings | shared_items(request)
-
-
 def _fitted(
     request: RequestEncoder, tools: Sequence[SentTool], search: RequestedTool | None
 ) -> Parameters:
@@ -188,11 +248,9 @@ def _fitted(
     choice, limit = request.tool_choice(tools), request.reply_limit()
     stop = request.stop_sequences(0 if facts.stop is False else _MAX_STOPS)
     fitted = with_openai_effort(request, request.parameters)
-    parallel = values.parallel_tool_calls
+    parallel, name = values.parallel_tool_calls, "parallel_tool_calls"
     if parallel is not None and not (tools or request.captured):
-        request.leave_out(
-            "parallel_tool_calls", "parallel_tool_calls", "no tools are sent", Level.INFO
-        )
+        request.leave_out(name, name, "no tools are sent", Level.INFO)
         parallel = None
     fitted = fitted.with_values(
         tool_choice=choice,

@@ -46,15 +46,10 @@ from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_tokens, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
-from tui_chat.protocols.openai_chat.messages import (
-    PLAIN_FIELDS,
-)
+from tui_chat.protocols.openai_chat.messages import PLAIN_FIELDS
 
 _LEGACY = -1
 """The index of a `function_call` from before there were `tool_calls`."""
-
-_SOURCES = frozenset({"search_results", "citations"})
-"""Fields beside the choices that list sources."""
 
 
 class ReplyParser(ReplyReader):
@@ -112,8 +107,10 @@ class ReplyParser(ReplyReader):
             if as_count(choice.get("index")) not in (None, 0):
                 continue
             fields = self._new_fields(choice, is_whole=is_whole)
+            self._reason(fields, is_whole=is_whole)
             self._delta(fields, is_whole=is_whole)
-            if (logprobs := as_object(choice.get("logprobs"))) and _has_text(fields):
+            is_reasoning = "content" not in fields and any(name in fields for name in PLAIN_FIELDS)
+            if (logprobs := as_object(choice.get("logprobs"))) and not is_reasoning:
                 self._events.add_tokens(read_tokens(logprobs.get("content")))
                 self._events.add_tokens(read_tokens(logprobs.get("refusal")))
             usage = usage or as_object(choice.get("usage"))
@@ -122,15 +119,8 @@ class ReplyParser(ReplyReader):
             if raw := as_string(choice.get("finish_reason")):
                 self._add_sound()
                 self._events.finish(finish_reason(raw), raw)
-        if not _SOURCES.isdisjoint(chunk):
-            self._list_sources(chunk)
-        if usage:
-            tier = as_string(chunk.get("service_tier"))
-            self._events.set_usage(replace(read_usage(usage), tier=tier))
-
-    def _list_sources(self, chunk: JsonObject) -> None:
-        """Read the sources beside the choices; a repeated one counts, as the text numbers them."""
-        for name in sorted(_SOURCES, reverse=True):  # with their titles first
+        # Sources beside the choices, those with titles first; the text numbers repeated ones too.
+        for name in ("search_results", "citations"):
             for index, entry in enumerate(as_array(chunk.get(name))[: MOST_SOURCES + 1]):
                 source = as_object(entry)
                 title, url = as_string(source.get("title")), as_string(source.get("url"))
@@ -138,10 +128,15 @@ class ReplyParser(ReplyReader):
                 if url and (listed_title is None or title not in ("", listed_title)):
                     self._listed[index] = title
                     self._events.add_source(title, url, key=("listed", index))
+        if usage:
+            tier = as_string(chunk.get("service_tier"))
+            self._events.set_usage(replace(read_usage(usage), tier=tier))
 
     def _new_fields(self, choice: JsonObject, *, is_whole: bool) -> JsonObject:
         """Return the fields that a choice adds to the reply, from `delta` or `message`."""
-        delta, message = _set_fields(choice.get("delta")), _set_fields(choice.get("message"))
+        delta, message = (as_object(choice.get(name)) for name in ("delta", "message"))
+        delta = {k: v for k, v in delta.items() if k != "role" and v not in _NOTHING}
+        message = {k: v for k, v in message.items() if k != "role" and v not in _NOTHING}
         if is_whole:
             return delta | message
         if delta:
@@ -153,22 +148,28 @@ class ReplyParser(ReplyReader):
         return message if last and not self._has_deltas else {}
 
     def _delta(self, delta: JsonObject, *, is_whole: bool) -> None:
-        self._reason(delta, is_whole=is_whole)
         google = as_object(as_object(delta.get("extra_content")).get("google"))
-        content = _content(delta.get("content"))
+        content: object = delta.get("content")
         signature = as_string(google.get("thought_signature"))
         signed = {"extra_content": {"google": {"thought_signature": signature}}}
         keys, form = (signed, "content") if signature else (None, "")
-        if parts := as_objects(content):
-            self._parts(parts)
-            content = ""
-        self._events.add_text(as_raw_string(content), keys, form, is_whole=bool(keys))
+        parts = [as_object(content)] if "type" in as_object(content) else as_objects(content)
+        if texts := [text for text in as_array(content) if isinstance(text, str)]:
+            content, parts = "".join(texts), []
+        for part in parts:
+            self._part(part)
+        text = as_raw_string(content)
+        self._events.add_text(text, keys, form, is_whole=bool(keys))
         if refusal := as_raw_string(delta.get("refusal")):
             self._events.add_refusal(refusal)
         for image in as_objects(delta.get("images")):
             self._picture(image)
         if sound := as_object(delta.get("audio")):
-            self._hear(sound)
+            self._events.add_text(as_raw_string(sound.get("transcript")))
+            self._sound.append(as_string(sound.get("data")))
+            self._sound_size += len(self._sound[-1])
+            if self._sound_size > MEDIA_SIZE:
+                raise too_large("sounds of the reply", MEDIA_SIZE, "characters")
         for annotation in as_objects(delta.get("annotations")):
             add_annotation(self._events, annotation)
         calls = delta.get("tool_calls")
@@ -178,28 +179,24 @@ class ReplyParser(ReplyReader):
         if function := as_object(delta.get("function_call")):
             self._function(_LEGACY, "", function)
 
-    def _parts(self, parts: list[JsonObject]) -> None:
-        for part in parts:
-            match part.get("type"):
-                case "thinking" if isinstance(part.get("thinking"), str):  # as in Anthropic's
+    def _part(self, part: JsonObject) -> None:
+        match part.get("type"):
+            case "thinking":  # Mistral: text parts inside; or a string, as in Anthropic's
+                is_text = isinstance(part.get("thinking"), str)
+                form, inner = "part with text" if is_text else "part", part.get("thinking")
+                for piece in [{"text": inner}] if is_text else as_objects(inner):
                     self._events.add_reasoning(
-                        self._events.block_index("part with text"),
-                        as_raw_string(part.get("thinking")),
-                        signature=as_string(part.get("signature")),
-                        form="part with text",
+                        self._events.block_index(form),
+                        as_raw_string(piece.get("text")),
+                        signature=as_string(part.get("signature")) if is_text else "",
+                        form=form,
                     )
-                case "thinking":  # Mistral: text parts inside
-                    for inner in as_objects(part.get("thinking")):
-                        text = as_raw_string(inner.get("text"))
-                        self._events.add_reasoning(
-                            self._events.block_index("part"), text, form="part"
-                        )
-                case "refusal":
-                    self._events.add_refusal(as_raw_string(part.get("refusal")))
-                case "image_url":
-                    self._picture(part)
-                case _:
-                    self._events.add_text(as_raw_string(part.get("text")))
+            case "refusal":
+                self._events.add_refusal(as_raw_string(part.get("refusal")))
+            case "image_url":
+                self._picture(part)
+            case _:
+                self._events.add_text(as_raw_string(part.get("text")))
 
     def finish(self) -> Reply:
         """Return the reply of an answer that came whole and has been taken in."""
@@ -212,18 +209,9 @@ class ReplyParser(ReplyReader):
             self._pictures.add(hash(url))
             self._events.add_picture(url)
 
-    def _hear(self, sound: JsonObject) -> None:
-        """Read a sound or a piece of one."""
-        self._events.add_text(as_raw_string(sound.get("transcript")))
-        if data := as_string(sound.get("data")):
-            self._sound_size += len(data)
-            if self._sound_size > MEDIA_SIZE:
-                raise too_large("sounds of the reply", MEDIA_SIZE, "characters")
-            self._sound.append(data)
-
     def _add_sound(self) -> None:
         """Add the sound, which is whole now."""
-        pieces, self._sound = self._sound, []
+        pieces, self._sound = list(filter(None, self._sound)), []
         if not pieces:
             return
         try:
@@ -244,58 +232,46 @@ class ReplyParser(ReplyReader):
                 self._events.add_reasoning(self._thinking, text, form=name)
                 break
 
-    def _thought(self) -> int:
-        """Return the block of plain reasoning, which begins where there is none."""
-        if self._thinking is None:
-            self._thinking = self._events.block_index(("thinking", self._signed))
-        return self._thinking
-
     def _thinking_block(self, block: JsonObject) -> bool:
         """Read one of litellm's blocks or a piece of one. Return True if it had text."""
         text, signature = as_raw_string(block.get("thinking")), as_string(block.get("signature"))
-        data = as_string(block.get("data"))
-        if data:
+        form, keys = "thinking", {"signature": signature}
+        if data := as_string(block.get("data")):
+            form, keys = "redacted_thinking", {"data": data}
             self._thinking, self._signed = None, self._signed + 1
         if text or signature or data:
-            form, keys = "thinking", {"signature": signature}
-            if data:
-                form, keys = "redacted_thinking", {"data": data}
-            self._events.add_reasoning(self._thought(), text, form=form, keys=keys)
+            if self._thinking is None:
+                self._thinking = self._events.block_index(("thinking", self._signed))
+            self._events.add_reasoning(self._thinking, text, form=form, keys=keys)
         if signature or data:
             self._thinking, self._signed = None, self._signed + 1
         return bool(text)
 
     def _detail(self, detail: JsonObject, position: int | None) -> bool:
         """Read one of OpenRouter's details. Return True if it had readable text."""
-        kind = as_string(detail.get("type"))
+        kind, index = as_string(detail.get("type")), as_count(detail.get("index"))
         text = as_raw_string(detail.get("text")) or as_raw_string(detail.get("summary"))
         signature = as_string(detail.get("signature"))
-        encrypted = as_string(detail.get("data"))
-        index = as_count(detail.get("index"))
-        if text or signature or encrypted:
-            place = (kind, index if position is None else position, hash(encrypted))
+        texts = {name: as_string(detail.get(name)) for name in ("data", "id", "format")}
+        if text or signature or texts["data"]:
+            place = (kind, index if position is None else position, hash(texts["data"]))
             number = self._details.setdefault(place, len(self._details))
-            texts = {name: as_string(detail.get(name)) for name in ("data", "id", "format")}
-            self._events.add_reasoning(
-                self._events.block_index(place),
-                text,
-                signature=signature,
-                form=kind,
-                keys={name: text for name, text in texts.items() if text}
-                | {"index": number if index is None else index},
-            )
+            keys = {name: text for name, text in texts.items() if text}
+            keys |= {"index": number if index is None else index}
+            block = self._events.block_index(place)
+            self._events.add_reasoning(block, text, signature=signature, form=kind, keys=keys)
         return bool(text)
 
     def _call(self, call: JsonObject, *, is_apart: bool) -> None:
         """Read a piece of a call; one of a list that has no indices is a call by itself."""
         index, id = as_count(call.get("index")), as_string(call.get("id"))
-        function = as_object(call.get("function"))
+        function, custom = as_object(call.get("function")), as_object(call.get("custom"))
         extras = {k: v for k, v in call.items() if k not in _CALL_KEYS and v not in _NOTHING}
         if not function and not _FUNCTION_KEYS.isdisjoint(extras):
             function = {key: extras.pop(key) for key in _FUNCTION_KEYS & extras.keys()}
         if is_apart and as_string(function.get("name")):
             self._numbers, index = {}, -2 - len(self._calls)
-        if custom := as_object(call.get("custom")):
+        if custom:
             name, more = as_string(custom.get("name")), as_raw_string(custom.get("input"))
             number = self._number(index, id, name, more)
             self._events.add_tool_call(number, more, id=id, name=name, form="custom", keys=extras)
@@ -306,34 +282,24 @@ class ReplyParser(ReplyReader):
         self._function(index, id, function, extras)
 
     def _function(
-        self,
-        index: int | None,
-        id: str,
-        function: JsonObject,
-        extras: JsonObject | None = None,
+        self, index: int | None, id: str, function: JsonObject, keys: JsonObject | None = None
     ) -> None:
-        fields = function.get("arguments")
+        fields, name = function.get("arguments"), as_string(function.get("name"))
         arguments = "" if fields is None else fields if isinstance(fields, str) else to_json(fields)
-        name = as_string(function.get("name"))
-        if not (arguments or name or id or extras):
+        if not (arguments or name or id or keys):
             return
         number = self._number(index, id, name, arguments)
         call, resets = self._calls[number], False
+        is_placeholder = arguments.strip() in _PLACEHOLDERS
         if call.is_whole or call.is_placeholder:
             # After whole arguments more can only say them again, and better than a placeholder.
-            blank = not arguments.strip() or arguments.strip() in _PLACEHOLDERS
-            arguments = "" if blank else arguments
+            arguments = "" if is_placeholder or not arguments.strip() else arguments
             resets = bool(arguments)
-        elif arguments.strip() in _PLACEHOLDERS and not call.size:
+        elif is_placeholder and not call.size:
             arguments = "{}"
         call.add(arguments, resets=resets)
         self._events.add_tool_call(
-            number,
-            arguments,
-            id=call.id,
-            name=call.name,
-            keys=extras,
-            resets=resets,
+            number, arguments, id=call.id, name=call.name, keys=keys, resets=resets
         )
 
     def _number(self, index: int | None, id: str, name: str, arguments: str) -> int:
@@ -349,7 +315,9 @@ class ReplyParser(ReplyReader):
             number = self._events.call_index(len(self._calls))
             self._calls.append(_CallSoFar())
         call = self._calls[number]
-        call.id, call.name = call.id or id, _joined_name(call, name)
+        call.id = call.id or id
+        if not (call.size and call.name):  # a name may come in pieces, or again
+            call.name = name if name.startswith(call.name) else call.name + name
         if call.id:
             self._by_id.setdefault(call.id, number)
         if index is not None:
@@ -419,38 +387,11 @@ class _CallSoFar:
         return is_over and (is_other or other_name or not _is_object(arguments))
 
 
-def _joined_name(call: _CallSoFar, name: str) -> str:
-    """Return the name of a call after one more piece; it may also be said again."""
-    if not name or (call.size and call.name):
-        return call.name
-    return name if name.startswith(call.name) else call.name + name
-
-
-def _content(value: object) -> object:
-    """Return content as a text or a list of parts."""
-    if "type" in as_object(value):
-        return [value]
-    texts = [text for text in as_array(value) if isinstance(text, str)]
-    return "".join(texts) if texts else value
-
-
 def _is_object(text: str) -> bool:
     try:
         return isinstance(decode_lenient(text), dict)
     except ValueError:
         return False
-
-
-def _set_fields(value: object) -> dict[str, object]:
-    """Return the fields of a delta or message that have a value, without the role."""
-    return {
-        k: v for k, v in as_object(value).items() if k != "role" and v not in (None, "", [], {})
-    }
-
-
-def _has_text(fields: JsonObject) -> bool:
-    """True if what was added is not reasoning alone."""
-    return "content" in fields or not any(name in fields for name in PLAIN_FIELDS)
 
 
 def read_reply(body: bytes) -> Reply:

@@ -10,8 +10,7 @@ import re
 from tui_chat.models.endpoint import Protocol
 from tui_chat.protocols.base import ProtocolDefinition, RequestSigns, UrlRules
 from tui_chat.protocols.common.openai import versioned_root
-from tui_chat.protocols.openai_responses.encode import encode
-from tui_chat.protocols.openai_responses.reader import READER
+from tui_chat.protocols.openai_responses.encode import READER, encode
 from tui_chat.protocols.openai_responses.stream import ReplyParser, read_reply
 
 OPENAI_RESPONSES = ProtocolDefinition(

@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import takewhile
 from typing import Any, TypeGuard
 
+from tui_chat.errors import InputError
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -35,29 +36,23 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.media import data_url, split_data_url
+from tui_chat.models.media import data_url
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
 from tui_chat.models.turn import Turn
-from tui_chat.protocols.common.reading import (
-    content_at,
-    items_of,
-    learned,
-    learned_turn,
-    opaque,
-    read_cache,
-    role_at,
-    string,
-    turn_origin,
-)
+from tui_chat.protocols.common import reading
+from tui_chat.protocols.common.openai import media_at
+from tui_chat.protocols.common.reading import items_of, learned, opaque, string
 from tui_chat.protocols.common.trees import (
     Named,
     Word,
     dictionary,
     labelled,
+    optional,
     plain,
     with_keys,
 )
+from tui_chat.protocols.common.turn_fit import merged_text
 
 RESPONSES = Protocol.OPENAI_RESPONSES
 INSTRUCTIONS, INPUT = "instructions", "input"
@@ -73,28 +68,45 @@ IMAGE_CALL = "image_generation_call"
 """The form of a picture that the model made."""
 
 
+def split_conversation(
+    turns: Sequence[Turn], *, captured: bool = True
+) -> tuple[JsonObject, Sequence[Turn]]:
+    """Return the keys of a body that turns are texts of, and the turns that are items: all others,
+    `instructions` being sent only if a captured request had it. `captured`: an input that was one
+    string is one again.
+    """
+    body: JsonObject = {}
+    if turns and form_of(turns[0], RESPONSES) == INSTRUCTIONS:
+        body["instructions"], turns = merged_text(turns[0]), turns[1:]
+    if captured and len(turns) == 1 and form_of(turns[0], RESPONSES) == INPUT:
+        body["input"], turns = merged_text(turns[0]), ()
+    return body, turns
+
+
+def write_turns(turns: Sequence[Turn]) -> JsonObject:
+    """Return the keys of a captured body with these turns."""
+    body, turns = split_conversation(turns)
+    return {"input": [item for turn in turns for item in write_items(turn)], **body}
+
+
 def write_items(turn: Turn, *, developer: bool = False) -> list[JsonObject]:
     """Return a turn as items. Nothing is left out that the protocol has a form for."""
-    if turn.role == "assistant":
+    form, role, is_own = form_of(turn, RESPONSES), turn.role, turn.captured_from(RESPONSES)
+    if role == "assistant":
         return _write_model_turn(turn)
     if (head := turn.result) is not None:
-        return [_write_output(turn, head)]
-    form, role = form_of(turn, RESPONSES), turn.role
+        kind = "custom_tool_call" if form_of(head, RESPONSES) == CUSTOM else "function_call"
+        written: JsonObject = {"type": Word(f"{kind}_output")}
+        if head.call_id or not is_own:
+            written["call_id"] = Named(head.call_id, "tool call id")
+        written["output"] = _content(turn)
+        written = with_keys(with_keys(written, head, RESPONSES), turn, RESPONSES)
+        return [_ordered(written, ("type", "id", "call_id", "output"))]
     if form == ITEM:
         return [labelled(b.value, b.name) for b in turn.blocks if isinstance(b, OpaqueBlock)]
-    is_developer = developer and role == "system" and not turn.captured_from(RESPONSES)
+    is_developer = developer and role == "system" and not is_own
     word = "developer" if is_developer or form == "developer" else role
     return [with_keys({"role": Word(word), "content": _content(turn)}, turn, RESPONSES)]
-
-
-def _write_output(turn: Turn, head: ResultBlock) -> JsonObject:
-    kind = "custom_tool_call" if form_of(head, RESPONSES) == CUSTOM else "function_call"
-    written: JsonObject = {"type": Word(f"{kind}_output")}
-    if head.call_id or not turn.captured_from(RESPONSES):
-        written["call_id"] = Named(head.call_id, "tool call id")
-    written["output"] = _content(turn)
-    written = with_keys(with_keys(written, head, RESPONSES), turn, RESPONSES)
-    return _ordered(written, ("type", "id", "call_id", "output"))
 
 
 def _content(turn: Turn) -> Json:
@@ -105,8 +117,8 @@ def _content(turn: Turn) -> Json:
         text = turn.text_at(index) if isinstance(block, TextBlock) else None
         if (part := write_part(block, text)) is not None:
             parts.append(part)
-            is_bare = text is not None and own(block, RESPONSES) is None
-            bare = text if is_bare and not getattr(block, "cache", "") else None
+            is_framed = own(block, RESPONSES) is not None or getattr(block, "cache", "")
+            bare = None if is_framed else text
     if not parts:
         return ""
     return bare if len(parts) == 1 and bare is not None else parts
@@ -124,74 +136,63 @@ def _write_model_turn(turn: Turn) -> list[JsonObject]:
     items: list[JsonObject] = []
     parts: list[Json] | None = None
     for index, block in enumerate(turn.blocks):
-        if not isinstance(block, TextBlock):
-            parts = None
-            items += _write_item(block, turn.blocks[index + 1 :])
-            continue
-        pair = write_pair(block, turn.text_at(index))
-        if "item" not in pair and parts is not None:
-            parts.append(pair["part"])
-            continue
-        item, parts = pair.get("item", {"role": Word("assistant")}), None
-        if "part" in pair:
-            item["content"] = parts = [pair["part"]]
-        is_reply = form_of(block, RESPONSES) == REPLY
-        items.append(_ordered(item, _REPLY_KEYS if is_reply else _MESSAGE_KEYS))
+        match block:
+            case TextBlock():
+                pair = _write_pair(block, turn.text_at(index))
+                if "item" not in pair and parts is not None:
+                    parts.append(pair["part"])
+                    continue
+                item, parts = pair.get("item", {"role": Word("assistant")}), None
+                if "part" in pair:
+                    item["content"] = parts = [pair["part"]]
+                keys = ("id", "role", "content", "phase")
+                if form_of(block, RESPONSES) == REPLY:
+                    keys = ("type", *keys, "status")
+                items.append(_ordered(item, keys))
+                continue
+            case ReasoningBlock() if own(block, RESPONSES) is not None and not continues(block):
+                more: list[Any] = list(takewhile(continues, turn.blocks[index + 1 :]))
+                items.append(_write_thought([block, *more]))
+            case CallBlock():
+                items.append(_write_call(block))
+            case MediaBlock() if form_of(block, RESPONSES) == IMAGE_CALL:
+                items.append(_write_picture(block))
+            case OpaqueBlock() if block.protocol is RESPONSES:
+                items.append(labelled(block.value, block.name))
+            case _:
+                pass
+        parts = None
     return items or [{"role": Word("assistant"), "content": ""}]
 
 
-_MESSAGE_KEYS = ("id", "role", "content", "phase")
-_REPLY_KEYS = ("type", *_MESSAGE_KEYS, "status")
-
-
-def _write_item(block: Block, following: Sequence[Block]) -> Iterator[JsonObject]:
-    """Yield a block that is no text as an item, if it is one."""
-    match block:
-        case ReasoningBlock() if own(block, RESPONSES) is not None and not continues(block):
-            more: list[Any] = list(takewhile(continues, following))
-            yield write_thought([block, *more])
-        case CallBlock():
-            yield write_call(block)
-        case MediaBlock() if form_of(block, RESPONSES) == IMAGE_CALL:
-            yield write_picture(block)
-        case OpaqueBlock() if block.protocol is RESPONSES:
-            yield labelled(block.value, block.name)
-        case _:
-            pass
-
-
-def write_pair(block: TextBlock, text: Text | None = None) -> JsonObject:
+def _write_pair(block: TextBlock, text: Text | None = None) -> JsonObject:
     """Return the item and the part that a text of the model is, those that its form has."""
-    form = form_of(block, RESPONSES)
+    form, is_refusal = form_of(block, RESPONSES), block.is_refusal
     item: JsonObject = {"role": Word("assistant")}
     if form == REPLY:
         item = {"type": Word("message"), **item, "status": Word("completed")}
-    key = "refusal" if block.is_refusal else "text"
-    words = Named(block.text, "refusal") if block.is_refusal else text or block.text
+    words = Named(block.text, "refusal") if is_refusal else text or block.text
     if form == STRING or own(block, RESPONSES) is None:
         return with_keys({"item": {**item, "content": words}}, block, RESPONSES)
-    part: JsonObject = {"type": Word("refusal" if block.is_refusal else "output_text"), key: words}
-    if form == REPLY and not block.is_refusal:
+    part: JsonObject = {"type": Word("refusal" if is_refusal else "output_text")}
+    part["refusal" if is_refusal else "text"] = words
+    if form == REPLY and not is_refusal:
         part["annotations"] = []
-    return with_keys(
-        {"part": part} if form == PART else {"item": item, "part": part}, block, RESPONSES
-    )
+    pair = {"part": part} if form == PART else {"item": item, "part": part}
+    return with_keys(pair, block, RESPONSES)
 
 
-def write_call(block: CallBlock) -> JsonObject:
-    """Return a call as an item."""
+def _write_call(block: CallBlock) -> JsonObject:
     is_custom = form_of(block, RESPONSES) == CUSTOM
     written: JsonObject = {"type": Word("custom_tool_call" if is_custom else "function_call")}
-    if block.id:
-        written["call_id"] = Named(block.id, "tool call id")
-    if block.name:
-        written["name"] = Named(block.name, "tool name")
+    written |= optional("call_id", block.id, "tool call id")
+    written |= optional("name", block.name, "tool name")
     key = "input" if is_custom else "arguments"
     written[key] = Named(block.arguments, f"arguments of {block.name}")
     return _ordered(with_keys(written, block, RESPONSES), ("type", "id"))
 
 
-def write_picture(block: MediaBlock) -> JsonObject:
+def _write_picture(block: MediaBlock) -> JsonObject:
     """Return a picture that the model made as the item that it came in."""
     written = {"type": Word(IMAGE_CALL), "result": Named(block.data, "picture")}
     return _ordered(with_keys(written, block, RESPONSES), ("type", "id", "status"))
@@ -202,17 +203,14 @@ def continues(block: Block) -> TypeGuard[ReasoningBlock]:
     return isinstance(block, ReasoningBlock) and form_of(block, RESPONSES).startswith(MORE)
 
 
-def write_thought(parts: Sequence[ReasoningBlock]) -> JsonObject:
+def _write_thought(parts: Sequence[ReasoningBlock]) -> JsonObject:
     """Return the parts of a reasoning item as that item."""
-    texts: dict[str, list[Json]] = {"summary": [], "content": []}
+    written: JsonObject = {"type": Word("reasoning"), "summary": []}
     for block in parts:
         key = "content" if form_of(block, RESPONSES).endswith("content") else "summary"
         if block.text:
             part = {"type": Word(_THOUGHT[key]), "text": Named(block.text, "reasoning")}
-            texts[key].append(part)
-    written: JsonObject = {"type": Word("reasoning"), "summary": texts["summary"]}
-    if texts["content"]:
-        written["content"] = texts["content"]
+            written.setdefault(key, []).append(part)
     keys = ("type", "id", "summary", "content", "encrypted_content")
     return _ordered(with_keys(written, parts[0], RESPONSES), keys)
 
@@ -230,43 +228,35 @@ def write_part(block: Block, text: Text | None = None) -> JsonObject | None:
     """
     match block:
         case OpaqueBlock():
-            value = labelled(block.value, block.name)
-            return value if block.protocol is RESPONSES else None
+            return labelled(block.value, block.name) if block.protocol is RESPONSES else None
         case TextBlock():
             written = {"type": Word("input_text"), "text": text or block.text}
-        case MediaBlock():
-            written = _write_media(block)
+        case MediaBlock(media="image" | "file") if not block.text:
+            is_image = block.media == "image"
+            key = "image_url" if is_image else "file_data" if block.data else "file_url"
+            data = data_url(block.mime, block.data) if block.data and block.mime else block.data
+            content = optional(key, data or block.url, "picture" if is_image else "file")
+            if block.file_id and block.owner in (RESPONSES, Protocol.OPENAI_CHAT):
+                content = optional("file_id", block.file_id, "file id")
+            if not content:
+                return None
+            written = {"type": Word("input_image" if is_image else "input_file")}
+            written |= {} if is_image else optional("filename", block.name, "file name")
+            written |= content
+            if block.detail and is_image:
+                written["detail"] = Word(block.detail)
+        case MediaBlock() if block.text:
+            written = {"type": Word("input_text"), "text": Named(block.text, "document")}
         case _:
             return None
-    return None if written is None else with_keys(written, block, RESPONSES)
-
-
-def _write_media(block: MediaBlock) -> JsonObject | None:
-    if block.text:
-        return {"type": Word("input_text"), "text": Named(block.text, "document")}
-    if block.media not in ("image", "file"):
-        return None
-    is_image = block.media == "image"
-    written: JsonObject = {"type": Word("input_image" if is_image else "input_file")}
-    if block.name and not is_image:
-        written["filename"] = Named(block.name, "file name")
-    data = data_url(block.mime, block.data) if block.data and block.mime else block.data
-    if block.file_id and block.owner in (RESPONSES, Protocol.OPENAI_CHAT):
-        written["file_id"] = Named(block.file_id, "file id")
-    elif data:
-        key, called = ("image_url", "picture") if is_image else ("file_data", "file")
-        written[key] = Named(data, called)
-    elif block.url:
-        key, called = ("image_url", "picture") if is_image else ("file_url", "file")
-        written[key] = Named(block.url, called)
-    else:
-        return None
-    return {**written, "detail": Word(block.detail)} if block.detail and is_image else written
+    return with_keys(written, block, RESPONSES)
 
 
 # --- reading -----------------------------------------------------------------------------
 
-ROLES: dict[str, MessageRole] = {
+_CONTINUES = ("previous_response_id", "conversation", "prompt")
+"""Keys of what the provider keeps; a request with one of them may need no input."""
+_ROLES: dict[str, MessageRole] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -285,6 +275,24 @@ OF_THE_MODEL = frozenset(
 """Types of items in the model's turn: its own, and answers to calls of the provider's tools."""
 _OUTPUTS = {"function_call_output": "", "custom_tool_call_output": CUSTOM}
 """The types of outputs of calls, with the form of each."""
+_PLAIN = Extras(RESPONSES)
+
+
+def read_turns(body: JsonObject) -> Iterator[Turn]:
+    """Yield the turns of a body. Raises InputError if it has no conversation."""
+    number, said = 1, body.get("input")
+    if instructions := string(body, "instructions"):
+        extras, origin = Extras(RESPONSES, INSTRUCTIONS), reading.turn_origin("system", 1)
+        yield Turn("system", (TextBlock(instructions),), origin, extras=extras)
+        number = 2
+    if isinstance(said, str):
+        blocks = (TextBlock(said),) if said else ()
+        extras, origin = Extras(RESPONSES, INPUT), reading.turn_origin("user", number)
+        yield Turn("user", blocks, origin, extras=extras)
+    elif said is not None:
+        yield from read_items(reading.objects_at(body, "input"), number)
+    elif not any(body.get(key) for key in _CONTINUES):
+        raise InputError("This is not a valid OpenAI Responses request: it has no “input”.")
 
 
 def read_items(items: Sequence[JsonObject], number: int = 1) -> Iterator[Turn]:
@@ -293,8 +301,14 @@ def read_items(items: Sequence[JsonObject], number: int = 1) -> Iterator[Turn]:
     """
     said: list[JsonObject] = []
     for index, item in enumerate(items):
-        is_said = _is_of_the_model(item, is_open=bool(said))
-        is_next = is_message(item) and bool(said) and is_message(said[-1])
+        kind, role = string(item, "type"), string(item, "role")
+        if _is_message(item):
+            is_said = item["role"] == "assistant"
+        elif kind in OF_THE_MODEL or kind in _OUTPUTS:
+            is_said = kind in OF_THE_MODEL
+        else:
+            is_said = bool(said) and role not in _ROLES
+        is_next = _is_message(item) and bool(said) and _is_message(said[-1])
         if said and (is_next or not is_said):
             yield _read_model_turn(said, number)
             said, number = [], number + 1
@@ -307,69 +321,49 @@ def read_items(items: Sequence[JsonObject], number: int = 1) -> Iterator[Turn]:
         yield _read_model_turn(said, number)
 
 
-def is_message(item: Mapping[str, Json]) -> bool:
-    """Return True if an item is a message."""
+def _is_message(item: Mapping[str, Json]) -> bool:
     return item.get("type", "message") == "message" and "role" in item
-
-
-def _is_of_the_model(item: JsonObject, *, is_open: bool) -> bool:
-    """Return True for an item of the model's turn; `is_open`: it comes after another one."""
-    if is_message(item):
-        return item["role"] == "assistant"
-    kind = string(item, "type")
-    if kind in OF_THE_MODEL or kind in _OUTPUTS:
-        return kind in OF_THE_MODEL
-    return is_open and string(item, "role") not in ROLES
 
 
 def _read_model_turn(items: Sequence[JsonObject], number: int) -> Turn:
     blocks = tuple(block for item in items for block in _read_model_item(item))
-    return Turn("assistant", blocks, turn_origin("assistant", number), extras=_PLAIN)
+    origin = reading.turn_origin("assistant", number)
+    return Turn("assistant", blocks, origin, extras=_PLAIN)
 
 
 def _read_turn(item: JsonObject, place: str, number: int) -> Turn:
-    """Return an item that is a turn of its own."""
-    if is_message(item):
-        return _read_message(item, place, number)
-    if string(item, "type") in _OUTPUTS:
-        return _read_output(item, number)
-    role, extras = ROLES.get(string(item, "role"), "system"), Extras(RESPONSES, ITEM)
-    return Turn(role, (opaque(RESPONSES, item),), turn_origin(role, number), extras=extras)
+    """Return an item that is a turn of its own: a message, the output of a call, or any other."""
+    kind, form = string(item, "type"), ""
+    if _is_message(item):
+        word, role = reading.role_at(item, place, _ROLES)
+        form = "developer" if word == "developer" else ""
+        blocks = _read_content(reading.content_at(item, "content", place))
+    elif kind in _OUTPUTS:
+        role, head_form, identity = "tool", _OUTPUTS[kind], string(item, "id")
+        extras = Extras(RESPONSES, head_form, {"id": identity} if identity else {})
+        is_plain = not (head_form or identity)
+        head = ResultBlock(string(item, "call_id"), extras=None if is_plain else extras)
+        blocks = [head, *_read_content(item.get("output"))]
+    else:
+        role, form = _ROLES.get(string(item, "role"), "system"), ITEM
+        blocks = [opaque(RESPONSES, item)]
+    extras, origin = Extras(RESPONSES, form), reading.turn_origin(role, number)
+    turn = Turn(role, tuple(blocks), origin, extras=extras)
+    if form == ITEM:
+        return turn
+    return reading.learned_turn(turn, item, RESPONSES, write_items(turn)[0], form)
 
 
-_PLAIN = Extras(RESPONSES)
-
-
-def _read_message(item: JsonObject, place: str, number: int) -> Turn:
-    word, role = role_at(item, place, ROLES)
-    form = "developer" if word == "developer" else ""
-    blocks = tuple(_read_content(content_at(item, "content", place)))
-    extras = Extras(RESPONSES, form)
-    turn = Turn(role, blocks, turn_origin(role, number), extras=extras)
-    return learned_turn(turn, item, RESPONSES, write_items(turn)[0], form)
-
-
-def _read_output(item: JsonObject, number: int) -> Turn:
-    form, identity = _OUTPUTS[string(item, "type")], string(item, "id")
-    extras = Extras(RESPONSES, form, {"id": identity} if identity else {})
-    head = ResultBlock(string(item, "call_id"), extras=extras if form or identity else None)
-    blocks = (head, *_read_content(item.get("output")))
-    turn = Turn("tool", blocks, turn_origin("tool", number), extras=_PLAIN)
-    return learned_turn(turn, item, RESPONSES, write_items(turn)[0])
-
-
-def _read_content(content: Json) -> Iterator[Block]:
-    if isinstance(content, str) and content:
-        yield TextBlock(content)
-    yield from map(_read_part, items_of(content))
+def _read_content(content: Json) -> list[Block]:
+    texts: list[Block] = [TextBlock(content)] if isinstance(content, str) and content else []
+    return [*texts, *map(_read_part, items_of(content))]
 
 
 def _read_model_item(item: JsonObject) -> Sequence[Block]:
     """Return the blocks of an item of the model."""
-    if is_message(item):
+    if _is_message(item):
         return _read_said(item) or [opaque(RESPONSES, {**item})]
-    kind = string(item, "type")
-    match kind:
+    match string(item, "type"):
         case "function_call" if isinstance(item.get("arguments"), str):
             return [_read_call(item, "arguments", "")]
         case "custom_tool_call" if isinstance(item.get("input"), str):
@@ -379,33 +373,31 @@ def _read_model_item(item: JsonObject) -> Sequence[Block]:
         case "image_generation_call" if result := string(item, "result"):
             format_ = string(item, "output_format")
             picture = MediaBlock("image", f"image/{format_}" if format_ else "", data=result)
-            return [learned(picture, item, RESPONSES, write_picture, IMAGE_CALL)]
+            return [learned(picture, item, RESPONSES, _write_picture, IMAGE_CALL)]
         case _:
             return [opaque(RESPONSES, item)]
 
 
 def _read_call(item: JsonObject, key: str, form: str) -> CallBlock:
     call = CallBlock(string(item, "call_id"), string(item, "name"), item[key])
-    return learned(call, item, RESPONSES, write_call, form)
+    return learned(call, item, RESPONSES, _write_call, form)
 
 
 def _read_said(item: JsonObject) -> list[Block]:
     """Return the texts of a message of the model; none if one of its parts is not known."""
     content = item.get("content")
     if isinstance(content, str):
-        return [learned(TextBlock(content), {"item": item}, RESPONSES, write_pair, STRING)]
+        return [learned(TextBlock(content), {"item": item}, RESPONSES, _write_pair, STRING)]
     around = {key: value for key, value in item.items() if key != "content"}
     blocks: list[Block] = []
-    for number, part in enumerate(items_of(content)):
-        fields = dictionary(part)
-        key = {"output_text": "text", "refusal": "refusal"}.get(string(fields, "type"), "")
-        words: Any = fields.get(key)
+    for number, part in enumerate(map(dictionary, items_of(content))):
+        key = {"output_text": "text", "refusal": "refusal"}.get(string(part, "type"), "")
+        words: Any = part.get(key)
         if not isinstance(words, str):
             return []
         block = TextBlock(words, is_refusal=key == "refusal")
-        read = {"part": fields} if number else {"item": around, "part": fields}
-        form = PART if number else ""
-        blocks.append(learned(block, read, RESPONSES, write_pair, form))
+        read = {"part": part} if number else {"item": around, "part": part}
+        blocks.append(learned(block, read, RESPONSES, _write_pair, PART if number else ""))
     return blocks
 
 
@@ -424,41 +416,28 @@ def _read_thought(item: JsonObject) -> list[ReasoningBlock]:
             parts.append(ReasoningBlock(text, Extras(RESPONSES, form)))
     parts = parts or [ReasoningBlock("", _PLAIN)]
     form = form_of(parts[0], RESPONSES)
-    extras = extras_of(RESPONSES, item, plain(write_thought(parts)), form)
+    extras = extras_of(RESPONSES, item, plain(_write_thought(parts)), form)
     return [replace(parts[0], extras=extras), *parts[1:]]
 
 
 def _read_part(wire: Json) -> Block:
     fields = dictionary(wire)
-    kind = string(fields, "type")
+    kind, identity = string(fields, "type"), string(fields, "file_id")
     block: TextBlock | MediaBlock | None = None
     if kind == "input_text" and isinstance(fields.get("text"), str):
         block = TextBlock(fields["text"])
     elif kind == "input_image":
-        block = _read_image(fields)
+        block = media_at("image", string(fields, "image_url"))
+        block = replace(block, detail=string(fields, "detail"))
     elif kind == "input_file":
-        block = _read_file(fields)
+        data, url = string(fields, "file_data"), string(fields, "file_url")
+        block = media_at("file", data)
+        if block.url or not data:
+            block = replace(block, data=data, url="" if data else url)
+        block = replace(block, name=string(fields, "filename"))
+    if isinstance(block, MediaBlock) and not (block.data or block.url):
+        block = replace(block, file_id=identity, owner=RESPONSES) if identity else None
     if block is None:
         return opaque(RESPONSES, wire)
-    return learned(replace(block, cache=read_cache(fields)), fields, RESPONSES, write_part)
-
-
-def _read_image(wire: Mapping[str, Json]) -> MediaBlock | None:
-    url, detail = string(wire, "image_url"), string(wire, "detail")
-    if (split := split_data_url(url)) is not None:
-        return MediaBlock("image", split[0], data=split[1], detail=detail)
-    if url:
-        return MediaBlock("image", url=url, detail=detail)
-    identity = string(wire, "file_id")
-    image = MediaBlock("image", file_id=identity, owner=RESPONSES, detail=detail)
-    return image if identity else None
-
-
-def _read_file(wire: Mapping[str, Json]) -> MediaBlock | None:
-    name, data, url = (string(wire, key) for key in ("filename", "file_data", "file_url"))
-    if (split := split_data_url(data)) is not None:
-        return MediaBlock("file", split[0], data=split[1], name=name)
-    if data or url:
-        return MediaBlock("file", data=data, url="" if data else url, name=name)
-    identity = string(wire, "file_id")
-    return MediaBlock("file", file_id=identity, owner=RESPONSES, name=name) if identity else None
+    block = replace(block, cache=reading.read_cache(fields))
+    return learned(block, fields, RESPONSES, write_part)

@@ -18,14 +18,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import (
-    Block,
     JsonObject,
     MediaBlock,
     ReasoningBlock,
     TextBlock,
     form_of,
+    keys_of,
     own,
 )
 from tui_chat.models.envelope import Level, Note
@@ -46,36 +45,24 @@ from tui_chat.protocols.openai_responses.messages import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Facts about the model and the request that a turn is sent in."""
-
-    developer: bool = False
-    """True if system messages have the role `developer`."""
-    captured: bool = False
-    """True if the request itself was captured from this protocol."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SentItems:
-    """A turn in the form of this protocol."""
-
-    trees: tuple[Obj, ...]
-    notes: tuple[Note, ...] = ()
-
-
 @Memo
-def sent_items(turn: Turn, to: Target) -> SentItems:
-    """Return a turn as it is sent."""
-    fit = turn if turn.captured_from(RESPONSES) else _fitted(portable(turn, RESPONSES))
-    written, notes = write_items(fit, developer=to.developer), list[Note]()
-    if not to.captured:
+def sent_items(
+    turn: Turn, developer: bool, captured: bool
+) -> tuple[tuple[Obj, ...], tuple[Note, ...]]:
+    """Return a turn as it is sent, and what it loses. `developer`: system messages have that role;
+    `captured`: the request itself was captured from this protocol.
+    """
+    is_own = turn.captured_from(RESPONSES)
+    fit = turn if is_own else _fitted(portable(turn, RESPONSES))
+    written, notes = write_items(fit, developer=developer), list[Note]()
+    if not captured:
         written, notes = _with_valid_ids(turn, written)
-    notes += _loss_notes(turn, fit, written)
-    return SentItems(tuple(object_of(item, turn.origin) for item in written), tuple(notes))
 
+    def hear() -> Iterable[Turn]:
+        return [fit] if is_own else read_items([plain(item) for item in written])
 
-# --- fitting -----------------------------------------------------------------------------
+    notes += loss_notes(turn, RESPONSES, hear, sends_marks=is_own)
+    return tuple(object_of(item, turn.origin) for item in written), tuple(notes)
 
 
 def _fitted(turn: Turn) -> Turn:
@@ -84,28 +71,23 @@ def _fitted(turn: Turn) -> Turn:
     kept: list[int] = []
     is_thought_sent = False
     for index, block in enumerate(turn.blocks):
+        is_own = own(block, RESPONSES) is not None
         match block:
             case ReasoningBlock():
                 if not continues(block):
-                    is_thought_sent = "encrypted_content" in _keys(block)
+                    is_thought_sent = is_own and "encrypted_content" in keys_of(block)
                 is_sent = is_thought_sent
             case MediaBlock() if turn.role == "assistant":
                 is_sent = form_of(block, RESPONSES) == IMAGE_CALL and bool(block.data)
             case MediaBlock():
                 is_sent = turn.role != "system" and write_part(block) is not None
             case TextBlock():
-                is_own = own(block, RESPONSES) is not None
                 is_sent = bool(block.text) or (is_own and not refuses)
             case _:
                 is_sent = True
         if is_sent:
             kept.append(index)
     return kept_blocks(turn, kept)
-
-
-def _keys(block: Block) -> JsonObject:
-    extras = own(block, RESPONSES)
-    return dict(extras.keys) if extras is not None else {}
 
 
 # --- ids of items ------------------------------------------------------------------------
@@ -131,6 +113,8 @@ _ID_STARTS = {
     "compaction": "cmp",
 }
 """The prefixes of OpenAI's ids, by the type of the item, as recorded answers have them."""
+_OURS = tuple(_ID_STARTS)[:6]
+"""Types of items that have a form without an id."""
 
 
 def _with_valid_ids(
@@ -141,44 +125,33 @@ def _with_valid_ids(
     """
     items: list[JsonObject] = []
     notes: list[Note] = []
-    is_wrong = any(_type_of(item) in _OURS and not _has_valid_id(item) for item in written)
+    kinds = [plain(item.get("type", "message" if "role" in item else "")) for item in written]
+    valid = [_is_valid_id(plain(i.get("id")), k) for i, k in zip(written, kinds, strict=True)]
+    is_wrong = any(k in _OURS and not fits for k, fits in zip(kinds, valid, strict=True))
     if is_wrong:
         sentence = "An item id is not in a form that OpenAI accepts; the message is sent without "
         notes.append(Note(Level.INFO, "item-id-left-out", f"{sentence}ids.", turn.origin))
-    for item in written:
-        if _type_of(item) in _OURS:
+    for item, kind, fits in zip(written, kinds, valid, strict=True):
+        if kind in _OURS:
             items += _without_id(item) if is_wrong else [item]
-        elif _has_valid_id(item):
+        elif fits:
             items.append(item)
         else:
-            what = f"{_type_of(item)} {plain(item.get('id'))}"
+            what = f"{kind} {plain(item.get('id'))}"
             notes.append(reason_note("opaque", turn.origin, RESPONSES, what))
     return items, notes
 
 
-_OURS = frozenset(
-    (
-        *("message", "reasoning", "function_call", "function_call_output"),
-        *("custom_tool_call", "custom_tool_call_output"),
-    )
-)
-"""Types of items that have a form without an id."""
-
-
-def _type_of(item: JsonObject) -> str:
-    kind = plain(item.get("type", "message" if "role" in item else ""))
-    return kind if isinstance(kind, str) else ""
-
-
-def _has_valid_id(item: JsonObject) -> bool:
-    """Return True if the id of an item is in the form that OpenAI gives to items of its type. None
-    always fits, and so does any id of an unknown type.
+def _is_valid_id(identity: object, kind: object) -> bool:
+    """Return True if an id is in the form that OpenAI gives to items of a type. None always fits,
+    and so does any id of an unknown type.
     """
-    start, identity = _ID_STARTS.get(_type_of(item)), plain(item.get("id"))
+    start = _ID_STARTS.get(kind) if isinstance(kind, str) else None
     if start is None or identity in (None, ""):
         return True
-    is_text = isinstance(identity, str) and _ID.fullmatch(identity) is not None
-    return is_text and identity.startswith(start)
+    return (
+        isinstance(identity, str) and bool(_ID.fullmatch(identity)) and identity.startswith(start)
+    )
 
 
 def _without_id(item: JsonObject) -> Iterator[JsonObject]:
@@ -190,16 +163,3 @@ def _without_id(item: JsonObject) -> Iterator[JsonObject]:
         return
     phase = {key: item[key] for key in ("phase",) if key in item}
     yield from ({"role": item["role"], "content": text, **phase} for text in texts)
-
-
-# --- notes -------------------------------------------------------------------------------
-
-
-def _loss_notes(turn: Turn, fit: Turn, written: Sequence[JsonObject]) -> Iterator[Note]:
-    """Yield the notes on what is lost between a turn and its items."""
-    is_own = turn.captured_from(RESPONSES)
-
-    def hear() -> Iterable[Turn]:
-        return [fit] if is_own else read_items([plain(item) for item in written])
-
-    yield from loss_notes(turn, RESPONSES, hear, sends_marks=is_own)
