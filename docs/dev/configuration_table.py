@@ -1,6 +1,6 @@
 """Writes the tables of keys in `configuration.md`: `python docs/dev/configuration_table.py`.
 
-Types, limits, defaults and docstrings are those of the fields of the values that the tables become.
+Types, defaults and docstrings are those of the fields of the values that the tables become.
 `.ci/run` runs it and fails if that changes the file.
 """
 
@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from tui_chat.config import schema
-from tui_chat.config.schema import ConfigFile, PluginsTable
+from tui_chat.config.schema import ConfigFile
 from tui_chat.models import endpoint, envelope, model_facts, prices, tool
-from tui_chat.models.boundary import Hidden, Range, limit_of, split
+from tui_chat.models.boundary import Hidden, limit_of, split
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts
-from tui_chat.models.prices import Prices, PriceTier
+from tui_chat.models.prices import Prices
 from tui_chat.models.tool import CommandTool
 
 FILE = Path(__file__).parents[1] / "configuration.md"
@@ -38,13 +38,19 @@ TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
     ("`[endpoints.NAME.retries]`", ((endpoint, Retries),)),
     ('`[models."MODEL"]` and `[endpoints.NAME.facts."MODEL"]`', ((model_facts, ModelFacts),)),
     ('`[models."MODEL".prices]`', ((prices, Prices),)),
-    ('`[[models."MODEL".prices.tiers]]`', ((prices, PriceTier),)),
     ("`[tools.NAME]`", ((envelope, ToolDefinition), (tool, CommandTool))),
-    ("`[plugins]`", ((schema, PluginsTable),)),
 )
 """The heading of each table, and the values whose fields are its keys."""
 RENAMED = {(Endpoint, "settings"): "parameters", (Prices, "starts"): "from"}
 """Fields whose key in this file is another, see `tui_chat.config.schema`."""
+SECTIONS = frozenset(
+    (
+        *((ConfigFile, name) for name in ("keys", "endpoints", "models", "tools", "plugins")),
+        *((Endpoint, name) for name in ("facts", "timeouts", "retries")),
+        (ModelFacts, "prices"),
+    )
+)
+"""Fields that are tables with a heading of their own, or that the page describes elsewhere."""
 
 
 def described(module: types.ModuleType, name: str) -> Mapping[str, str]:
@@ -63,7 +69,7 @@ def described(module: types.ModuleType, name: str) -> Mapping[str, str]:
 
 def kind(annotation: Any) -> str:
     """Return what a value must be, in words."""
-    base, limits = split(annotation)
+    base, _ = split(annotation)
     origin, arguments = get_origin(base), get_args(base)
     if origin in (Union, types.UnionType):
         return " or ".join(dict.fromkeys(map(kind, arguments)))
@@ -76,10 +82,10 @@ def kind(annotation: Any) -> str:
     if isinstance(base, type) and issubclass(base, Enum):
         return ", ".join(f"`{each.value}`" for each in base)
     words = {
-        str: "text", bool: "`true`, `false`", int: "whole number", float: "number",
+        str: "text", bool: "boolean", int: "whole number", float: "number",
         Decimal: "number", date: "day", Any: "anything",
     }  # fmt: skip
-    return words[base] + "".join(each.words for each in limits if isinstance(each, Range))
+    return words[base]
 
 
 def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
@@ -88,15 +94,14 @@ def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
     hints = get_type_hints(table, include_extras=True)
     for field in fields(table):
         hint = hints[field.name]
-        if limit_of(hint, Hidden) is not None:
+        if limit_of(hint, Hidden) is not None or (table, field.name) in SECTIONS:
             continue
         default = field.default
         is_shown = isinstance(default, str | int | float) and default not in ("", None)
         written = f"{default:g}" if isinstance(default, float) else str(default)
         written = written.lower() if isinstance(default, bool) else written
         rest = f" Default: `{written}`." if is_shown else ""
-        text = descriptions.get(field.name) or described(prices, "Prices")[field.name]
-        text = text.replace("|", "\\|").replace("None", "not set")
+        text = descriptions[field.name].replace("|", "\\|").replace("None", "not set")
         text = text if text.endswith((".", "?")) else f"{text}."
         yield f"`{RENAMED.get((table, field.name), field.name)}`", kind(hint), text + rest
 
@@ -105,7 +110,7 @@ def tables() -> str:
     """Return all tables in Markdown."""
     lines: list[str] = []
     for heading, of_values in TABLES:
-        lines += [f"## {heading}\n", "\n", "| key | value | meaning |\n", "| --- | --- | --- |\n"]
+        lines += [f"### {heading}\n", "\n", "| key | value | meaning |\n", "| --- | --- | --- |\n"]
         for module, table in of_values:
             lines += [f"| {' | '.join(row)} |\n" for row in rows(module, table)]
         lines.append("\n")

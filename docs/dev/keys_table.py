@@ -8,35 +8,35 @@ from __future__ import annotations
 from pathlib import Path
 
 from tui_chat.ui.keys import key_names
-from tui_chat.ui.verbs import VERBS
+from tui_chat.ui.verbs import VERBS, Verb
 
 FILE = Path(__file__).parents[1] / "keys.md"
 BEGIN, END = "<!-- tables -->\n", "<!-- end of tables -->\n"
+HEADINGS = {
+    "": "Everywhere",
+    "conversation": "Conversation",
+    "sessions": "Sessions",
+    "preset": "Preset editor",
+    "inspector": "Inspector",
+    "body": "Inspector: Payload",
+}
+"""The heading of each table, by the place of its verbs."""
+
+
+def row(verb: Verb) -> str:
+    """Return the row of a verb: its keys and command, what it does, its id."""
+    command = f"`/{' '.join((verb.names[0], verb.argument)).strip()}`" if verb.slash else ""
+    called = ", ".join(filter(None, (key_names(verb.keys), command))) or "–"
+    return f"| {called} | {verb.title} | `{verb.id}` |\n"
 
 
 def tables() -> str:
     """Return the tables in Markdown."""
-    keys = [
-        (key_names(verb.keys) or "–", f"`{verb.id}`", verb.place or "everywhere", verb.title)
-        for verb in VERBS
-    ]
-    commands = [
-        (f"`/{verb.names[0]} {verb.argument}`".replace(" `", "`"),
-         ", ".join(f"`/{name}`" for name in verb.names[1:]) or "–", verb.title)
-        for verb in VERBS if verb.slash
-    ]  # fmt: skip
-    return (
-        "## Keys\n\n"
-        + _table(("key", "id in `[keys]`", "where", "what it does"), keys)
-        + "\n## Commands\n\nTyped at the start of a message; `//` begins a message with `/`.\n\n"
-        + _table(("command", "also", "what it does"), commands)
+    return "\n".join(
+        f"### {heading}\n\n| key, command | what it does | id |\n| --- | --- | --- |\n"
+        + "".join(row(verb) for verb in VERBS if verb.place == place)
+        for place, heading in HEADINGS.items()
     )
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    escaped = [tuple(cell.replace("|", "\\|") for cell in row) for row in rows]
-    lines = [head, ("---",) * len(head), *escaped]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def updated(text: str) -> str:

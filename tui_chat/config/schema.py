@@ -47,7 +47,7 @@ class PluginsTable:
     """`[plugins]`."""
 
     enabled: tuple[str, ...] = ()
-    """Installed plugins of other people that are loaded, by the names of their entry points."""
+    """The installed plugins that are loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +59,33 @@ class ConfigFile:
     model: str | None = None
     """The model of new sessions; without it the endpoint's first."""
     title_model: Annotated[str, Check(_title_model)] = ""
-    """The model that is asked for the title of each session after its first reply, in a request of
-    its own, as `ENDPOINT/MODEL`; without it nothing is asked until you do."""
+    """`ENDPOINT/MODEL`, which is asked for the title of each session; without it none is."""
     editing_mode: str = ""
-    """Keys of their own for editing in the composer: `vim`; without it those of text fields."""
+    """`vim` for Vim's keys in the composer."""
     theme: str | None = None
-    """The name of a color theme, such as `dark` or `light`; `/theme` lists them."""
+    """A color theme, such as `dark` or `light`; `/theme` lists them."""
     notify: Literal["osc9", "osc777", "bell", "off"] | None = None
-    """The announcement of the end of a long reply while another window has the focus."""
+    """How the end of a long reply is announced while another window has the focus."""
     daily_backups: bool = True
-    """False if the app makes no copy of the database each day; the newest three are kept."""
+    """Whether the database is copied once a day."""
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The keys of actions: `new = "Ctrl+N, F9"`; empty for none. F1 lists the actions."""
+    """The keys of actions: docs/keys.md."""
     endpoints: Mapping[
         Annotated[str, Check(_endpoint_name)],
         Annotated[dict[str, Any], FieldsOf(Endpoint, keys=(("settings", "parameters"),))],
     ] = field(default_factory=dict[str, dict[str, Any]])
-    """Providers by name. The name of a built-in one changes only what its table sets."""
+    """Providers by name; one that is built in keeps what is not set."""
     models: Annotated[
         tuple[tuple[Annotated[str, Check(model_pattern)], ModelFacts], ...], AsTable()
     ] = ()
-    """Facts about models on all endpoints, by name or by how the name begins: `"gpt-5*"`."""
+    """Facts about models at all endpoints."""
     tools: Mapping[
         Annotated[str, Check(_tool_name)],
         Annotated[dict[str, Any], FieldsOf(ToolDefinition, CommandTool)],
     ] = field(default_factory=dict[str, dict[str, Any]])
     """Tools that models may call, by name."""
     plugins: PluginsTable = PluginsTable()
-    """Plugins beside those that come with the program."""
+    """Plugins of other people."""
 
 
 def known_keys() -> tuple[str, ...]:

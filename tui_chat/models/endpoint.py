@@ -60,9 +60,9 @@ class Timeouts:
     """Timeouts in seconds."""
 
     connect: Annotated[float, Range(above=0, high=3600)] = 15.0
-    """To establish a connection."""
+    """Seconds to establish a connection."""
     silence: Annotated[float, Range(above=0, high=86_400)] = 600.0
-    """Between two chunks of a reply: reasoning models think for minutes."""
+    """Seconds between two chunks of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,11 @@ class Retries:
     """The rules for retrying a request after a transient error. Never once a reply has begun."""
 
     times: Annotated[int, Range(0, 10)] = 2
-    """Retries after the first attempt; 0 for none."""
+    """Retries after the first attempt."""
     first_wait: Annotated[float, Range(above=0, high=60)] = 0.5
-    """Seconds before the first retry unless the provider names a delay; doubled with each one."""
+    """Seconds before the first retry, doubled with each, unless the provider names a delay."""
     longest_wait: Annotated[float, Range(above=0, high=3600)] = 60.0
-    """Seconds; if the provider asks for a longer delay, its error is shown at once."""
+    """Seconds; a longer delay is an error at once."""
 
 
 _Facts = Annotated[
@@ -89,21 +89,18 @@ class Endpoint:
 
     name: Annotated[str, Hidden()]
     protocol: Protocol
-    """The protocol of the provider; required for a new endpoint."""
+    """Required for a new endpoint."""
     base_url: Annotated[str, Check(checks.base_url)]
-    """Up to and with the version where the protocol's SDK has it there, without a trailing
-    slash: `https://api.openai.com/v1`, `https://api.anthropic.com`,
+    """As for the SDK of its protocol: `https://api.openai.com/v1`, `https://api.anthropic.com`,
     `https://generativelanguage.googleapis.com`."""
     key: Annotated[str, Check(checks.key_reference)] = ""
-    """A reference, never the key: `env:NAME`, `keyring:SERVICE/NAME`, `file:PATH`,
-    `command:PROGRAM ...`; empty if none is needed."""
+    """A reference, never the key: `env:NAME`, for example."""
     models: tuple[Annotated[str, Check(checks.model_name)], ...] = ()
     """Models to offer; the first is the default."""
     headers: Annotated[_Query, Check(checks.sendable)] = ()
-    """Extra headers, sent verbatim; they replace ours of the same name. Their values are shown only
-    if the name is known to be harmless."""
+    """Extra headers, sent verbatim; they replace ours of the same name."""
     facts: _Facts = field(default=())
-    """Facts about models here, by name or by how the name begins: `"gpt-5*"`."""
+    """Facts about its models: see below."""
     facts_anywhere: Annotated[_Facts, Hidden()] = field(default=())
     """The user's facts about models at all endpoints, likewise: by one of a name's `spellings`.
     """
@@ -111,28 +108,23 @@ class Endpoint:
     """Facts about this server and its models, by name as in `facts`: built in, or reported by the
     server."""
     system_fallback: Literal["hoist", "user"] = "hoist"
-    """The way Anthropic's encoder sends a later system turn if the model accepts none."""
+    """Anthropic: what a later system message becomes if the model accepts none."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] = "max_completion_tokens"
-    """The name of OpenAI Chat's reply limit here; servers that imitate OpenAI often know
-    only the older `max_tokens`."""
+    """OpenAI Chat: the name of the reply limit."""
     max_tokens: Annotated[int | None, Range(1)] = None
-    """Reply limit where nobody set one and the protocol demands one (Anthropic); not set: the most
-    that the model accepts."""
+    """Anthropic: the reply limit if none is set; without it the most that the model accepts."""
     auth: Annotated[str, Check(checks.auth)] = ""
-    """The way the key is sent: `bearer`, `x-api-key`, `x-goog-api-key`, `header:NAME`, `none`;
-    empty for the protocol's own way."""
+    """How the key is sent, if not in the usual way: `bearer`, `x-api-key`, `x-goog-api-key`,
+    `header:NAME`, `none`."""
     api_version: Annotated[str, Check(checks.api_version)] = ""
-    """Anthropic's `anthropic-version`, or the version in Gemini's path; empty for the
-    protocol's own."""
+    """Anthropic's `anthropic-version`, or the version in Gemini's path."""
     query: _Query = ()
-    """Query parameters added to every URL, for gateways that need them. Their values are shown only
-    if the name is known to be harmless."""
+    """Query parameters added to every URL."""
     proxy: Annotated[str, Check(checks.proxy)] = ""
-    """An HTTP or SOCKS proxy's URL; `env:NAME` where it holds a password; `none` to go directly
-    whatever the environment says; empty for what the environment says."""
+    """URL of an HTTP or SOCKS proxy, or `env:NAME` if it holds a password; `none` to use none;
+    without it that of the environment."""
     settings: Settings = NO_SETTINGS
-    """Settings of requests to this endpoint where neither session nor preset nor role has them:
-    docs/configuration.md."""
+    """Settings of its requests: see above."""
     timeouts: Timeouts = Timeouts()
     """Limits on waiting."""
     retries: Retries = Retries()

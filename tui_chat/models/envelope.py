@@ -129,8 +129,7 @@ class ToolDefinition:
         Accepts("a JSON Schema of type object"),
         Check(_schema),
     ]
-    """The JSON Schema of the arguments, of type object; empty for a tool without parameters. In
-    files as a table or as JSON text."""
+    """The JSON Schema of the arguments, of type object. In files as a table or as JSON text."""
     strict: Annotated[bool | None, Hidden()] = None
     """True if arguments must follow the schema exactly; None if unspecified."""
     dialect: Annotated[Literal["json", "gemini"], Hidden()] = "json"

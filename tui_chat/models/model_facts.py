@@ -79,51 +79,48 @@ class ModelFacts:
     context_limit: _Tokens | None = None
     """Tokens of input and output together."""
     sampling: bool | None = None
-    """True if temperature and other sampling settings are accepted at any effort."""
+    """True if sampling settings are accepted at any effort."""
     sampling_efforts: Annotated[tuple[str, ...] | None, Check(_some_of(("", *EFFORTS)))] = None
-    """The reasoning efforts at which they are; the empty text is the model's own default. Counts
-    only where `sampling` is not set."""
+    """The efforts at which they are; `""` for the model's own. `sampling` goes before it."""
     developer_role: bool | None = None
-    """True if OpenAI expects `developer` instead of `system`."""
+    """OpenAI: true if `developer` takes the place of `system`."""
     mid_history_system: bool | None = None
-    """True if Anthropic accepts `system` turns inside `messages`."""
+    """Anthropic: true if `messages` may have `system` messages."""
     prefill: bool | None = None
-    """True if the conversation may end with the beginning of the reply."""
+    """True if the request may end with the beginning of the reply."""
     max_output: _Tokens | None = None
-    """Most tokens of one reply that the model accepts as its limit."""
+    """Most tokens of a reply."""
     strict_keys: bool | None = None
-    """True if OpenAI Chat's server refuses unknown keys and an empty `tools`; a
-    captured request then loses them, and so do replies of other servers that are sent to a model
-    of OpenAI. Not set: they are passed on, with a warning."""
+    """OpenAI Chat: true if the server refuses unknown keys and an empty `tools`; they are left out
+    then."""
     stream_usage: bool | None = None
-    """True if OpenAI Chat's `stream_options.include_usage` is accepted."""
+    """OpenAI Chat: true if `stream_options.include_usage` is accepted."""
     max_tokens_key: Literal["max_completion_tokens", "max_tokens"] | None = None
-    """The name of OpenAI Chat's reply limit; None for that of the endpoint."""
+    """OpenAI Chat: the name of the reply limit."""
     prices: Prices | None = None
-    """US dollars per million tokens; they go before those that come with the program."""
+    """See below."""
     efforts: _Efforts | None = None
-    """Reasoning efforts that it accepts, the least first; with `none` if its reasoning can be
-    switched off. Empty if it does not reason."""
+    """Reasoning efforts; with `none` if reasoning can be switched off, empty for no reasoning."""
     reasons_by_default: bool | None = None
-    """True if it reasons where the request says nothing of it."""
+    """True if it reasons unless told otherwise."""
     budgets: Annotated[tuple[int, ...] | None, Check(_budgets)] = None
-    """Least and most tokens of a reasoning budget; empty if it accepts none."""
+    """Least and most tokens of a reasoning budget, or empty."""
     adaptive_thinking: bool | None = None
-    """True if Anthropic's `thinking.type` may be `adaptive`."""
+    """Anthropic: true if `thinking.type` may be `adaptive`."""
     forced_tools: bool | None = None
     """False if the tool choice may not force a call."""
     stop: bool | None = None
     """False if stop sequences are refused."""
     response_schema: bool | None = None
-    """False if the reply cannot be made to follow a schema."""
+    """False if a schema of the reply is refused."""
     hosted_beside_functions: bool | None = None
-    """False if the provider's own tools exclude functions."""
+    """False if the provider's own tools cannot stand beside functions."""
     reasons: bool | None = None
-    """True if it can reason, for models whose efforts and budgets are unknown."""
+    """True if it can reason, where efforts and budgets are unknown."""
     input_media: _Media | None = None
-    """Media that it accepts: some of `text`, `image`, `audio`, `video`, `pdf`."""
+    """Some of `text`, `image`, `audio`, `video`, `pdf`."""
     output_media: _Media | None = None
-    """Media that it can reply with: some of the same."""
+    """The same for replies."""
 
     @property
     def can_reason(self) -> bool:

@@ -61,24 +61,23 @@ class Prices:
     """Prices in US dollars per million tokens; None means unknown."""
 
     input: Dollars | None = None
-    """All input."""
+    """Input."""
     output: Dollars | None = None
-    """All output."""
+    """Output."""
     cached: Dollars | None = None
-    """Input that the provider still had in its cache; None: as all input."""
+    """Input from the provider's cache; None: as `input`."""
     cache_write: Dollars | None = None
-    """Input that was put into the provider's cache, for five minutes where there is a choice;
-    None: as all input."""
+    """Input written to the cache; None: as `input`."""
     cache_write_1h: Dollars | None = None
-    """Input that was put into the cache for an hour."""
+    """Input written to the cache for an hour."""
     reasoning: Dollars | None = None
-    """Output spent on reasoning; None: as all output."""
+    """Output spent on reasoning; None: as `output`."""
     per_request: Dollars | None = None
-    """US dollars for each request besides; not set: nothing."""
+    """US dollars for each request."""
     tiers: Annotated[tuple[PriceTier, ...], Check(_ascending)] = ()
-    """Prices of longer requests, the shortest first."""
+    """Prices of requests with more than `above` tokens of input: tables of `above` and prices."""
     starts: date | None = None
-    """The first day, in UTC, that they hold for; not set: no limit."""
+    """The first day, in UTC, that they hold for."""
     until: date | None = None
     """The last day."""
     apart: Annotated[frozenset[str], Hidden()] = frozenset()

@@ -103,7 +103,7 @@ class Tool:
     claims: tuple[str, ...] = ()
     """What the source says about it besides, such as “only reads”; nobody has checked it."""
     consent: Literal["ask", "always"] = "ask"
-    """`ask` asks the user before each run."""
+    """`ask` asks before each run."""
     offered: bool = True
     """True if new sessions offer it to the model."""
     identity: str = ""
@@ -131,10 +131,9 @@ class CommandTool:
 
     definition: Annotated[ToolDefinition, Hidden()]
     command: tuple[str, ...] = ()
-    """Program and arguments, started without a shell; empty for a tool that a person answers."""
+    """Program and arguments; empty for a tool that you answer."""
     env: Annotated[tuple[tuple[str, str], ...], AsTable()] = ()
-    """Variables of the program's environment, beside those for folders, language and proxies:
-    `{ TOKEN = "${MY_TOKEN}" }`."""
+    """Variables for the program, such as `{ TOKEN = "${MY_TOKEN}" }`."""
     consent: Literal["ask", "always"] = "ask"
     """`ask` asks the user before each run."""
     offered: bool = True
@@ -142,7 +141,7 @@ class CommandTool:
     timeout: Annotated[float, Range(above=0, high=86_400)] = 60.0
     """Seconds after which a run is ended."""
     most_output: Annotated[int, Range(1, 10_000_000)] = 100_000
-    """Maximum bytes of output; more is cut off with a remark for the model."""
+    """Bytes of output after which it is cut."""
 
     @property
     def name(self) -> str:
