@@ -29,7 +29,7 @@ settings.register_profile(
 settings.register_profile("deep", max_examples=2000, deadline=None)
 settings.load_profile("suite")
 
-# As the app has it, see `tui_chat.cli.interpreter`.
+# As the app has it, see `tui_chat.cli.app`.
 gc.set_threshold(50_000, 20, 50)
 
 MEMORY = "/dev/shm"

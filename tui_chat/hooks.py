@@ -312,17 +312,15 @@ def load_part(plugin: Plugin, path: str) -> Any:
         raise PluginFailed(fault) from error
     known = _guarded.get((plugin.name, path))
     if known is None or known[0] is not value:
-        part = guarded(plugin.name, _part_of(plugin, path), value)
+        nouns = (noun for noun, other in import_paths(plugin) if other == path)
+        noun = next(nouns, path)
+        part = guarded(plugin.name, noun, value)
         known = _guarded[plugin.name, path] = value, part
     return known[1]
 
 
 _guarded: dict[tuple[str, str], tuple[Any, Any]] = {}
 """The values of parts, and these guarded, by plugin and path."""
-
-
-def _part_of(plugin: Plugin, path: str) -> str:
-    return next((noun for noun, other in import_paths(plugin) if other == path), path)
 
 
 def load_named(point: str, name: str, attribute: str = "path") -> Any:

@@ -133,7 +133,9 @@ def recipe_of(inputs: Inputs, *, prefill: bool = False, is_edited: bool = False)
         messages=len(history),
         pinned=tuple(message.id for message in history if message.pinned),
         muted=tuple((message.id, message.muted) for message in history if message.muted),
-        summaries=tuple(message.id for message in history if _is_summary_on(message)),
+        summaries=tuple(
+            message.id for message in history if (s := message.about.summary) and s.enabled
+        ),
         prefill=prefill,
         draft=bool(inputs.draft or inputs.draft_parts),
         is_edited=is_edited,
@@ -223,11 +225,6 @@ def _as_sent(message: Message, pinned: bool, muted: Muted, summary_on: bool) -> 
         summary = replace(summary, enabled=summary_on)
         message = replace(message, about=replace(message.about, summary=summary))
     return message
-
-
-def _is_summary_on(message: Message) -> bool:
-    summary = message.about.summary
-    return summary is not None and summary.enabled
 
 
 def _hash(text: str) -> str:

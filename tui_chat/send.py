@@ -427,13 +427,15 @@ class _StreamingReply:
         if not flushing.cancelled() and (fault := flushing.exception()) is not None:
             _LOG.error("a reply could not be flushed", exc_info=fault)
         received = self._recorder.received()
+        end = self._reply.finish  # the provider's words for why the reply ended as it did
+        words = end.detail if end and end.reason not in ("stop", "tool_calls") else ""
         facts: dict[str, Any] = {
             "message": self._message(),
             "status": status,
-            "error": str(error) if error else self._explanation(),
+            "error": str(error) if error else words,
             "advice": error.advice if error else "",
             "usage": self._reply.usage,
-            "finish": self._reply.finish.raw if self._reply.finish else "",
+            "finish": end.raw if end else "",
             "seconds": timing.elapsed,
             "first": timing.first,
             "cost": timing.cost if timing.exact else None,
@@ -445,11 +447,9 @@ class _StreamingReply:
         )
         stored, retry = await self._stored_end(save, facts)
         is_accepted = received is not None and 200 <= received.status < 300
-        end = FinishedReply(
-            *(stored.entry, timing, error, self._recorder.repeats_key, is_accepted),
-            *(stored.summary, retry),
-        )
-        self._emit(end)
+        repeats_key = self._recorder.repeats_key
+        facts_of_end = (timing, error, repeats_key, is_accepted, stored.summary, retry)
+        self._emit(FinishedReply(stored.entry, *facts_of_end))
         return stored.entry
 
     async def _stored_end(
@@ -463,11 +463,6 @@ class _StreamingReply:
         except StoreError as fault:
             entry = replace(self._entry, **facts, unsaved=str(fault))
             return StoredEnd(entry), save
-
-    def _explanation(self) -> str:
-        """Return the provider's words for why the reply ended as it did."""
-        end = self._reply.finish
-        return end.detail if end and end.reason not in ("stop", "tool_calls") else ""
 
     def _message(self) -> Message:
         message = self._reply.message(

@@ -68,7 +68,10 @@ class CapturedRequest:
     def messages(self) -> tuple[Message, ...]:
         """The conversation without its system prompt, each message with an id."""
         _, talk = _split_system(without_announcements(self.envelope.turns))
-        return tuple(_message(turn, f"captured-{n}") for n, turn in enumerate(talk, 1))
+        return tuple(
+            Message(turn.role, turn.blocks, f"captured-{n}", turn.name, extras=turn.extras)
+            for n, turn in enumerate(talk, 1)
+        )
 
     @property
     def tools(self) -> tuple[str, ...]:
@@ -251,20 +254,14 @@ def _split_system(turns: tuple[Turn, ...]) -> tuple[tuple[Turn, ...], tuple[Turn
     return turns[:first], turns[first:]
 
 
-def _message(turn: Turn, name: str) -> Message:
-    return Message(turn.role, turn.blocks, name, turn.name, extras=turn.extras)
-
-
 def _system_message(number: int, turn: Turn) -> PresetMessage:
-    mark, name = _marked(turn), f"System {number}"
-    return PresetMessage(
-        f"system-{number}", "system", turn.text.plain, name=name, cache_control=mark
-    )
-
-
-def _marked(turn: Turn) -> CacheLifetime | None:
-    """Return the cache mark at the end of a turn, if there is one."""
+    """Return a system turn as a message of a preset, with the cache mark at its end."""
     cache = getattr(turn.blocks[-1], "cache", "") if turn.blocks else ""
-    if not cache:
-        return None
-    return "1h" if cache == "1h" else "5m"
+    mark: CacheLifetime = "1h" if cache == "1h" else "5m"
+    return PresetMessage(
+        f"system-{number}",
+        "system",
+        turn.text.plain,
+        name=f"System {number}",
+        cache_control=mark if cache else None,
+    )

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from tui_chat.compose import Composed
 from tui_chat.context import Inputs
 from tui_chat.context.sent_texts import preset_ids, split_turn
-from tui_chat.models.envelope import Note
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.sanitize import one_line
@@ -56,7 +55,9 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return sets(names)
     if replacement := _card_field(message, inputs):
         return replacement
-    codes = {note.code for note in envelope.notes if _concerns(note, message)}
+    place = OriginKind.PRESET, message.id
+    of_origin = ((note.code, note.origin) for note in envelope.notes)
+    codes = {code for code, origin in of_origin if origin and (origin.kind, origin.id) == place}
     if message.id in envelope.without_value:
         return f"“{one_line(message.requires, 30)}” has no value"
     if "empty-content" in codes or not message.content.strip():
@@ -73,9 +74,3 @@ def _card_field(message: PresetMessage, inputs: Inputs) -> str:
     if not getattr(role.character, field).strip():
         return ""
     return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"
-
-
-def _concerns(note: Note, message: PresetMessage) -> bool:
-    origin = note.origin
-    is_preset = origin is not None and origin.kind is OriginKind.PRESET
-    return is_preset and origin is not None and origin.id == message.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import secrets
 import sys
@@ -19,7 +20,6 @@ import click
 from tui_chat import hooks, paths
 from tui_chat.api import OfflineProvider
 from tui_chat.cli.common_options import CommonOptions
-from tui_chat.cli.interpreter import collect_seldom, postpone_collections
 from tui_chat.cli.output import write_error, write_line
 from tui_chat.config import Config
 from tui_chat.errors import InputError
@@ -200,3 +200,24 @@ def new_id() -> str:
     """Return 32 hex digits: 48 bits of milliseconds, then 80 random bits (as UUID 7 does)."""
     milliseconds = time.time_ns() // 1_000_000
     return f"{milliseconds & (1 << 48) - 1:012x}{secrets.randbits(80):020x}"
+
+
+# The garbage collector, with figures of the app with a session of 5,000 messages
+
+
+def postpone_collections() -> None:
+    """Run the garbage collector hardly ever until `collect_seldom`: neither the modules that the
+    start imports nor the first screen are garbage, and to find that out takes 60 ms.
+    """
+    gc.set_threshold(500_000, 20, 50)
+
+
+def collect_seldom() -> None:
+    """Run the garbage collector less often, and never on what there is already.
+
+    Objects that are read by the thousands, from a file or the database, are not garbage. While a
+    session is open the longest collection takes 22 ms instead of 103 ms, and all of them together
+    33 ms instead of 559 ms.
+    """
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)

@@ -70,10 +70,6 @@ def _table() -> Iterator[Command]:
             yield Command(name, f"tui_chat.cli.{path}", summary, group)
 
 
-def _added_kinds() -> list[str]:
-    return [part.name for _, part in hooks.parts_at("library kind")]
-
-
 class CommandLine(LazyGroup):
     """All commands."""
 
@@ -105,7 +101,8 @@ class CommandLine(LazyGroup):
         Raises UsageError with advice.
         """
         kind = "presets" if args[0] == "preset" else args[0]
-        if kind not in self.table and (kind in _KINDS or kind in _added_kinds()):
+        added = (part.name for _, part in hooks.parts_at("library kind"))
+        if kind not in self.table and (kind in _KINDS or kind in added):
             words = args[1:]
             if words and words[0] in hooks.load(self.table["library"].path).commands:
                 words.insert(1, kind)

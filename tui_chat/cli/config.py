@@ -57,12 +57,14 @@ def show_config(common: CommonOptions, as_json: bool) -> None:
         return
     for name, value in (values | folders).items():
         source = f"   ({sources[name]})" if name in sources else ""
-        write_line(f"{name:<14} = {_shown(value)}", source)
+        shown = str(value).lower() if isinstance(value, bool) else str(value)  # as in the file
+        write_line(f"{name:<14} = {shown or '—'}", source)
 
 
-def _shown(value: object) -> str:
-    """Return a value as it is written in the file; a dash if it is empty."""
-    return str(value).lower() if isinstance(value, bool) else str(value) or "—"
+_SHOWN = (
+    *("endpoint", "model", "theme", "notify"),
+    *("title_model", "editing_mode", "daily_backups"),
+)
 
 
 def _sources(common: CommonOptions, config: Config) -> dict[str, str]:
@@ -70,15 +72,7 @@ def _sources(common: CommonOptions, config: Config) -> dict[str, str]:
     file, path = common.config_file, str(common.config_file)
     in_file = read_toml(file) if file.exists() else {}
     sources: dict[str, str] = {}
-    for name in (
-        "endpoint",
-        "model",
-        "theme",
-        "notify",
-        "title_model",
-        "editing_mode",
-        "daily_backups",
-    ):
+    for name in _SHOWN:
         variable = f"TUI_CHAT_{name.upper()}" if name in common.flags else ""
         if common.flags.get(name):
             sources[name] = f"--{name}"

@@ -26,7 +26,7 @@ from tui_chat.models.sources import NO_REFERENCES, References
 from tui_chat.models.token_probabilities import unpack_tokens
 
 if TYPE_CHECKING:
-    from tui_chat.cli.ask_output import SavedFile
+    from tui_chat.cli.ask import SavedFile
     from tui_chat.compose import Composed
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, SessionSummary

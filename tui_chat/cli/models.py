@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import click
@@ -109,13 +108,12 @@ async def _ask_servers(
 def _document(endpoint: Endpoint, model: str, tables: KnownPrices) -> ModelDocument:
     facts = endpoint.facts_of(model)
     known = tables.prices_of(endpoint, model, datetime.now(UTC))
-    prices = (known.input, known.output) if known else (None, None)
+    prices = [
+        None if price is None else float(price)
+        for price in ((known.input, known.output) if known else (None, None))
+    ]
     limits = facts.context_limit, facts.max_output
-    return ModelDocument(endpoint.name, model, *limits, *map(_number, prices))
-
-
-def _number(price: Decimal | None) -> float | None:
-    return None if price is None else float(price)
+    return ModelDocument(endpoint.name, model, *limits, *prices)
 
 
 def _model_cells(model: ModelDocument) -> tuple[str, ...]:

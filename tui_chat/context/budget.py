@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
@@ -72,7 +72,9 @@ def calibrated(envelope: ChatEnvelope, reported: int | None) -> ChatEnvelope:
         return replace(envelope, budget=replace(budget, how=how))
     costs = [cost for _, cost in budget.tools]
     shared = [*costs, *envelope.tokens]
-    shared = _divided([*shared, budget.total - sum(shared)], reported)
+    ends = accumulate((*shared, budget.total - sum(shared)))
+    parts = pairwise((0, *(round(reported * end / budget.total) for end in ends)))
+    shared = [end - start for start, end in parts]
     tools, tokens = shared[: len(costs)], shared[len(costs) : -1]
     history = sum(
         cost for turn, cost in zip(envelope.turns, tokens, strict=True) if turn.role != "system"
@@ -110,13 +112,6 @@ def without_unsent(envelope: ChatEnvelope, notes: Iterable[Note]) -> ChatEnvelop
             fixed -= cost
     budget = replace(budget, fixed=fixed, history=history)
     return replace(envelope, tokens=tuple(tokens), budget=budget)
-
-
-def _divided(counts: Sequence[int], total: int) -> list[int]:
-    """Return whole numbers in the proportion of `counts` that add up to `total`."""
-    whole = sum(counts)
-    ends = [round(total * end / whole) for end in accumulate(counts)]
-    return [end - start for start, end in pairwise((0, *ends))]
 
 
 def tool_costs(tools: tuple[ToolDefinition, ...], count: Counter) -> tuple[tuple[str, int], ...]:

@@ -312,15 +312,12 @@ def mark_history(
         return kept
     moving = (depth.place for depth in deep if (depth.line.message.insertion_point or 0) < 0)
     for at in range(min(moving, default=len(kept.turns)) - 1, -1, -1):
-        if _is_sent(kept.turns[at]):
-            turn = _marked(kept.turns[at], mark)
+        turn = kept.turns[at]
+        has_content = turn.text.plain.strip() or turn.tool_calls or turn.parts or turn.refusal
+        if has_content or turn.role == "tool":
+            turn = _marked(turn, mark)
             return replace(kept, turns=(*kept.turns[:at], turn, *kept.turns[at + 1 :]))
     return kept
-
-
-def _is_sent(turn: Turn) -> bool:
-    said = turn.text.plain.strip() or turn.tool_calls or turn.parts or turn.refusal
-    return bool(said) or turn.role == "tool"
 
 
 @Memo

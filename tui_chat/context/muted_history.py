@@ -82,7 +82,13 @@ def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool
     last = history[final] if is_last_needed and final in gone else None
     if last is not None:
         gone.discard(final)
-    removed_calls = _pair(history, gone)
+    removed_calls: dict[int, set[int]] = {}
+    """The calls that leave a message that stays, by its index."""
+    for at, number, result in answered_calls(history):
+        if at in gone:
+            gone.add(result)
+        elif result in gone:
+            removed_calls.setdefault(at, set()).add(number)
     open_from = _open_from(history, has_draft)
     sent = dict(enumerate(history))
     demanded: list[Message] = []
@@ -111,17 +117,6 @@ def without_muted(history: tuple[Message, ...], has_draft: bool, continues: bool
         tuple(demanded),
         last,
     )
-
-
-def _pair(history: tuple[Message, ...], gone: set[int]) -> dict[int, set[int]]:
-    """Add the results of calls that go; return by message the calls that leave one that stays."""
-    removed: dict[int, set[int]] = {}
-    for at, number, result in answered_calls(history):
-        if at in gone:
-            gone.add(result)
-        elif result in gone:
-            removed.setdefault(at, set()).add(number)
-    return removed
 
 
 def answered_calls(history: Sequence[Message]) -> Iterator[tuple[int, int, int]]:

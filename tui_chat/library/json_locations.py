@@ -31,13 +31,12 @@ class ValueSpan:
 
 def format_path(path: Path) -> str:
     """Return a path as text: `$.presetMessages[0].role`."""
-    return "$" + "".join(map(_step_words, path))
-
-
-def _step_words(step: str | int) -> str:
-    if isinstance(step, int):
-        return f"[{step}]"
-    return f".{step}" if step.isidentifier() else f"[{json.dumps(step, ensure_ascii=False)}]"
+    return "$" + "".join(
+        f".{step}"
+        if isinstance(step, str) and step.isidentifier()
+        else f"[{json.dumps(step, ensure_ascii=False)}]"
+        for step in path
+    )
 
 
 class LineIndex:
@@ -76,7 +75,10 @@ def locate(text: str, wanted: Collection[Path]) -> dict[Path, ValueSpan]:
         word, start = token.group(), token.start()
         here = inside[-1] if inside else None
         if word == ",":
-            _next(here)
+            if here is not None and here.is_object:
+                here.awaits_key = True
+            elif here is not None and isinstance(here.step, int):
+                here.step += 1
         elif word == ":":
             continue
         elif word in "]}":
@@ -95,12 +97,3 @@ def locate(text: str, wanted: Collection[Path]) -> dict[Path, ValueSpan]:
             elif path in wanted:
                 spots[path] = ValueSpan(key, start, token.end())
     return spots
-
-
-def _next(here: _Open | None) -> None:
-    if here is None:
-        return
-    if here.is_object:
-        here.awaits_key = True
-    elif isinstance(here.step, int):
-        here.step += 1

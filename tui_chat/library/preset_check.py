@@ -52,25 +52,18 @@ _LORE = Lorebook(
 def check_preset(text: str, default_name: str) -> tuple[Finding, ...]:
     """Return the findings about a preset or lorebook, by line."""
     parsed = read_preset(text, default_name)
-    if _is_lorebook(parsed):
+    whole = object_or_none(parsed.file.value) or {}
+    has_messages = any(PRESET_KEYS.field_of.get(key) == "messages" for key in whole)
+    if "entries" in whole and not has_messages:
         return read_lorebook(text, default_name).file.findings()
     if parsed.preset is not None:
-        _check_messages(parsed, parsed.preset)
+        messages = parsed.preset.messages
+        ids = Tally(message.id for message in messages if not message.is_anchor)
+        for index, message in enumerate(messages):
+            for level, code, sentence in _message_lints(message, ids):
+                parsed.file.report(level, code, sentence, parsed.path_of(index))
         _check_built(parsed, parsed.preset)
     return parsed.file.findings()
-
-
-def _is_lorebook(parsed: ParsedPreset) -> bool:
-    whole = object_or_none(parsed.file.value) or {}
-    has_messages = any(PRESET_KEYS.field_of.get(key) == "preset_messages" for key in whole)
-    return "entries" in whole and not has_messages
-
-
-def _check_messages(parsed: ParsedPreset, preset: Preset) -> None:
-    ids = Tally(message.id for message in preset.messages if not message.is_anchor)
-    for index, message in enumerate(preset.messages):
-        for level, code, sentence in _message_lints(message, ids):
-            parsed.file.report(level, code, sentence, parsed.path_of(index))
 
 
 def _message_lints(message: PresetMessage, ids: Tally[str]) -> Iterator[tuple[Level, str, str]]:

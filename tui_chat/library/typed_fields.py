@@ -70,12 +70,8 @@ def typed_values(values: Values, fields: Mapping[str, Field], kind: type) -> dic
         name = str(fault.path[0])
         label = fields[name].label if name in fields else name
         raise FieldError(name, f"{label}: it {fault_sentence(fault)}.") from None
-    return {**{name: _default(kind, name) for name in raw.keys() - found.keys()}, **found}
-
-
-def _default(kind: Any, name: str) -> Any:
-    """Return what a field has that is left empty."""
-    return next(own.default for own in dataclass_fields(kind) if own.name == name)
+    defaults = {own.name: own.default for own in dataclass_fields(kind)}
+    return {**{name: defaults[name] for name in raw.keys() - found.keys()}, **found}
 
 
 def _meant(value: str | bool, kind: FieldKind) -> Any:

@@ -449,7 +449,7 @@ class PromptCache:
         endpoint had filled, as far as the usage of their replies says so, oldest first. Requests
         that cannot be composed again are passed over. Raises StoreError.
         """
-        from tui_chat.analysis.cache_loss import Idle, cache_loss, cache_seconds, reported_loss
+        from tui_chat.analysis.cache_forecast import Idle, cache_loss, cache_seconds, reported_loss
 
         losses: list[CacheLoss] = []
         known = await self._usage.prices()

@@ -27,7 +27,7 @@ from textual import events
 
 from tests.support.hostile_server import CASES, HostileServer, serve_hostile
 from tests.tools.benchmarks.stage import SIZE, fill, laid, make_app, memory, until
-from tui_chat.cli.interpreter import collect_seldom
+from tui_chat.cli.app import collect_seldom
 
 PATIENCE = 15.0
 """Seconds until Esc is pressed."""

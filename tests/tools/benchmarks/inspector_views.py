@@ -33,7 +33,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.support.app import NOON, make_app, opened, say, settle, until
-from tui_chat.cli.interpreter import collect_seldom
+from tui_chat.cli.app import collect_seldom
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import Entry, Session

@@ -75,9 +75,8 @@ def bare(found: dict[str, Any], idle: float) -> None:
 
 
 def ours(found: dict[str, Any], idle: float, folder: Path) -> None:
-    from tui_chat.cli.app import open_workspace
+    from tui_chat.cli.app import open_workspace, postpone_collections
     from tui_chat.cli.common_options import CommonOptions
-    from tui_chat.cli.interpreter import postpone_collections
 
     postpone_collections()  # as `run_app` does
     config = CommonOptions(folder, folder, endpoint="loopback", model="echo").config()

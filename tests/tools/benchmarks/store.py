@@ -26,7 +26,7 @@ from statistics import median, quantiles
 from typing import Literal
 
 from tests.tools.benchmarks.store_data import LONG, fill
-from tui_chat.cli.interpreter import collect_seldom
+from tui_chat.cli.app import collect_seldom
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request import RequestRecord

@@ -28,7 +28,7 @@ from textual.containers import VerticalScroll
 from textual.widgets import Markdown
 
 from tests.tools.benchmarks.shapes import REPLIES, conversation, reply_of
-from tui_chat.cli.interpreter import collect_seldom
+from tui_chat.cli.app import collect_seldom
 from tui_chat.models.message import Message
 from tui_chat.models.reply import Reply, TextDelta, advance
 from tui_chat.models.session import Entry

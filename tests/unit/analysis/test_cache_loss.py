@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from tests.support.tables import each_row
-from tui_chat.analysis.cache_forecast import CacheBreak, Forecast
-from tui_chat.analysis.cache_loss import (
+from tui_chat.analysis.cache_forecast import (
+    CacheBreak,
+    Forecast,
     Idle,
     cache_loss,
     cache_seconds,

@@ -6,8 +6,7 @@ from tests.support.contexts import ENDPOINT, LETTERS
 from tests.support.messages import make_message
 from tests.support.tables import each_row
 from tests.unit.analysis.test_cache_forecast import HISTORY, STYLE, talk
-from tui_chat.analysis.history_parts import HistoryPart
-from tui_chat.analysis.token_shares import Share, largest_turns, token_shares
+from tui_chat.analysis.token_shares import HistoryPart, Share, largest_turns, token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, build_context
 from tui_chat.models.blocks import CallBlock, MediaBlock

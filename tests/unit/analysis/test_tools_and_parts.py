@@ -9,8 +9,7 @@ from tests.support.agent_requests import AGENTS, NAMES, QUESTION, REMINDER, RESU
 from tests.support.regions import regions
 from tests.support.tables import each_row
 from tui_chat.analysis.captured_request import read_captured
-from tui_chat.analysis.history_parts import HistoryPart, parts_of
-from tui_chat.analysis.token_shares import Share, Shares, token_shares
+from tui_chat.analysis.token_shares import HistoryPart, Share, Shares, parts_of, token_shares
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.blocks import TextBlock

@@ -26,12 +26,11 @@ def change_message(preset: Preset, index: int, **fields: Any) -> Preset:
         taken = {m.anchor_id for m in preset.messages if m.is_anchor and m is not before}
         for old, new in ((before.anchor_id, after.anchor_id), (before.id, after.id)):
             if old != new and (old == before.anchor_id or old not in taken):
-                messages = [_retargeted(m, old, new) for m in messages]
+                messages = [
+                    replace(message, anchor_target=new) if message.anchor_target == old else message
+                    for message in messages
+                ]
     return replace(preset, messages=tuple(messages))
-
-
-def _retargeted(message: PresetMessage, old: str, new: str) -> PresetMessage:
-    return replace(message, anchor_target=new) if message.anchor_target == old else message
 
 
 def add_message(preset: Preset, message: PresetMessage, index: int | None = None) -> Preset:

@@ -170,6 +170,9 @@ class _OutlineBuilder:
         self, message: PresetMessage, index: int, placement: RowPlacement, anchor: str = ""
     ) -> OutlineRow:
         own = self.preset.messages[index]
+        notes = self._notes_of(own.id)
+        if placement == "anchor" and own.enabled:
+            notes += self._notes_of(_ANCHOR_PLACES.get(own.type, ""))
         return OutlineRow(
             placement,
             own,
@@ -177,12 +180,8 @@ class _OutlineBuilder:
             anchor=anchor or (own.anchor_id if own.is_anchor else ""),
             depth=own.insertion_point if placement == "depth" else None,
             disabled=not own.enabled,
-            notes=self._notes_of(own.id)
-            + (self._anchor_notes(own) if placement == "anchor" else ()),
+            notes=notes,
         )
-
-    def _anchor_notes(self, anchor: PresetMessage) -> tuple[Note, ...]:
-        return self._notes_of(_ANCHOR_PLACES.get(anchor.type, "")) if anchor.enabled else ()
 
     def _notes_of(self, place: str) -> tuple[Note, ...]:
         return tuple(self.notes.get(place, ()))
@@ -269,11 +268,9 @@ class _OutlineBuilder:
         beside = [line for b in groups.beside.values() for line in (*b.before, *b.after)]
         placed = (*groups.system, *groups.deep, *groups.skeleton, *beside)
         placed_indices = {self.index_of.get(id(line.message)) for line in placed}
-        return [
-            self._row(message, index, "anchor" if self._is_off_anchor(message) else "unplaced")
-            for index, message in enumerate(self.preset.messages)
-            if index not in placed_indices
-        ]
-
-    def _is_off_anchor(self, message: PresetMessage) -> bool:
-        return message.is_anchor and not message.enabled
+        rows: list[OutlineRow] = []
+        for index, message in enumerate(self.preset.messages):
+            if index not in placed_indices:
+                is_off_anchor = message.is_anchor and not message.enabled
+                rows.append(self._row(message, index, "anchor" if is_off_anchor else "unplaced"))
+        return rows

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tui_chat.analysis.cache_forecast import Forecast, forecast_cache
-from tui_chat.analysis.cache_loss import Idle, cache_seconds
+from tui_chat.analysis.cache_forecast import Forecast, Idle, cache_seconds, forecast_cache
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.plugins.tap.conversations import PlacedCall
 from tui_chat.tokens import counter_for

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
-from tui_chat.analysis.cache_loss import cache_loss
+from tui_chat.analysis.cache_forecast import cache_loss
 from tui_chat.compose import calibrate
 from tui_chat.errors import ProviderError
 from tui_chat.lazy_dataclass import dataclass

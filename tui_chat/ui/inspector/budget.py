@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tui_chat.analysis.history_parts import HistoryPart
 from tui_chat.analysis.token_shares import (
+    HistoryPart,
     Share,
     Shares,
     largest_turns,
