@@ -299,7 +299,7 @@ def finish(
         *budget_notes(budget, len(content.dropped)),
         *content.notes,
         *summary_notes(request.summarized),
-        *muted_notes(request.muted, muted_tokens),
+        *muted_notes(request.muted),
     ]
     if not any(note.level is Level.ERROR for note in content.notes):  # it says that little fits
         notes += unsent

@@ -330,7 +330,7 @@ def _count(muted: MutedHistory, counter: Counter) -> tuple[tuple[Dropped, ...], 
     return left_out, sum(each.tokens for each in left_out) + saved
 
 
-def muted_notes(muted: MutedHistory, tokens: int) -> Iterator[Note]:
+def muted_notes(muted: MutedHistory) -> Iterator[Note]:
     """Yield notes on what is muted, and on what is sent though it is muted."""
     parts = sum(len(stored.parts) - len(sent.parts) for stored, sent in muted.reduced)
     demanded = {id(message) for message in muted.demanded}
@@ -346,9 +346,8 @@ def muted_notes(muted: MutedHistory, tokens: int) -> Iterator[Note]:
     )
     listed = ", ".join(words for count, words in counts if count)
     if listed:
-        about = f" (about {_counted(tokens, 'token')})" if tokens else ""
         first = (*muted.left_out, *(stored for stored, _ in muted.reduced))[0]
-        sentence = f"Muted and not sent: {listed}{about}."
+        sentence = f"Muted and not sent: {listed}."
         yield Note(Level.INFO, "history-muted", sentence, MessageOrigin(first))
     if muted.demanded:
         sentence = (

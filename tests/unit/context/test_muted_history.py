@@ -275,15 +275,15 @@ def test_a_muted_message_is_never_in_the_budget():
 @each_row(
     ("history", "sentence"),
     [
-        ((muted(U1), A1), "Muted and not sent: 1 message (about 6 tokens)."),
-        ((muted(U1), muted(A1), U2), "Muted and not sent: 2 messages (about 12 tokens)."),
+        ((muted(U1), A1), "Muted and not sent: 1 message."),
+        ((muted(U1), muted(A1), U2), "Muted and not sent: 2 messages."),
         (
             (
                 calling("T", "x"),
                 muted(result("x")),
                 muted(replace(U1, blocks=(*U1.blocks, PICTURE)), blocks=(1,)),
             ),
-            "Muted and not sent: 1 message, 1 part (about ",
+            "Muted and not sent: 1 message, 1 part.",
         ),
         (
             (
@@ -300,7 +300,7 @@ def test_a_note_counts_what_is_muted(history, sentence):
     [note] = [
         note for note in built(HISTORY, history=history).notes if note.code == "history-muted"
     ]
-    assert note.sentence.startswith(sentence)
+    assert note.sentence == sentence
     assert note.origin is not None
     assert note.origin.kind is OriginKind.HISTORY
 

@@ -1,7 +1,8 @@
-"""The places in an outline where a message can go, and moving a message there.
+"""The places in an outline where a message can go, moving a message there, and adding one.
 
 A slot lies in front of a row, or behind the last one. Putting a message into a slot sets the
-fields that place it there: anchor and side, depth, order, and its index in the list.
+fields that place it there: anchor and side, depth, order, and its index in the list. A recipe is
+something to add: messages that are ready at their place, or an anchor.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ from typing import Any, Literal, TypeAlias
 
 from tui_chat.context.rules import rules_of
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.library.editing.edits import move_message
+from tui_chat.library.editing.edits import add_message, move_message
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
-from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage, depth_words
+from tui_chat.models.message import MessageRole
+from tui_chat.models.preset import (
+    CHAT_HISTORY,
+    Preset,
+    PresetMessage,
+    PresetMessageType,
+    depth_words,
+)
 
 _Place: TypeAlias = "tuple[Literal['system', 'list', 'before', 'after', 'depth'], str, int | None]"
 """A kind of place, its anchor, and for `depth` the insertion point."""
@@ -79,17 +87,15 @@ def _slots(outline: Outline) -> Iterator[Slot]:
         above, below = rows[number - 1 : number], rows[number : number + 1]
         group, next_group = (_group(row[0]) if row else "" for row in (above, below))
         for row in above:
-            index = row.index if row.index >= 0 and not _is_anchor(row) else None
-            if (place := _behind(row, outline.preset)) is not None:
-                yield Slot(number, place, index)
+            if place := _places(row, outline.preset)[1]:
+                yield Slot(number, place, _neighbor(row))
         if group and group != next_group and group in anchors:
             yield Slot(number, _LIST, anchors[group])
         if next_group and group != next_group:
             yield Slot(number, _LIST, anchors.get(next_group), "before")
         for row in below:
-            index = row.index if row.index >= 0 and not _is_anchor(row) else None
-            if (place := _in_front(row)) is not None:
-                yield Slot(number, place, index, "before")
+            if place := _places(row, outline.preset)[0]:
+                yield Slot(number, place, _neighbor(row), "before")
 
 
 def _is_anchor(row: OutlineRow) -> bool:
@@ -99,6 +105,11 @@ def _is_anchor(row: OutlineRow) -> bool:
 def _group(row: OutlineRow) -> str:
     """Return the anchor that a row is, or is attached to; empty for none."""
     return row.anchor if row.indent or row.ghost == "history" or _is_anchor(row) else ""
+
+
+def _neighbor(row: OutlineRow) -> int | None:
+    """Return the list index of a row's message; None for a ghost or an anchor."""
+    return None if row.message is None or _is_anchor(row) else row.index
 
 
 def _own_place(row: OutlineRow) -> _Place:
@@ -114,42 +125,34 @@ def _own_place(row: OutlineRow) -> _Place:
             return _LIST
 
 
-def _behind(row: OutlineRow, preset: Preset) -> _Place | None:
+def _places(row: OutlineRow, preset: Preset) -> tuple[_Place | None, _Place | None]:
+    """Return the places in front of a row and behind it; None where nothing can be put."""
+    before: _Place = ("before", row.anchor, None)
+
+    def at(point: int) -> _Place:
+        return "depth", CHAT_HISTORY, point
+
     match row.ghost:
-        case None if _is_anchor(row):
-            return None if row.anchor == CHAT_HISTORY else ("after", row.anchor, None)
+        case None if not _is_anchor(row):
+            return _own_place(row), _own_place(row)
         case None:
-            return _own_place(row)
-        case "role":
-            return _SYSTEM if preset.system_placement == "hoist" else None
-        case "draft":
-            return _END
-        case "oldest":
-            return "depth", CHAT_HISTORY, 1
-        case "newest":
-            return "depth", CHAT_HISTORY, -1
-        case "message" if row.depth is not None:
-            return "depth", CHAT_HISTORY, row.depth + (row.depth < 0)
-        case _:
-            return None
-
-
-def _in_front(row: OutlineRow) -> _Place | None:
-    match row.ghost:
+            is_history = row.anchor == CHAT_HISTORY
+            return before, None if is_history else ("after", row.anchor, None)
         case "history":
-            return "before", row.anchor, None
-        case None if _is_anchor(row):
-            return "before", row.anchor, None
-        case None:
-            return _own_place(row)
+            return before, None
+        case "role":
+            return None, _SYSTEM if preset.system_placement == "hoist" else None
+        case "draft":
+            return None, _END
         case "oldest":
-            return "depth", CHAT_HISTORY, 0
+            return at(0), at(1)
         case "newest":
-            return "depth", CHAT_HISTORY, -2
-        case "message" if row.depth is not None and row.depth < 0:
-            return "depth", CHAT_HISTORY, row.depth
+            return at(-2), at(-1)
+        case "message" if row.depth is not None:
+            is_from_end = row.depth < 0
+            return at(row.depth) if is_from_end else None, at(row.depth + is_from_end)
         case _:
-            return None
+            return None, None
 
 
 def put_in_slot(preset: Preset, index: int, slot: Slot) -> Preset:
@@ -272,3 +275,73 @@ def first_changed(before: Preset, after: Preset, otherwise: int) -> int:
         by_id = {message.id: message for message in before.messages}
         new = [n for n, message in enumerate(after.messages) if by_id.get(message.id) != message]
     return next(iter(new), max(min(otherwise, len(after.messages) - 1), -1))
+
+
+# --- recipes ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RowRecipe:
+    """Something to add."""
+
+    id: str
+    label: str
+    detail: str
+
+
+RECIPES = (
+    RowRecipe("system", "System prompt", "what the model is and does, before all else"),
+    RowRecipe("example", "Example pair", "a question and its answer, before the chat"),
+    RowRecipe("reminder", "Reminder", "depth 1: before what you type"),
+    RowRecipe("note", "Author's note", "depth 4: four messages follow it"),
+    RowRecipe("prefill", "Prefill", "the beginning of the reply, at the end"),
+    RowRecipe("message", "Message", "below the cursor"),
+    RowRecipe("placeholder", "Placeholder", "a named anchor for other messages"),
+    RowRecipe("user_profile", "User profile", "the anchor where the profile goes"),
+    RowRecipe("example_dialogues", "Example dialogues", "the anchor where a card's examples go"),
+    RowRecipe("chat_history", "Chat history", "the anchor where the conversation goes"),
+)
+_TYPES: tuple[PresetMessageType, ...] = (
+    "message",
+    "placeholder",
+    "user_profile",
+    "example_dialogues",
+    "chat_history",
+)
+
+
+def add_from_recipe(outline: Outline, row: int, recipe: str) -> Preset:
+    """Return the preset with what a recipe adds; a plain message and an anchor go below row `row`.
+
+    If system messages go first, a reminder and a note are the user's: their place would be ignored.
+    """
+    preset = outline.preset
+    deep: MessageRole = "system" if preset.system_placement == "in_place" else "user"
+    match recipe:
+        case "system":
+            message = PresetMessage("system", "system", name="System prompt")
+            others = (n for n, m in enumerate(preset.messages) if m.is_anchor or m.role != "system")
+            return add_message(preset, message, next(others, None))
+        case "example":
+            question = PresetMessage("example-question", "user", name="Example: question")
+            answer = PresetMessage("example-answer", "assistant", name="Example: answer")
+            anchors = (n for n, m in enumerate(preset.messages) if m.type == "chat_history")
+            place = next(anchors, None)
+            if place is None:
+                return add_message(add_message(preset, question), answer)
+            return add_message(add_message(preset, answer, place), question, place)
+        case "reminder":
+            return add_message(preset, _at_depth(1, "reminder", "Reminder", deep))
+        case "note":
+            return add_message(preset, _at_depth(4, "note", "Author's note", deep))
+        case "prefill":
+            return add_message(preset, _at_depth(0, "prefill", "Prefill", "assistant"))
+        case _:
+            kind: PresetMessageType = next(kind for kind in _TYPES if kind == recipe)
+            message = PresetMessage(kind, "user", type=kind)
+            added, slot = add_message(preset, message), nearest_slot(outline, message, row)
+            return added if slot is None else put_in_slot(added, len(preset.messages), slot)
+
+
+def _at_depth(depth: int, id: str, name: str, role: MessageRole) -> PresetMessage:
+    return replace(PresetMessage(id, role, name=name), **depth_fields(depth))

@@ -17,8 +17,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.edits import EditHistory, change_message
 from tui_chat.library.editing.outline import outline_preset
 from tui_chat.library.editing.places import display_name, place_sentence
-from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
-from tui_chat.library.editing.slots import first_changed
+from tui_chat.library.editing.slots import RECIPES, add_from_recipe, first_changed
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind

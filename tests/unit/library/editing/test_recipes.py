@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.support.strategies import presets
 from tests.support.tables import each_row
 from tui_chat.library.editing.outline import outline_preset
-from tui_chat.library.editing.recipes import RECIPES, add_from_recipe
-from tui_chat.library.editing.slots import depth_of
+from tui_chat.library.editing.slots import RECIPES, add_from_recipe, depth_of
 from tui_chat.models.preset import Preset, PresetMessage
 
 HISTORY = PresetMessage("history", "user", type="chat_history")
