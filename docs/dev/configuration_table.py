@@ -18,8 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from tui_chat.config import schema
-from tui_chat.config.schema import ConfigFile
+from tui_chat.config import file as config_file
+from tui_chat.config.file import ConfigFile
 from tui_chat.models import endpoint, envelope, model_facts, prices, tool
 from tui_chat.models.boundary import Hidden, limit_of, split
 from tui_chat.models.endpoint import Endpoint, Retries, Timeouts
@@ -32,7 +32,7 @@ FILE = Path(__file__).parents[1] / "configuration.md"
 BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
 
 TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
-    ("At the top of the file", ((schema, ConfigFile),)),
+    ("At the top of the file", ((config_file, ConfigFile),)),
     ("`[endpoints.NAME]`", ((endpoint, Endpoint),)),
     ("`[endpoints.NAME.timeouts]`", ((endpoint, Timeouts),)),
     ("`[endpoints.NAME.retries]`", ((endpoint, Retries),)),
@@ -42,7 +42,7 @@ TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
 )
 """The heading of each table, and the values whose fields are its keys."""
 RENAMED = {(Endpoint, "settings"): "parameters", (Prices, "starts"): "from"}
-"""Fields whose key in this file is another, see `tui_chat.config.schema`."""
+"""Fields whose key in this file is another, see `tui_chat.config.file`."""
 SECTIONS = frozenset(
     (
         *((ConfigFile, name) for name in ("keys", "endpoints", "models", "tools", "plugins")),

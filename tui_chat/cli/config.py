@@ -121,7 +121,7 @@ def _steps(table: dict[str, Any]) -> tuple[str, ...]:
 
 def change_file(common: CommonOptions, key: tuple[str, ...], value: object) -> None:
     """Change a value of the configuration file, and say so. Raises ConfigError and InputError."""
-    from tui_chat.config.edit import change_config
+    from tui_chat.config.file import change_config
 
     defaults = Config(config_dir=common.config_folder, data_dir=common.data_folder)
     change_config(common.config_file, {key: value}, defaults)

@@ -1,11 +1,8 @@
 """The user's configuration: file < environment < flags, read once and passed down.
 
-values              Config
-sources             reads it: file < environment < flags
+values              Config, and its sources: file < environment < flags
 built_in_endpoints  the endpoints that exist without any configuration
-file                config.toml and the lines of its keys; imported only if there is one
-edit                changes it, and keeps comments and layout
-schema              the keys that it may have
+file                config.toml: its keys, reading and changing it; imported only if there is one
 """
 
 from tui_chat.config.built_in_endpoints import (
@@ -14,8 +11,13 @@ from tui_chat.config.built_in_endpoints import (
     repeats_offline_models,
     standard_endpoint,
 )
-from tui_chat.config.sources import endpoints_with_key, lacks_key, load_config
-from tui_chat.config.values import OFFLINE_ENDPOINT, Config
+from tui_chat.config.values import (
+    OFFLINE_ENDPOINT,
+    Config,
+    endpoints_with_key,
+    lacks_key,
+    load_config,
+)
 
 __all__ = [
     "LOOPBACK_URL",

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.config import Config
-from tui_chat.config.edit import Changes, change_config
+from tui_chat.config.file import Changes, change_config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import unpack

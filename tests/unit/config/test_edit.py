@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui_chat.config import Config
-from tui_chat.config.edit import change_config, changed_toml
+from tui_chat.config.file import change_config, changed_toml
 from tui_chat.errors import ConfigError
 
 WRITTEN = """\

@@ -10,8 +10,7 @@ from tests.support.tables import each_row
 from tests.support.tool_servers import PLUGIN, ServerSettings, tool_servers
 from tui_chat import hooks
 from tui_chat.config import Config
-from tui_chat.config.edit import change_config
-from tui_chat.config.file import parse_config
+from tui_chat.config.file import change_config, parse_config
 from tui_chat.errors import ConfigError
 
 ENABLED = '[plugins]\nenabled = ["servers"]\n'

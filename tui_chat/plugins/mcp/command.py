@@ -19,7 +19,7 @@ from tui_chat.cli.names import find
 from tui_chat.cli.options import FILE, TEXT, json_option
 from tui_chat.cli.output import Styled, counted, is_terminal, write_json, write_line, write_list
 from tui_chat.config import Config
-from tui_chat.config.edit import change_config
+from tui_chat.config.file import change_config
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.models.boundary import InvalidValue, read, write
 from tui_chat.models.sanitize import one_line
