@@ -22,13 +22,14 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import fields, replace
 from hashlib import sha256
 from typing import Any, TypeVar, cast
 
 from tui_chat.errors import InputError
 from tui_chat.interop.formats import UnreadableConversation
-from tui_chat.interop.message_json import message_json, read_message
+from tui_chat.interop.messages import message_json, read_message
 from tui_chat.models.about import NOTHING_ABOUT
 from tui_chat.models.blocks import Block, ResultBlock
 from tui_chat.models.boundary import InvalidValue, plain, read, read_own
@@ -47,11 +48,7 @@ from tui_chat.models.setting_types import (
     with_nested_settings,
 )
 from tui_chat.models.settings import Settings
-from tui_chat.models.sources import (
-    MOST_SOURCES,
-    References,
-    web_address,
-)
+from tui_chat.models.sources import MOST_SOURCES, web_address
 from tui_chat.models.token_probabilities import (
     PACKED_SIZE,
     TokenProbability,
@@ -63,14 +60,12 @@ from tui_chat.models.transcript import SessionTranscript
 T = TypeVar("T")
 FORMAT, VERSION = "tui-chat", 2
 
-_ID = re.compile(r"[0-9A-Za-z_.:-]{1,128}")
+_ID = r"[0-9A-Za-z_.:-]{1,128}"
 _LATEST = 253_402_300_800.0  # the year 10000
 _MOST = 2**53
 _DERIVED = ("sibling", "siblings")
 """Fields of an entry that follow from the tree."""
-_METHOD = re.compile("[A-Z]{1,20}")
-_URL = re.compile(r"https?://[!-~]{1,4000}")
-_SHA256 = re.compile("[0-9a-f]{64}")
+_METHOD, _URL, _SHA256 = "[A-Z]{1,20}", r"https?://[!-~]{1,4000}", "[0-9a-f]{64}"
 _REVISIONS = ("endpoint", "preset", "role", "profile", "tools", "lorebook")
 
 
@@ -252,52 +247,36 @@ def _objects(data: JsonObject, name: str) -> Iterator[tuple[str, JsonObject]]:
 
 
 def _request(data: JsonObject, known: set[str], place: str) -> StoredRequest:
-    message_id = data.get("message_id")
+    message_id, body = data.get("message_id"), None
     _require(message_id in known, f"{place}.message_id", "must be one of the messages")
-    body = _body(data, f"{place}.body")
+    text, coded = data.get("body"), data.get("body_base64")
+    if text is not None or coded is not None:
+        with suppress(ValueError):  # a lone surrogate, or invalid base64
+            if isinstance(text, str):
+                body = text.encode()
+            elif isinstance(coded, str):
+                body = b64decode(coded, validate=True)
+        is_bytes, fault = body is not None, "must be a text, or base64 as `body_base64`"
+        _require(is_bytes, f"{place}.body", fault)
     record = _read(RequestRecord, {**data, "body": None}, place)
     _check_time(record.created, f"{place}.created")
-    for name, pattern, text in (
-        ("method", _METHOD, record.method),
-        ("url", _URL, record.url),
-        ("sha256", _SHA256, record.sha256),
-    ):
-        _require(bool(pattern.fullmatch(text)), f"{place}.{name}", "is invalid")
+    for name, pattern in (("method", _METHOD), ("url", _URL), ("sha256", _SHA256)):
+        is_right = re.fullmatch(pattern, getattr(record, name)) is not None
+        _require(is_right, f"{place}.{name}", "is invalid")
     is_same = body is None or sha256(body).hexdigest() == record.sha256
     _require(is_same, f"{place}.body", "does not match `sha256`")
     return StoredRequest(cast("str", message_id), replace(record, body=body))
 
 
-def _body(data: JsonObject, place: str) -> bytes | None:
-    text, coded = data.get("body"), data.get("body_base64")
-    if text is None and coded is None:
-        return None
-    try:
-        if isinstance(text, str):
-            return text.encode()
-        if isinstance(coded, str):
-            return b64decode(coded, validate=True)
-    except ValueError:  # a lone surrogate, or invalid base64
-        pass
-    raise UnreadableConversation(place, "must be a text, or base64 as `body_base64`")
-
-
 def _revision(data: JsonObject, place: str) -> tuple[str, str]:
     kind, text = data.get("kind"), data.get("json")
     _require(kind in _REVISIONS, f"{place}.kind", f"must be one of {', '.join(_REVISIONS)}")
-    is_json = isinstance(text, str) and _parsed(text) is not _NO_JSON
-    _require(is_json, f"{place}.json", "must be the text of a JSON value")
-    return cast("str", kind), cast("str", text)
-
-
-_NO_JSON = object()
-
-
-def _parsed(text: str) -> object:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return _NO_JSON
+        json.loads(cast("str", text))
+    except (ValueError, TypeError, RecursionError):
+        fault = "must be the text of a JSON value"
+        raise UnreadableConversation(f"{place}.json", fault) from None
+    return cast("str", kind), cast("str", text)
 
 
 def _entry(data: JsonObject, message: Message, known: set[str], place: str) -> Entry:
@@ -310,8 +289,8 @@ def _entry(data: JsonObject, message: Message, known: set[str], place: str) -> E
     _require(is_after, f"{place}.parent_id", "must be an earlier message")
     known.add(message.id)
     _check_time(message.timestamp, f"{place}.timestamp")
-    for name, seconds in (("seconds", entry.seconds), ("first", entry.first)):
-        is_time = seconds is None or 0 <= seconds < _LATEST
+    for name in ("seconds", "first"):
+        is_time = 0 <= (getattr(entry, name) or 0) < _LATEST
         _require(is_time, f"{place}.{name}", "must be a number of seconds")
     is_price = entry.cost is None or (entry.cost.is_finite() and 0 <= entry.cost < 10**9)
     _require(is_price, f"{place}.cost", "must be a number of US dollars")
@@ -422,17 +401,18 @@ def _check_settings(settings: Settings, place: str) -> None:
 
 
 def _check_id(id: str, place: str) -> None:
-    _require(bool(_ID.fullmatch(id)), place, "must be 1 to 128 letters, digits and “_.:-”")
+    _require(bool(re.fullmatch(_ID, id)), place, "must be 1 to 128 letters, digits and “_.:-”")
 
 
 def _check_time(seconds: float | None, place: str) -> None:
-    is_time = seconds is None or 0 <= seconds < _LATEST
-    _require(is_time, place, "must be seconds since 1970")
+    _require(0 <= (seconds or 0) < _LATEST, place, "must be seconds since 1970")
 
 
 def _check_message(message: Message, place: str) -> None:
-    """Raise UnreadableConversation for a message that protocols cannot encode."""
-    count, references = len(message.blocks), message.about.references
+    """Raise UnreadableConversation for a message that protocols cannot encode, and for more sources
+    than are kept of a reply, or unsafe addresses.
+    """
+    count = len(message.blocks)
     for index, block in enumerate(message.blocks):
         here = f"{place}.blocks[{index}]"
         is_head = message.role == "tool" and index == 0
@@ -441,16 +421,11 @@ def _check_message(message: Message, place: str) -> None:
     _require(count > 0 or message.role != "tool", f"{place}.blocks", "must begin with a result")
     is_inside = all(0 <= index < count for index in message.muted.blocks)
     _require(is_inside, f"{place}.muted.blocks", "must be the indices of blocks")
-    _check_references(references, f"{place}.about.references")
     if summary := message.about.summary:
         is_count = min(summary.kept, summary.messages) >= 0
         _require(is_count, f"{place}.about.summary", "must not have negative numbers")
-
-
-def _check_references(references: References, place: str) -> None:
-    """Raise UnreadableConversation for more than is kept of a reply, or for unsafe addresses."""
-    is_short = len(references.sources) <= MOST_SOURCES
-    _require(is_short, f"{place}.sources", f"must have at most {MOST_SOURCES}")
-    for index, source in enumerate(references.sources):
+    sources, place = message.about.references.sources, f"{place}.about.references.sources"
+    _require(len(sources) <= MOST_SOURCES, place, f"must have at most {MOST_SOURCES}")
+    for index, source in enumerate(sources):
         is_safe = not source.url or web_address(source.url) == source.url
-        _require(is_safe, f"{place}.sources[{index}].url", "must be a web address")
+        _require(is_safe, f"{place}[{index}].url", "must be a web address")

@@ -84,10 +84,6 @@ later version moves them, httpx imports them itself, as before.
 """
 
 
-def _ignore(_: bytes) -> None:
-    """Ignore a chunk."""
-
-
 @dataclass(frozen=True, slots=True)
 class OutgoingRequest:
     """A complete request except for its key."""
@@ -124,9 +120,13 @@ class IncomingResponse:
         self._response = response
         self._silence = silence
         self._now = now
-        self.key_mask = KeyMasks((_key_in(response, key_header), *secrets))
+        key = ""
+        if key_header is not None:
+            name, prefix = key_header
+            key = response.request.headers.get(name, "").removeprefix(prefix)
+        self.key_mask = KeyMasks((key, *secrets))
         """Masks the request's key, and what else it has of secrets, in the server's data."""
-        self.on_chunk: Callable[[bytes], None] = _ignore
+        self.on_chunk: Callable[[bytes], None] = lambda _: None
         """Called with each piece of the decompressed body as it is read."""
         self._ahead: deque[bytes] = deque()
         """Pieces of the body that were read to see what it is."""
@@ -225,32 +225,17 @@ class IncomingResponse:
                 continue
             if seconds == seconds and seconds < 1e9:  # neither “nan” nor “inf”
                 return max(seconds, 0.0)
+        then, now = self._time_in("retry-after"), self._time_in("date")  # by the server's clock
+        return None if then is None else max(then - (self._now() if now is None else now), 0.0)
+
+    def _time_in(self, header: str) -> float | None:
+        """Return the time that a header gives; None for none."""
+        from email.utils import parsedate_to_datetime  # 15 ms, which the start need not wait for
+
         try:
-            then = _seconds_of(self.headers["retry-after"])
+            return parsedate_to_datetime(self.headers[header]).timestamp()
         except (KeyError, ValueError, OverflowError):
             return None
-        return max(then - self._server_time(), 0.0)
-
-    def _server_time(self) -> float:
-        """Return the time by the server's own clock, if it sends a date, since clocks differ."""
-        try:
-            return _seconds_of(self.headers["date"])
-        except (KeyError, ValueError, OverflowError):
-            return self._now()
-
-
-def _seconds_of(date: str) -> float:
-    """Return the time of a header. Raises ValueError and OverflowError."""
-    from email.utils import parsedate_to_datetime  # 15 ms, which the first screen need not wait for
-
-    return parsedate_to_datetime(date).timestamp()
-
-
-def _key_in(response: httpx.Response, key_header: tuple[str, str] | None) -> str:
-    if key_header is None:
-        return ""
-    name, prefix = key_header
-    return response.request.headers.get(name, "").removeprefix(prefix)
 
 
 async def _events(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[tuple[str, str]]:
@@ -261,20 +246,19 @@ async def _events(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[tuple[str, st
         read += len(piece)
         since_event += len(piece)
         if since_event > EVENT_SIZE:
-            size = _megabytes(EVENT_SIZE)
-            raise TooLarge(f"An event of the reply is larger than {size}; {_KEPT_BEFORE}")
+            raise _endless("An event of the reply", EVENT_SIZE)
         for event in splitter.feed(decoder.decode(piece)):
             since_event = 0
             yield event
         if read > STREAM_SIZE:
-            size = _megabytes(STREAM_SIZE)
-            raise TooLarge(f"The response is larger than {size}; {_KEPT_BEFORE}")
-    for text in (splitter.feed(decoder.decode(b"", True)), splitter.close()):
-        for event in text:
+            raise _endless("The response", STREAM_SIZE)
+    for events in (splitter.feed(decoder.decode(b"", True)), splitter.close()):
+        for event in events:
             yield event
 
 
-_KEPT_BEFORE = "what came before that is kept."
+def _endless(what: str, limit: int) -> TooLarge:
+    return TooLarge(f"{what} is larger than {_megabytes(limit)}; what came before that is kept.")
 
 
 def _megabytes(size: int) -> str:
@@ -315,14 +299,12 @@ class _Inflater:
 
     def __call__(self, chunk: bytes) -> Generator[bytes]:
         for part in _split(chunk):
-            rest = part
-            while rest or not self._inflate.eof:
+            rest, piece = part, b""
+            while rest or len(piece) == PIECE:
                 piece = self._more(rest)
                 rest = self._inflate.unconsumed_tail
                 if piece:
                     yield piece
-                if not rest and len(piece) < PIECE:
-                    break
 
     def _more(self, data: bytes) -> bytes:
         try:

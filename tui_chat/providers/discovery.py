@@ -162,12 +162,14 @@ async def _probe(
     bare = replace(endpoint, key="", proxy="none", query=())
     try:
         async with asyncio.timeout(SERVER_SECONDS):
-            root = replace(bare, protocol=Protocol.OPENAI_CHAT, base_url=_root(endpoint.base_url))
+            host = urlsplit(endpoint.base_url)._replace(path="", query="", fragment="")
+            root = replace(bare, protocol=Protocol.OPENAI_CHAT, base_url=host.geturl())
             listed = await _get(bare, protocol_of(bare.protocol).models_path(bare), client)
-            tags = await _get(root, "/api/tags", client) if listed is None else None
-            names = _names(listed) or _names(tags)
-            return None if names is None else (names, await _limits_of(root, listed, client))
-    except TimeoutError:
+            if listed is None:
+                listed = await _get(root, "/api/tags", client)
+            names = model_names(listed)
+            return (names, await _limits_of(root, listed, client)) if names else None
+    except (TimeoutError, ProviderError):
         return None
 
 
@@ -214,18 +216,6 @@ async def _get(endpoint: Endpoint, path: str, client: HttpClient) -> object:
             return json.loads(await response.read_body(_MAX_BODY))
     except (TuiChatError, ValueError, RecursionError):
         return None
-
-
-def _names(body: object) -> tuple[str, ...] | None:
-    try:
-        return model_names(body)
-    except TuiChatError:
-        return None
-
-
-def _root(base_url: str) -> str:
-    parts = urlsplit(base_url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _limits(pairs: Iterable[tuple[object, object]]) -> dict[str, int]:

@@ -61,27 +61,19 @@ async def open_with_retries(
             opening = client.open(outgoing)
             response = await opening.__aenter__()
         except Unreachable as error:
-            failure, seconds = (
-                error,
-                seconds_before_retry(attempt, outgoing.retries, None, client.random_fraction),
-            )
-            if not error.passing:
-                seconds = None
+            failure, is_passing, retry_after = error, error.passing, None
         else:
             try:
                 if 200 <= response.status < 300:
                     yield response
                     return
                 failure = await refusal(response)
-                seconds = None
-                if is_retryable(response, failure):
-                    retry_after = failure.retry_after
-                    seconds = seconds_before_retry(
-                        attempt, outgoing.retries, retry_after, client.random_fraction
-                    )
+                is_passing, retry_after = is_retryable(response, failure), failure.retry_after
             finally:
                 await opening.__aexit__(None, None, None)
-        if seconds is None:
+        fraction = client.random_fraction
+        seconds = seconds_before_retry(attempt, outgoing.retries, retry_after, fraction)
+        if seconds is None or not is_passing:
             raise failure
         attempt += 1
         on_pause(RetryPause(seconds, attempt, outgoing.retries.times + 1, failure))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _OWN = (
     Format(
         "markdown",
-        "tui_chat.interop.markdown:markdown",
+        "tui_chat.interop.readable:markdown",
         ending=".md",
         summary="For reading and editing",
     ),

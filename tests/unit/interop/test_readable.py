@@ -25,8 +25,8 @@ from tests.support.replies import (
 from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.errors import InputError
-from tui_chat.interop.markdown import markdown
 from tui_chat.interop.messages import message_lines, read_history
+from tui_chat.interop.readable import markdown
 from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.tables import each_row
-from tui_chat.interop.timestamps import parse_timestamp
+from tui_chat.interop.transcript_builder import parse_timestamp
 
 AT = 1720747897.0  # 2024-07-12 01:31:37 UTC
 

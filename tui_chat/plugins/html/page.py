@@ -15,8 +15,8 @@ from datetime import UTC, tzinfo
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.interop import readable_parts
-from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.interop import readable
+from tui_chat.interop.readable import active_branch, siblings
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.media import with_header
 from tui_chat.models.sanitize import one_line, sanitize
@@ -76,7 +76,7 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
     """Yield the page as text, with times in `zone`."""
     shown = active_branch(transcript)
     versions = siblings(transcript)
-    title = escape(readable_parts.title(transcript))
+    title = escape(readable.title(transcript))
     yield (
         '<!doctype html>\n<html>\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
@@ -85,7 +85,7 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
         f"<title>{title}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
         f'<header>\n<h1 dir="auto">{title}</h1>\n<dl>\n'
     )
-    for name, fact in readable_parts.about(transcript, len(shown), zone):
+    for name, fact in readable.about(transcript, len(shown), zone):
         yield f"<dt>{name}</dt><dd>{escape(fact)}</dd>\n"
     yield "</dl>\n</header>\n"
     yield "<main>\n"
@@ -97,8 +97,8 @@ def page(transcript: SessionTranscript, zone: tzinfo = UTC) -> Iterator[str]:
 def _article(
     number: int, entry: Entry, among: Sequence[Entry], transcript: SessionTranscript, zone: tzinfo
 ) -> Iterator[str]:
-    facts = readable_parts.captions(entry, among.index(entry), len(among), zone)
-    sender = escape(readable_parts.sender(entry.message, transcript))
+    facts = readable.captions(entry, among.index(entry), len(among), zone)
+    sender = escape(readable.sender(entry.message, transcript))
     yield (
         f'<article class="{entry.message.role}" id="m{number}">\n'
         f"<header>{sender}<small>{escape(' · '.join(facts))}</small></header>\n"
@@ -109,7 +109,7 @@ def _article(
         yield f"<details><summary>Other versions ({len(others)})</summary>\n"
         for other in others:
             place = among.index(other)
-            facts = readable_parts.captions(other, place, len(among), zone)
+            facts = readable.captions(other, place, len(among), zone)
             yield f"<p><small>{escape(' · '.join(facts))}</small></p>\n"
             yield from _body(other)
         yield "</details>\n"
@@ -130,7 +130,7 @@ def _body(entry: Entry) -> Iterator[str]:
     yield from _sources(message.about.references)
     yield from map(_part, message.parts)
     for call in message.tool_calls:
-        yield _folded(_call_words(call), _plain(readable_parts.arguments(call)))
+        yield _folded(_call_words(call), _plain(readable.arguments(call)))
     if entry.error:
         yield f'<p class="error">{escape(sanitize(entry.error))}</p>\n'
 
@@ -159,7 +159,7 @@ def _rendered(text: str) -> str:
 
 
 def _part(part: MediaBlock) -> str:
-    words = readable_parts.part_words(part)
+    words = readable.part_words(part)
     if part.text:
         return _folded(words, _plain(part.text))
     if part.data and _PICTURE.fullmatch(part.mime) and _BASE64.fullmatch(part.data):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import takewhile
 from typing import Any
 
-from tui_chat.interop.readable_parts import active_branch, siblings
+from tui_chat.interop.readable import active_branch, siblings
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject
 from tui_chat.models.sanitize import sanitize

@@ -28,8 +28,7 @@ from tui_chat.interop.formats import (
     Reading,
     readable,
 )
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock

@@ -18,8 +18,7 @@ from hashlib import sha256
 from urllib.parse import urlsplit
 
 from tui_chat.interop.formats import FoundConversation, ListFormat
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string
 from tui_chat.plugins.tap.calls import RecordedReplyReader, read_call
 from tui_chat.plugins.tap.comparison import compare

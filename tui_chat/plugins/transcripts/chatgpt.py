@@ -22,8 +22,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversation
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.endpoint import Protocol

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversation
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string
 from tui_chat.plugins.transcripts.content import MISSING_FILE, anthropic_reasoning, texts_of

@@ -28,8 +28,7 @@ from tui_chat.interop.formats import (
     ImportSource,
     LinesFormat,
 )
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder, stable_id
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string

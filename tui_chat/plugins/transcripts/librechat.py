@@ -11,8 +11,7 @@
 from __future__ import annotations
 
 from tui_chat.interop.formats import ObjectFormat, Reading
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.media import known_mime

@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tui_chat.interop.formats import FoundConversation, ImportSource
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
 from tui_chat.models.usage import Usage

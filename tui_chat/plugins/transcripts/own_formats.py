@@ -18,8 +18,7 @@ from tui_chat.interop.formats import (
 )
 from tui_chat.interop.messages import read_line
 from tui_chat.interop.own_json import check_version, is_own, read_session
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.json_text import JsonObject, as_string, to_json
 from tui_chat.models.message import Message
 from tui_chat.models.transcript import SessionTranscript

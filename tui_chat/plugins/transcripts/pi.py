@@ -16,8 +16,7 @@ from collections.abc import Iterator
 from dataclasses import field
 
 from tui_chat.interop.formats import FoundConversation, ImportSource, LinesFormat
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string

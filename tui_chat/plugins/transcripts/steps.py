@@ -178,9 +178,9 @@ def _add(tree: TranscriptBuilder, step: Step, before: str | None, preceding: int
         before = tree.add(
             message,
             before,
-            step.status,
-            step.model,
-            step.finish,
+            status=step.status,
+            model=step.model,
+            finish=step.finish,
             usage=step.usage,
             error=step.error,
         )

@@ -10,8 +10,7 @@ import re
 from html.parser import HTMLParser
 
 from tui_chat.interop.formats import ObjectFormat, Reading
-from tui_chat.interop.timestamps import parse_timestamp
-from tui_chat.interop.transcript_builder import TranscriptBuilder
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string
 from tui_chat.models.message import Message
 
