@@ -159,8 +159,8 @@ async def send(
         # The store commits it anyway, and a stored reply has to be ended.
         entry, was_stopped = await storing, True
     recorder = ResponseRecorder(clock)
-    streaming = _StreamingReply(composed, entry, store, emit, clock, begin_with, recorder)
-    streaming.prices_of, streaming.changes_with = prices_of, changes_with
+    begun, priced = _reply_beginning(begin_with), (prices_of, changes_with)
+    streaming = _StreamingReply(composed, entry, store, emit, clock, recorder, *priced, begun)
     flushing = asyncio.create_task(streaming.keep_flushed())
     try:
         if was_stopped:
@@ -312,41 +312,35 @@ async def _refusal(composed: Composed, response: IncomingResponse) -> Refused:
     return refused
 
 
+@dataclass(eq=False)
 class _StreamingReply:
     """The reply being received: in memory, on the screen and on disk."""
 
-    def __init__(
-        self,
-        composed: Composed,
-        entry: Entry,
-        store: Store,
-        emit: Callable[[SendProgress], None],
-        clock: Callable[[], float],
-        begin_with: str,
-        recorder: ResponseRecorder,
-    ) -> None:
-        self._recorder = recorder
-        self._composed = composed
-        self._entry = entry
-        self._store = store
-        self._emit = emit
-        self._reply = _reply_beginning(begin_with)
-        self._clock = clock
-        self._began = clock()
-        self._first: float | None = None
-        self._bytes = 0
-        self.prices_of: Callable[[str], Prices | None] = lambda tier: None
-        self.changes_with: Callable[[Usage], EndChanges] = lambda usage: EndChanges()
-        self._media = frozenset(part.media for t in composed.envelope.turns for part in t.parts)
+    _composed: Composed
+    _entry: Entry
+    _store: Store
+    _emit: Callable[[SendProgress], None]
+    _clock: Callable[[], float]
+    _recorder: ResponseRecorder
+    _prices_of: Callable[[str], Prices | None]
+    _changes_with: Callable[[Usage], EndChanges]
+    _reply: Reply
+    _first: float | None = None
+    _bytes: int = 0
+    _unsaved: str = ""
+    """The sentence of the last failed flush; empty if it succeeded."""
+    _pause: asyncio.TimerHandle | None = None
+    """Runs while no partial reply is emitted."""
+    _is_behind: bool = False
+    """True if the reply has grown meanwhile."""
+
+    def __post_init__(self) -> None:
+        self._began = self._clock()
+        turns = self._composed.envelope.turns
+        self._media = frozenset(part.media for turn in turns for part in turn.parts)
         self._changed = asyncio.Event()
-        if begin_with:  # what is continued must be in the new version from the start
+        if not self._reply.is_empty:  # what is continued must be in the new version from the start
             self._changed.set()
-        self._unsaved = ""
-        """The sentence of the last failed flush; empty if it succeeded."""
-        self._pause: asyncio.TimerHandle | None = None
-        """Runs while no partial reply is emitted."""
-        self._is_behind = False
-        """True if the reply has grown meanwhile."""
 
     def grow(self, reply: Reply, more: int) -> None:
         self._reply = reply
@@ -381,7 +375,7 @@ class _StreamingReply:
         exact = self._reply.finish is not None and usage.output is not None
         tokens = usage.output if exact else -(-self._bytes // BYTES_PER_TOKEN) or None
         input_tokens = usage.input if usage.input is not None or budget is None else budget.total
-        prices = self.prices_of(usage.tier)
+        prices = self._prices_of(usage.tier)
         media = self._media | {f"output {part.media}" for part in self._reply.parts}
         counted = replace(usage, input=input_tokens, output=tokens)
         cost = cost_of(counted, prices, media)
@@ -441,7 +435,7 @@ class _StreamingReply:
             "cost": timing.cost if timing.exact else None,
             "priced": timing.priced if timing.exact else "",
         }
-        changes, entry_id = self.changes_with(self._reply.usage), self._entry.message.id
+        changes, entry_id = self._changes_with(self._reply.usage), self._entry.message.id
         save = partial(
             self._store.replies.end, entry_id, **facts, received=received, changes=changes
         )

@@ -125,31 +125,23 @@ def answered_calls(history: Sequence[Message]) -> Iterator[tuple[int, int, int]]
     They are matched as when they are sent: by id, of which the newest call counts, else by name,
     else in their order.
     """
-    by_id: dict[str, list[tuple[int, int]]] = {}
-    without_id: list[tuple[int, int]] = []
-
-    def call_at(place: tuple[int, int]) -> CallBlock:
-        block = history[place[0]].blocks[place[1]]
-        assert isinstance(block, CallBlock)
-        return block
-
+    waiting: list[tuple[int, int, CallBlock]] = []
     for index, message in enumerate(history):
-        if message.role == "assistant":
-            calls = [i for i, block in enumerate(message.blocks) if isinstance(block, CallBlock)]
-            by_id |= {call_at((index, i)).id: [] for i in calls if call_at((index, i)).id}
-            for i in calls:
-                identity = call_at((index, i)).id
-                (by_id[identity] if identity else without_id).append((index, i))
-        elif message.role == "tool" and message.tool_call_id:
-            if waiting := by_id.get(message.tool_call_id):
-                yield *waiting.pop(0), index
+        if message.role == "assistant" and message.tool_calls:
+            blocks = enumerate(message.blocks)
+            calls = [(index, i, block) for i, block in blocks if isinstance(block, CallBlock)]
+            again = {call.id for _, _, call in calls if call.id}
+            waiting = [each for each in waiting if each[2].id not in again] + calls
         elif message.role == "tool":
-            open_calls = without_id or [call for calls in by_id.values() for call in calls]
-            is_named = [call_at(place).name == message.tool_name for place in open_calls]
-            if open_calls and (any(is_named) or not message.tool_name):
-                place = open_calls[is_named.index(True) if any(is_named) else 0]
-                (without_id or by_id[call_at(place).id]).remove(place)
-                yield *place, index
+            name, identity = message.tool_name, message.tool_call_id
+            if identity:
+                fitting = [each for each in waiting if each[2].id == identity]
+            else:
+                nameless = [each for each in waiting if not each[2].id] or waiting
+                fitting = [each for each in nameless if not name or each[2].name == name]
+            if fitting:
+                waiting.remove(fitting[0])
+                yield *fitting[0][:2], index
 
 
 def _open_from(history: tuple[Message, ...], has_draft: bool) -> int:

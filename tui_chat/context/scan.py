@@ -116,11 +116,20 @@ def group_messages(
         sentence = f"The preset has no enabled chat_history anchor, so {what}."
         groups.notes.append(Note(Level.WARNING, "no-history-anchor", sentence))
     for line in lines:
-        if line.message.is_anchor:
-            if anchors[line.message.anchor_id] is line:
-                _add_anchor(line, groups)
-        elif _has_content(line, groups):
-            _group(line, groups, hoist=preset.system_placement == "hoist")
+        if not line.message.is_anchor:
+            if _has_content(line, groups):
+                _group(line, groups, hoist=preset.system_placement == "hoist")
+        elif anchors[line.message.anchor_id] is line:
+            groups.skeleton.append(line)
+            if line.message.type == "user_profile" and groups.profile_anchor is None:
+                groups.profile_anchor = line
+            elif line.message.type == "user_profile":  # only a target: the profile is sent once
+                first = groups.profile_anchor or line
+                sentence = (
+                    f"{line.called} is another anchor for the profile, which is sent once: at "
+                    f"{first.called}."
+                )
+                groups.add_note(Level.WARNING, "doubled-anchor", sentence, line)
     if not has_history and not needs_anchor:
         groups.skeleton.append(ResolvedMessage(_HISTORY_GOES_LAST, origin_of(_HISTORY_GOES_LAST)))
     places = [groups.deep]
@@ -155,33 +164,14 @@ def _find_anchors(groups: MessageGroups) -> dict[str, ResolvedMessage]:
     return found
 
 
-def _add_anchor(line: ResolvedMessage, groups: MessageGroups) -> None:
-    """Put an anchor into the skeleton. A second profile anchor is only a target for others: the
-    profile is sent once.
-    """
-    groups.skeleton.append(line)
-    if line.message.type != "user_profile":
-        return
-    if groups.profile_anchor is None:
-        groups.profile_anchor = line
-    else:
-        sentence = (
-            f"{line.called} is another anchor for the profile, which is sent once: at "
-            f"{groups.profile_anchor.called}."
-        )
-        groups.add_note(Level.WARNING, "doubled-anchor", sentence, line)
-
-
 def _has_content(line: ResolvedMessage, groups: MessageGroups) -> bool:
     content = line.message.content
     if line.pieces:
         return True
-    if not content and line.message.card_field:
-        return False  # it is the place of the card's prompt
-    if not content:
+    if not content and not line.message.card_field:  # else it is the place of the card's prompt
         sentence = f"{line.called} is empty and is not sent."
         groups.add_note(Level.INFO, "empty-content", sentence, line)
-    elif not content.strip():
+    elif content and not content.strip():
         sentence = f"{line.called} is only white space; it is sent, but some providers refuse that."
         groups.add_note(Level.WARNING, "blank-content", sentence, line)
     return bool(content)
@@ -205,25 +195,16 @@ def _group(line: ResolvedMessage, groups: MessageGroups, *, hoist: bool) -> None
             sentence = f"{line.called} has a depth and an anchor; the depth wins."
             groups.add_note(Level.INFO, "position-ignored", sentence, line)
         groups.deep.append(line)
-    elif has_anchor:
-        _anchor(line, message.anchor_target or CHAT_HISTORY, groups)
+    elif has_anchor and (beside := groups.beside.get(message.anchor_target or CHAT_HISTORY)):
+        (beside.before if message.anchor_point == "before" else beside.after).append(line)
     else:
+        if has_anchor:
+            sentence = (
+                f"{line.called} targets “{message.anchor_target}”, which is not an enabled anchor "
+                "of this preset; it stays at its place in the list."
+            )
+            groups.add_note(Level.WARNING, "unknown-anchor", sentence, line)
         groups.skeleton.append(line)
-
-
-def _anchor(line: ResolvedMessage, target: str, groups: MessageGroups) -> None:
-    beside = groups.beside.get(target)
-    if beside is None:
-        sentence = (
-            f"{line.called} targets “{target}”, which is not an enabled anchor of this preset; "
-            "it stays at its place in the list."
-        )
-        groups.add_note(Level.WARNING, "unknown-anchor", sentence, line)
-        groups.skeleton.append(line)
-    elif line.message.anchor_point == "before":
-        beside.before.append(line)
-    else:
-        beside.after.append(line)
 
 
 # --- phase 3 ---------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile, read_file_text
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import JsonObject
-from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Character, Role
 from tui_chat.models.sanitize import sanitize
@@ -114,7 +113,6 @@ class CardFiles:
 
     largest: int
     """Bytes of a card file."""
-    endings: tuple[str, ...]
     detect: Callable[[bytes], bool]
     """True for the content of a file that may be a card."""
     holds: Callable[[bytes], bool]
@@ -167,28 +165,15 @@ class ForeignEntry:
 class LoreForm:
     """A program's form of lore entries, which the library keeps."""
 
-    program: str
     is_entry: Callable[[Mapping[str, Any]], bool]
     """True for an entry that only this program writes so."""
     read: Callable[[str | None, Mapping[str, Any]], ForeignEntry]
     """Reads an entry with its id."""
-    write: Callable[[LorebookEntry, int], dict[str, Any]]
-    """Writes an entry with its number as id."""
-    change: Callable[[dict[str, Any], LorebookEntry, LorebookEntry], None]
-    """Writes what differs between two entries into one of this form."""
-    export: Callable[[str, str, str], ExportedFile]
-    """Writes the text of a lorebook file as this program's; the source is what errors call it, then
-    the book's name. Raises InputError."""
 
 
 def lore_forms() -> tuple[LoreForm, ...]:
     """Return the forms of all plugins."""
     return tuple(load_all("lorebook reader", LoreForm))
-
-
-def first_lore_form() -> LoreForm:
-    """Return another program's form of lorebooks. Raises InputError without one."""
-    return _first(iter(lore_forms()), "lorebooks of other programs")
 
 
 def _first(values: Iterator[Any], what: str) -> Any:

@@ -203,21 +203,15 @@ def dump_preset(preset: Preset, style: FileStyle = NEW_FILE) -> str:
     """Return a preset as JSON text with its unknown keys, without defaults."""
     messages = [_dumped(message, style) for message in preset.messages]
     fields: dict[str, Any] = {"name": preset.name}
-    if preset.system_placement != "hoist":
-        fields["system_placement"] = preset.system_placement
-    if preset.variables:
-        fields["variables"] = dict(preset.variables)
-    if preset.builder:
-        fields["builder"] = preset.builder
-    policies = {_spelled(name, style): value for name, value in plain(preset.policies).items()}
-    policies |= preset.extras.get("policies", {})
-    if policies:
-        fields["policies"] = policies
-    settings = settings_json(preset.settings)
-    parameters = {_spelled(name, style): value for name, value in settings.items()}
-    parameters |= preset.extras.get("parameters", {})
-    if parameters:
-        fields["parameters"] = parameters
+    own = ("system_placement", "variables", "builder")
+    fields |= {name: value for name, value in plain(preset).items() if name in own}
+    for name, values in (
+        ("policies", plain(preset.policies)),
+        ("parameters", settings_json(preset.settings)),
+    ):
+        whole = {_spelled(key, style): value for key, value in values.items()}
+        if whole := whole | preset.extras.get(name, {}):
+            fields[name] = whole
     if style.is_list and len(fields) == 1 and not preset.extras:
         body: object = messages
     else:

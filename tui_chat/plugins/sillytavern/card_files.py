@@ -23,7 +23,6 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.foreign_files import NoCard
 from tui_chat.models.json_text import JsonObject, as_object, as_string, parse_json
 
-ENDINGS = (".png", ".json", ".charx")
 LARGEST_CARD = 64 * 2**20
 """Bytes of a card file."""
 _LARGEST_JSON = 16 * 2**20

@@ -26,7 +26,6 @@ from tui_chat.models.message import MessageRole
 from tui_chat.models.role import Character, DepthPrompt, Role
 from tui_chat.models.text import clean
 from tui_chat.plugins.sillytavern.card_files import (
-    ENDINGS,
     LARGEST_CARD,
     PYGMALION,
     CardFile,
@@ -356,7 +355,6 @@ def _character(card: JsonObject, source: str) -> Character:
 
 CARD_FILES = CardFiles(
     largest=LARGEST_CARD,
-    endings=ENDINGS,
     detect=is_card_file,
     holds=holds_card,
     read=_read,

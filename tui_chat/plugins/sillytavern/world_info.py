@@ -377,11 +377,4 @@ def change_entry(found: dict[str, Any], before: LorebookEntry, after: LorebookEn
     found.update(changes)
 
 
-LORE_FORM = LoreForm(
-    program="SillyTavern",
-    is_entry=is_world_info_entry,
-    read=world_info_entry,
-    write=lambda entry, number: export_entry(entry, number, Lorebook(""), []),
-    change=change_entry,
-    export=export_lorebook_text,
-)
+LORE_FORM = LoreForm(is_world_info_entry, world_info_entry)

@@ -8,10 +8,10 @@ from tui_chat.cli.app import open_library
 from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.library import Item, LibraryKind, export
 from tui_chat.library.file_reader import read_file_text
-from tui_chat.library.foreign_files import first_lore_form
 from tui_chat.library.lorebooks import parse_lorebook
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.sanitize import sanitize
+from tui_chat.plugins.sillytavern.world_info import export_lorebook_text
 
 
 class _Lorebooks(LibraryKind):
@@ -34,7 +34,7 @@ class _Lorebooks(LibraryKind):
 
     def export(self, item: Item, output: Path | None, form: str) -> None:
         """Write a lorebook as world info; one that came from there is written unchanged."""
-        exported = first_lore_form().export(item.text(), item.place, item.name)
+        exported = export_lorebook_text(item.text(), item.place, item.name)
         export(exported.text.encode(), output, exported.notes)
 
 

@@ -129,7 +129,7 @@ def entry_form(
     workspace: Workspace, book: str, file: LorebookFile, entry: LorebookEntry | None
 ) -> EntryForm:
     """Return the form of an entry of a lorebook; None for a new one."""
-    is_foreign, books = file.form is not None, Lorebooks(workspace)
+    is_foreign, books = file.is_world_info, Lorebooks(workspace)
     before = entry or LorebookEntry("", position="before_character" if is_foreign else "")
 
     async def keep(values: Values, overwrite: bool) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import fields, replace
 from typing import Any
@@ -18,12 +18,13 @@ from typing import Any
 from tui_chat.errors import ChangedElsewhere, FieldError, InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.file_reader import JsonFile
-from tui_chat.library.foreign_files import LoreForm, lore_forms
 from tui_chat.library.json_locations import Path as JsonPath
 from tui_chat.library.lorebooks import BOOK_KEYS, ENTRY_KEYS, read_lorebook
 from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
+from tui_chat.plugins.sillytavern.world_info import change_entry as change_world_info_entry
+from tui_chat.plugins.sillytavern.world_info import export_entry, is_world_info_entry
 
 _LIST = "entries"
 _INDENT = re.compile(r"\n([ \t]+)\S")
@@ -45,8 +46,8 @@ class LorebookFile:
     book: Lorebook
     paths: tuple[JsonPath, ...]
     """The path of each entry."""
-    form: LoreForm | None
-    """The other program's form that a new entry has; None for ours."""
+    is_world_info: bool
+    """True if a new entry has the form of SillyTavern, not ours."""
     value_is_list: bool
     """True if the text is a list of entries, without settings."""
 
@@ -62,16 +63,8 @@ class LorebookFile:
             entries = next(value for key, value in whole.items() if _is_list(key))
         objects = [object_or_none(value) or {} for value in as_array(entries)]
         is_object = isinstance(entries, dict)
-        form = _form_of(objects, is_object=is_object) if objects or is_object else None
-        return cls(text, source, name, parsed.book, parsed.paths, form, whole is None)
-
-
-def _form_of(entries: Sequence[Mapping[str, Any]], *, is_object: bool) -> LoreForm | None:
-    """Return the form that all entries have, and those of an object; None for ours."""
-    for form in lore_forms():
-        if is_object or all(map(form.is_entry, entries)):
-            return form
-    return None
+        is_world_info = is_object or (bool(objects) and all(map(is_world_info_entry, objects)))
+        return cls(text, source, name, parsed.book, parsed.paths, is_world_info, whole is None)
 
 
 def new_lorebook(name: str) -> str:
@@ -83,8 +76,8 @@ def change_entry(file: LorebookFile, number: int, after: LorebookEntry) -> Loreb
     """Give an entry other fields. Raises FieldError for one that the file cannot express."""
     before, whole = file.book.entries[number], _value(file)
     raw_entry = _at(whole, file.paths[number])
-    if form := next((form for form in lore_forms() if form.is_entry(raw_entry)), None):
-        form.change(raw_entry, before, after)
+    if is_world_info_entry(raw_entry):
+        change_world_info_entry(raw_entry, before, after)
     else:
         _change_fields(raw_entry, _fields(before), _fields(after))
     edited = _with_value(file, whole)
@@ -115,10 +108,10 @@ def add_entry(file: LorebookFile, entry: LorebookEntry) -> LorebookFile:
     whole = _value(file)
     entries = whole if file.value_is_list else next(whole[key] for key in whole if _is_list(key))
     taken = {entry.id for entry in file.book.entries}
-    if file.form is not None:
+    if file.is_world_info:
         uids = (int(identity) for identity in taken if identity.isascii() and identity.isdigit())
         uid = max(uids, default=-1) + 1
-        new = file.form.write(entry, uid)
+        new = export_entry(entry, uid, Lorebook(""), [])
         entry = replace(entry, id=str(uid))
     else:
         numbers = range(len(taken) + 1, 2 * len(taken) + 2)
@@ -209,6 +202,6 @@ def _require_equal(file: LorebookFile, found: LorebookEntry, wanted: LorebookEnt
     for name in _ENTRY_FIELDS:
         if getattr(found, name) != getattr(wanted, name):
             words = name.replace("_", " ")
-            form = "the form" if file.form is None else f"{file.form.program}'s form"
+            form = "SillyTavern's form" if file.is_world_info else "the form"
             sentence = f"{form} of a lorebook cannot express the field “{words}”."
             raise FieldError(name, f"{file.source} is not changed: {sentence}")
