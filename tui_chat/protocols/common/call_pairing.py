@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 from hashlib import sha256
-from itertools import accumulate
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Block, CallBlock, Extras, ResultBlock
@@ -55,57 +54,30 @@ class PairingRules:
     call may have been answered there."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTurns:
-    """The turns in the form to send."""
-
-    turns: Sequence[Turn]
-    aliases: dict[str, str] = field(default_factory=dict[str, str])
-    """The tool names that were changed, and their aliases."""
-    notes: tuple[Note, ...] = ()
-
-
-_Tools = tuple[tuple[CallBlock, ...], ResultBlock | None]
+def pair_calls(
+    turns: Sequence[Turn], rules: PairingRules, tool_names: Sequence[str], notes: list[Note]
+) -> tuple[Sequence[Turn], dict[str, str]]:
+    """Return the turns with calls and results in order, and the tool names that were changed, with
+    their aliases. Adds notes. `tool_names` are those of the defined tools.
+    """
+    is_in_order = _is_in_order(turns, rules)
+    if is_in_order and all(map(rules.names.allows, tool_names)):
+        return turns, {}
+    called = [call.name for turn in turns for call in _tools_of(turn)[0]]
+    named = (name for name in called if name or not rules.captured)
+    aliases = aliases_for((*tool_names, *named), rules.names)
+    for name, alias in aliases.items():
+        sentence = f"The tool name “{name}” is not allowed here; it is sent as “{alias}”."
+        notes.append(Note(Level.WARNING, "tool-renamed", sentence, GLUE))
+    if is_in_order and not aliases.keys() & set(called):
+        return turns, aliases
+    return tuple(_Pairing(turns, rules, aliases, notes).ordered()), aliases
 
 
 @Memo
-def tools_of(turn: Turn) -> _Tools | None:
-    """Return the calls of a turn, and the head of the result that it is; None for neither."""
-    calls, result = turn.tool_calls, turn.result
-    return (calls, result) if calls or result is not None else None
-
-
-def _calls(turn: Turn) -> tuple[CallBlock, ...]:
-    tools = tools_of(turn)
-    return tools[0] if tools is not None else ()
-
-
-def _result_of(turn: Turn) -> ResultBlock | None:
-    tools = tools_of(turn)
-    return tools[1] if tools is not None else None
-
-
-def pair_calls(
-    turns: Sequence[Turn], rules: PairingRules, tool_names: Sequence[str] = ()
-) -> PairedTurns:
-    """Bring calls and results into order. `tool_names` are those of the defined tools."""
-    is_in_order = _is_in_order(turns, rules)
-    if is_in_order and all(map(rules.names.allows, tool_names)):
-        return PairedTurns(turns)
-    called = [call.name for turn in turns for call in _calls(turn)]
-    named = (name for name in called if name or not rules.captured)
-    aliases = aliases_for((*tool_names, *named), rules.names)
-    notes = [_alias_note(name, alias) for name, alias in aliases.items()]
-    if is_in_order and not aliases.keys() & set(called):
-        return PairedTurns(turns, aliases, tuple(notes))
-    pairing = _Pairing(turns, rules, aliases)
-    pairing.match()
-    return PairedTurns(tuple(pairing.ordered()), aliases, (*notes, *pairing.notes))
-
-
-def _alias_note(name: str, alias: str) -> Note:
-    sentence = f"The tool name “{name}” is not allowed here; it is sent as “{alias}”."
-    return Note(Level.WARNING, "tool-renamed", sentence, GLUE)
+def _tools_of(turn: Turn) -> tuple[tuple[CallBlock, ...], ResultBlock | None]:
+    """Return the calls of a turn, and the head of the result that it is."""
+    return turn.tool_calls, turn.result
 
 
 def _is_in_order(turns: Sequence[Turn], rules: PairingRules) -> bool:
@@ -113,21 +85,17 @@ def _is_in_order(turns: Sequence[Turn], rules: PairingRules) -> bool:
     seen: list[str] = []
     caller: Turn | None = None
     results: list[Turn] = []
-    for turn in turns:
-        tools = tools_of(turn)
-        if tools is not None and tools[1] is not None:
+    for turn in (*turns, None):
+        calls, result = ((), None) if turn is None else _tools_of(turn)
+        if turn is not None and result is not None:
             if caller is None:
                 return False
             results.append(turn)
             continue
         if caller is not None and not _has_valid_results(caller, tuple(results), rules):
             return False
-        caller, results = None, []
-        if tools is not None:
-            caller = turn
-            seen += [call.id for call in tools[0]]
-    if caller is not None and not _has_valid_results(caller, tuple(results), rules):
-        return False
+        caller, results = (turn if calls else None), []
+        seen += [call.id for call in calls]
     return not rules.unique_ids or len(set(seen)) == len(seen)
 
 
@@ -165,55 +133,55 @@ class _OpenCall:
 class _Pairing:
     """The pairing of one conversation."""
 
-    def __init__(self, turns: Sequence[Turn], rules: PairingRules, aliases: dict[str, str]) -> None:
+    def __init__(
+        self,
+        turns: Sequence[Turn],
+        rules: PairingRules,
+        aliases: dict[str, str],
+        notes: list[Note],
+    ) -> None:
         self._turns = turns
         self._rules = rules
         self._aliases = aliases
+        self._notes = notes
         self._calls: dict[int, list[_OpenCall]] = {}
         """By the index of their turn."""
-        allowed = ("tool", "assistant") if rules.by_run else ("tool",)
-        outside = (turn.role not in allowed for turn in turns)
-        self._outside = list(accumulate(outside, initial=0))
-        """For each turn, the number before it that may not be between a call and its result."""
         self._answers: dict[int, _OpenCall] = {}
         """The call that a result, by its index, answers."""
-        self.notes: list[Note] = []
-
-    def match(self) -> None:
-        """Find the call of every result."""
         open_calls: list[_OpenCall] = []
         used: set[str] = set()
-        for index, turn in enumerate(self._turns):
-            if _calls(turn):
-                if not self._rules.unique_ids:
-                    used = set()
-                calls = [
+        for index, turn in enumerate(turns):
+            calls, result = _tools_of(turn)
+            if calls:
+                used = used if rules.unique_ids else set()
+                own = [
                     _OpenCall(index, call, number, self._assign_id(call, used))
-                    for number, call in enumerate(_calls(turn))
+                    for number, call in enumerate(calls)
                 ]
-                self._calls[index] = calls
+                self._calls[index] = own
                 # A later call takes the place of an open one with the same id.
-                again = {call.call.id for call in calls if call.call.id}
-                open_calls = [c for c in open_calls if c.call.id not in again] + calls
-            elif (result := _result_of(turn)) is not None:
-                call = _find_call(result, open_calls)
-                if call is not None:
-                    open_calls.remove(call)
-                    call.result = index
-                    self._answers[index] = call
+                again = {call.id for call in calls if call.id}
+                open_calls = [c for c in open_calls if c.call.id not in again] + own
+            elif result is not None and (found := _find_call(result, open_calls)) is not None:
+                open_calls.remove(found)
+                found.result = index
+                self._answers[index] = found
+
+    def _note(self, level: Level, code: str, sentence: str, turn: int) -> None:
+        self._notes.append(Note(level, code, sentence, self._turns[turn].origin))
 
     def _assign_id(self, call: CallBlock, used: set[str]) -> str:
         """Return the id under which a call is sent, and reserve it."""
-        fit = call.id
-        if self._rules.id_forbidden:
-            fit = self._rules.id_forbidden.sub("_", fit)
-        if not fit and (self._rules.captured or not self._rules.ids):
+        rules, fit, longest = self._rules, call.id, self._rules.longest_id
+        if rules.id_forbidden:
+            fit = rules.id_forbidden.sub("_", fit)
+        if not fit and (rules.captured or not rules.ids):
             return ""
-        longest = self._rules.longest_id
         if longest and len(fit) > longest:
             # Its beginning and a hash of the whole: the same in each request.
-            fit = f"{fit[: longest - _HASH - 1]}_{_hash(call.id)}"
-        base, number = fit or "call", 1 if not fit else 2
+            digest = sha256(call.id.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
+            fit = f"{fit[: longest - _HASH - 1]}_{digest}"
+        base, number = fit or "call", 2 if fit else 1
         fit = fit or "call_1"
         while fit in used:
             ending = f"_{number}"
@@ -227,31 +195,32 @@ class _Pairing:
         rules = self._rules
         waiting: list[_OpenCall] = []
         for index, turn in enumerate(self._turns):
-            answered = self._answers.get(index)
-            if _result_of(turn) is not None:
-                if answered is None:
-                    yield from self._without_call(turn)
+            if (result := _tools_of(turn)[1]) is not None:
+                answered = self._answers.get(index)
+                if answered is None and not rules.open_ended:
+                    sentence = f"A tool result for “{result.call_id}” answers no call; its text is "
+                    sentence += "sent as a user message."
+                    self._note(Level.WARNING, "result-without-call", sentence, index)
+                    yield variant(turn, "user", _as_user_turn)
+                elif answered is None:
+                    yield turn
                 elif not rules.adjacent:
                     yield self._result(answered)
                 elif answered in waiting:
                     yield from self._results(waiting)
                     waiting = []
                 continue
-            if waiting and not (rules.by_run and turn.role == "assistant"):
+            if not (rules.by_run and turn.role == "assistant"):
                 yield from self._results(waiting)
                 waiting = []
-            calls = self._calls.get(index)
-            if calls is None:
-                yield turn
-                continue
+            calls = self._calls.get(index, [])
             yield self._renamed(turn, calls)
-            if rules.adjacent:
+            if rules.adjacent and rules.by_run:
                 waiting += calls
-                if not rules.by_run:
-                    yield from self._results(waiting)
-                    waiting = []
+            elif rules.adjacent:
+                yield from self._results(calls)
             else:
-                yield from (self._missing(c) for c in calls if self._is_missing(c))
+                yield from (self._missing(call) for call in calls if self._is_missing(call))
         yield from self._results(waiting)
 
     def _is_missing(self, call: _OpenCall) -> bool:
@@ -259,34 +228,27 @@ class _Pairing:
 
     def _results(self, calls: list[_OpenCall]) -> Iterator[Turn]:
         """Yield the results of the calls of one turn, or of one run of turns."""
-        if not calls:
-            return
+        places = [call.result for call in calls if call.result is not None]
         if self._rules.captured:
             last = len(self._turns)
             calls = sorted(calls, key=lambda call: last if call.result is None else call.result)
-        elif (places := [c.result for c in calls if c.result is not None]) != sorted(places):
+        elif places != sorted(places):
             sentence = "The results of the tool calls are sorted into the order of the calls."
-            origin = self._turns[calls[0].turn].origin
-            self.notes.append(Note(Level.INFO, "results-reordered", sentence, origin))
+            self._note(Level.INFO, "results-reordered", sentence, calls[0].turn)
+        allowed = ("tool", "assistant") if self._rules.by_run else ("tool",)
         for call in calls:
             if call.result is not None:
-                if self._moved(call):
+                between = self._turns[call.turn + 1 : call.result]
+                if any(turn.role not in allowed for turn in between):
                     sentence = "The tool result is moved up to its call."
-                    origin = self._turns[call.result].origin
-                    self.notes.append(Note(Level.WARNING, "result-moved", sentence, origin))
+                    self._note(Level.WARNING, "result-moved", sentence, call.result)
                 yield self._result(call)
             elif self._is_missing(call):
                 yield self._missing(call)
 
-    def _moved(self, call: _OpenCall) -> bool:
-        """Return True if more than results of the same turn stood between call and result."""
-        assert call.result is not None
-        return self._outside[max(call.result, call.turn + 1)] > self._outside[call.turn + 1]
-
     def _missing(self, call: _OpenCall) -> Turn:
         sentence = f"The call of “{call.call.name}” has no result; an empty one is sent."
-        origin = self._turns[call.turn].origin
-        self.notes.append(Note(Level.WARNING, "result-missing", sentence, origin))
+        self._note(Level.WARNING, "result-missing", sentence, call.turn)
         name = self._aliases.get(call.call.name, call.call.name)
         return variant(
             self._turns[call.turn],
@@ -297,73 +259,54 @@ class _Pairing:
     def _result(self, call: _OpenCall) -> Turn:
         assert call.result is not None
         turn = self._turns[call.result]
-        head = _result_of(turn)
+        head = _tools_of(turn)[1]
         assert head is not None
-        alias = self._aliases.get(call.call.name, call.call.name)
-        name, identity = self._aliases.get(head.name, head.name), call.id
-        if not self._rules.captured:
-            name = alias if self._rules.named_results else name
-        elif not head.call_id:
-            identity = ""
-        if head.call_id == identity and head.name == name:
+        is_named = self._rules.named_results and not self._rules.captured
+        name = call.call.name if is_named else head.name
+        identity = call.id if head.call_id or not self._rules.captured else ""
+        named = replace(head, call_id=identity, name=self._aliases.get(name, name))
+        if named == head:
             return turn
-        named = replace(head, call_id=identity, name=name)
-        return variant(turn, (identity, name), lambda old: with_block(old, 0, named))
+        key = (named.call_id, named.name)
+        return variant(turn, key, lambda old: with_block(old, 0, named))
 
     def _renamed(self, turn: Turn, calls: list[_OpenCall]) -> Turn:
+        """Return a turn whose calls have the ids and names that are sent."""
+        before = [c.call for c in calls]
         renamed = [
             replace(c.call, id=c.id, name=self._aliases.get(c.call.name, c.call.name))
             for c in calls
         ]
-        pairs = list(zip(renamed, (c.call for c in calls), strict=True))
-        if all(new == old for new, old in pairs):
+        if renamed == before:
             return turn
-        if any(new.id != old.id and old.id for new, old in pairs):
+        if any(new.id != old.id and old.id for new, old in zip(renamed, before, strict=True)):
             sentence = "The ids of the tool calls are not valid here; they are changed."
-            self.notes.append(Note(Level.INFO, "call-id-changed", sentence, turn.origin))
-        key = tuple((call.id, call.name) for call in renamed)
-        return variant(turn, key, lambda old: _with_calls(old, renamed))
+            self._note(Level.INFO, "call-id-changed", sentence, calls[0].turn)
 
-    def _without_call(self, turn: Turn) -> Iterator[Turn]:
-        """Yield a result that answers no call, or one that was answered before."""
-        head = _result_of(turn)
-        if self._rules.open_ended or head is None:
-            yield turn
-            return
-        sentence = (
-            f"A tool result for “{head.call_id}” answers no call; its text is sent as a "
-            "user message."
-        )
-        self.notes.append(Note(Level.WARNING, "result-without-call", sentence, turn.origin))
-        yield variant(turn, "user", _as_user_turn)
+        def changed(old: Turn) -> Turn:
+            left = iter(renamed)
+            blocks = (next(left) if type(block) is CallBlock else block for block in old.blocks)
+            return replace(old, blocks=tuple(blocks))
+
+        return variant(turn, tuple((call.id, call.name) for call in renamed), changed)
 
 
 _HASH = 12
 """Characters of the hash in an id that was too long."""
 
 
-def _hash(identity: str) -> str:
-    return sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH]
-
-
-def _with_calls(turn: Turn, calls: Sequence[CallBlock]) -> Turn:
-    """Return a turn with other calls in the places of its own."""
-    left = iter(calls)
-    blocks = tuple(next(left) if type(block) is CallBlock else block for block in turn.blocks)
-    return replace(turn, blocks=blocks)
-
-
 def _as_user_turn(turn: Turn) -> Turn:
-    """Return a tool result as a message of the user with the same content."""
+    """Return a tool result as a message of the user with the same content, without extras that say
+    only that a block was an object.
+    """
+
+    def unframed(block: Block) -> Block:
+        extras = block.extras
+        is_frame = extras is not None and extras == Extras(extras.protocol)
+        return replace(block, extras=None) if is_frame else block
+
     content = kept_blocks(turn, range(1, len(turn.blocks)))
-    blocks = tuple(map(_without_frame, content.blocks))
-    return replace(content, role="user", extras=None, blocks=blocks)
-
-
-def _without_frame(block: Block) -> Block:
-    """Return a block without extras that say only that it was an object."""
-    extras = block.extras
-    return replace(block, extras=None) if extras and extras == Extras(extras.protocol) else block
+    return replace(content, role="user", extras=None, blocks=tuple(map(unframed, content.blocks)))
 
 
 def _find_call(result: ResultBlock, open_calls: list[_OpenCall]) -> _OpenCall | None:

@@ -20,17 +20,19 @@ import html
 import re
 from collections.abc import Iterator
 from http import HTTPStatus
+from math import ceil
 
 from tui_chat.errors import Refused
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_text import JsonObject, as_array, as_object, decode_lenient
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, decode_lenient
 from tui_chat.models.text import clean
 
 
 def response_error(status: int, body: bytes) -> Refused:
     """Return the error for a response with an error status."""
     error = _read_error(body)
-    label = f"HTTP {status} {_status_phrase(status)}".strip()
+    phrase = next((known.phrase for known in HTTPStatus if known == status), "")
+    label = f"HTTP {status} {phrase}".strip()
     if error.code not in ("", str(status)):
         label = f"HTTP {status}, {error.code}"
     verb = "failed" if status >= 500 else "refused the request"
@@ -77,45 +79,35 @@ _MODEL = re.compile(
     r"model.{0,40}(not.?found|not exist|not supported for)|not.?found", re.IGNORECASE
 )
 
-_ADVICE_SHORTEN = (
+_SHORTEN = (
     "Shorten the conversation, or lower the context limit or the reply limit, and send again."
 )
-_ADVICE_PAY = "Check plan and credit with the provider."
-_ADVICE_KEY = "Check the key of this endpoint, and that it may use this model."
-_ADVICE_MODEL = "Choose another model, or check this one's name and the endpoint's base URL."
-_ADVICE_RETRY = "The problem is on the provider's side; try again in a moment."
+_RETRY = "The problem is on the provider's side; try again in a moment."
 
 
 def advice(status: int | None, error: ErrorBody) -> str:
     """Return advice on an error; empty if the provider's message is enough."""
     text = f"{error.code} {error.message}"
-    if status in (None, 400, 413, 422) and _TOO_LONG.search(text):
-        return _ADVICE_SHORTEN
+    if status == 413 or (status in (None, 400, 422) and _TOO_LONG.search(text)):
+        return _SHORTEN
     if status == 402 or (status in (None, 400, 403, 429) and _UNPAID.search(text)):
-        return _ADVICE_PAY
+        return "Check plan and credit with the provider."
     if status in (401, 403) or (status in (None, 400) and _KEY.search(text)):
-        return _ADVICE_KEY
+        return "Check the key of this endpoint, and that it may use this model."
     if status == 429 or (status is None and _WAIT.search(text)):
-        return _wait_advice(error.retry_after)
-    if status == 413:
-        return _ADVICE_SHORTEN
+        if error.retry_after is None:
+            return "Wait a while, then send again."
+        whole = max(1, ceil(error.retry_after))
+        return (
+            f"Wait {f'{whole} s' if whole < 120 else f'{ceil(whole / 60)} min'}, then send again."
+        )
     if status in (404, 405) or (status in (None, 400) and _MODEL.search(text)):
-        return _ADVICE_MODEL
-    if status is not None and 300 <= status < 400:
+        return "Choose another model, or check this one's name and the endpoint's base URL."
+    if status is None:
+        return _RETRY if _SERVER_FAULT.search(text) else ""
+    if 300 <= status < 400:
         return "The address redirects; check the endpoint's base URL."
-    if status in (408, 409, 425) or (status or 0) >= 500:
-        return _ADVICE_RETRY
-    if status is None and _SERVER_FAULT.search(text):
-        return _ADVICE_RETRY
-    return ""
-
-
-def _wait_advice(seconds: float | None) -> str:
-    if seconds is None:
-        return "Wait a while, then send again."
-    whole = max(1, int(seconds + 0.999))
-    span = f"{whole} s" if whole < 120 else f"{(whole + 59) // 60} min"
-    return f"Wait {span}, then send again."
+    return _RETRY if status in (408, 409, 425) or status >= 500 else ""
 
 
 def _read_error(body: bytes) -> ErrorBody:
@@ -123,24 +115,11 @@ def _read_error(body: bytes) -> ErrorBody:
     try:
         value = decode_lenient(text)
     except ValueError:
-        data = _DATA.search(text)  # an event, although the status is that of an error
-        if data is None:
-            return error_in_text(text)
-        return _read_error(data[1].encode())
+        # It may be an event, although the status is that of an error.
+        data = re.search(r"^data:(.+)", text, re.MULTILINE)
+        return _read_error(data[1].encode()) if data is not None else error_in_text(text)
     error = find_error(value)
-    if error is None:
-        error = error_in_text(value if isinstance(value, str) else text if value else "")
-    return error
-
-
-_DATA = re.compile(r"^data:(.+)", re.MULTILINE)
-
-
-def _status_phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
+    return error or error_in_text(value if isinstance(value, str) else text if value else "")
 
 
 _MAX_LENGTH = 600
@@ -257,11 +236,11 @@ def _code(error: JsonObject) -> str:
 
 def _status(error: JsonObject) -> int | None:
     for key in ("code", "status", "status_code"):
-        value = error.get(key)
-        if isinstance(value, str) and re.fullmatch(r"[1-5]\d\d", value):
-            return int(value)
-        if isinstance(value, int) and 100 <= value < 600:
-            return value
+        number = error.get(key)
+        if isinstance(number, str) and re.fullmatch(r"[1-5]\d\d", number):
+            number = int(number)
+        if isinstance(number, int) and 100 <= number < 600:
+            return number
     return None
 
 
@@ -272,15 +251,13 @@ _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def _retry_after(error: JsonObject, words: str) -> float | None:
-    for detail in as_array(error.get("details")):  # Gemini
-        delay = as_object(detail).get("retryDelay")
-        if isinstance(delay, str) and (seconds := _seconds(delay)) is not None:
-            return seconds
     match = _RETRY_IN.search(words)
-    return _seconds(match[1]) if match else None
+    delays = [as_object(detail).get("retryDelay") for detail in as_array(error.get("details"))]
+    waits = (_seconds(delay) for delay in (*delays, match and match[1]))  # first those of Gemini
+    return next((seconds for seconds in waits if seconds is not None), None)
 
 
-def _seconds(text: str) -> float | None:
+def _seconds(text: object) -> float | None:
     """Read `34.4s`, `6m0s`, `850ms`."""
-    parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|h|m|s)", text)
+    parts = re.findall(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|h|m|s)", as_string(text))
     return sum(float(n) * _UNITS[unit] for n, unit in parts) if parts else None

@@ -53,8 +53,13 @@ class ReasoningSetting:
 
     @property
     def word(self) -> str:
-        """The effort that it asks for, or comes nearest to."""
-        return self.value if isinstance(self.value, str) else effort_of_budget(self.value)
+        """The effort that it asks for, or that its budget comes nearest to. A budget of -1 is
+        Gemini's word for `auto`.
+        """
+        tokens = self.value
+        if isinstance(tokens, str):
+            return tokens
+        return AUTO if tokens < 0 else next((w for most, w in _RANGES if tokens <= most), "xhigh")
 
     @property
     def name(self) -> str:
@@ -91,13 +96,6 @@ class Reasoning:
 NOTHING = Reasoning()
 
 
-def effort_of_budget(tokens: int) -> str:
-    """Return the effort that a budget comes nearest to; `auto` for -1, Gemini's word for it."""
-    if tokens < 0:
-        return AUTO
-    return next((word for most, word in _RANGES if tokens <= most), "xhigh")
-
-
 def reasoning_by_word(
     parameters: Parameters,
     facts: ModelFacts,
@@ -107,28 +105,26 @@ def reasoning_by_word(
     """Return the reasoning that is asked of a model which accepts efforts, in a word that it
     accepts. `AUTO` stays as it is. `synonyms` are words for what the model calls otherwise.
     """
-    source = _source(parameters, notes)
+    source, model = _source(parameters, notes, facts.efforts == ()), parameters.values.model
     if source is None:
         return NOTHING
-    word = source.word
-    if facts.efforts == ():
-        _refuse(word, source, parameters, notes)
-        return NOTHING
+    word = fit = source.word
     if word == AUTO:
         return Reasoning(AUTO, source=source)
-    fit = word
     if facts.efforts is not None and word not in facts.efforts:
-        fit = nearest_effort(synonyms.get(word, word), facts.efforts)
-        if not fit:
-            why = f"{parameters.values.model} accepts no other effort than “none”"
-            notes.append(source.left_out(why))
+        words = [effort for effort in facts.efforts if effort != "none"]
+        if not words:
+            notes.append(source.left_out(f"{model} accepts no other effort than “none”"))
             return NOTHING
         if word == "none" and facts.reasons_by_default is False:
-            why = f"{parameters.values.model} does not reason unless it is asked to"
+            why = f"{model} does not reason unless it is asked to"
             notes.append(source.left_out(why, Level.INFO))
             return NOTHING
+        highest = EFFORTS.index(synonyms.get(word, word))
+        below = [effort for effort in words if EFFORTS.index(effort) <= highest]
+        fit = below[-1] if below else words[0]
     if fit != word or (word != "none" and not isinstance(source.value, str)):
-        why = "" if fit == word else _nearest(parameters)
+        why = "" if fit == word else f", the nearest that {model} accepts"
         notes.append(source.changed(f"the effort “{fit}”", why))
     return Reasoning(fit, source=source)
 
@@ -139,13 +135,11 @@ def reasoning_by_budget(
     """Return the reasoning that is asked of a model which accepts budgets: `none`, `AUTO`, or a
     budget within its range and up to `most`. Nothing if `most` leaves no room.
     """
-    source = _source(parameters, notes)
+    refuses = facts.efforts == () and not facts.budgets
+    source = _source(parameters, notes, refuses)
     if source is None:
         return NOTHING
     word = source.word
-    if facts.efforts == () and not facts.budgets:
-        _refuse(word, source, parameters, notes)
-        return NOTHING
     least, highest = (facts.budgets or (0, UNLIMITED))[:2]
     highest = highest if most is None else min(highest, most)
     if word == AUTO or (word == "none" and (facts.efforts is None or "none" in facts.efforts)):
@@ -157,7 +151,7 @@ def reasoning_by_budget(
     budget = source.value if isinstance(source.value, int) else BUDGETS.get(word, 0)
     fit = max(min(budget, highest), least)
     if fit != source.value:
-        why = "" if fit == budget else _nearest(parameters)
+        why = "" if fit == budget else f", the nearest that {parameters.values.model} accepts"
         if most is not None and fit == most < budget:
             why = ", the most for which the reply limit leaves room"
         notes.append(source.changed(f"a budget of {fit:,} tokens", why))
@@ -168,24 +162,13 @@ def with_default_effort(
     reasoning: Reasoning, parameters: Parameters, notes: list[Note]
 ) -> Reasoning:
     """Return the reasoning with an amount in place of `AUTO`, for models that need one."""
-    if reasoning.effort != AUTO:
-        return reasoning
     source = reasoning.source
-    name = source.name if source else "it"
-    sentence = f"{parameters.values.model} needs an amount of reasoning, and {name} sets none: "
-    sentence += f"“{_DEFAULT}” is sent."
-    origin = source.origin if source else parameters.origin("model")
-    notes.append(default_note(origin, sentence))
-    return Reasoning(_DEFAULT, BUDGETS[_DEFAULT], reasoning.source)
-
-
-def nearest_effort(word: str, accepted: tuple[str, ...]) -> str:
-    """Return the accepted effort that is nearest below; the least if none is. Empty if only `none`
-    is accepted.
-    """
-    words = [effort for effort in accepted if effort != "none"]
-    below = [effort for effort in words if EFFORTS.index(effort) <= EFFORTS.index(word)]
-    return below[-1] if below else words[0] if words else ""
+    if reasoning.effort != AUTO or source is None:
+        return reasoning
+    sentence = f"{parameters.values.model} needs an amount of reasoning, and {source.name} sets "
+    sentence += f"none: “{_DEFAULT}” is sent."
+    notes.append(default_note(source.origin, sentence))
+    return Reasoning(_DEFAULT, BUDGETS[_DEFAULT], source)
 
 
 def with_openai_effort(request: RequestEncoder, fitted: Parameters) -> Parameters:
@@ -193,19 +176,18 @@ def with_openai_effort(request: RequestEncoder, fitted: Parameters) -> Parameter
     facts, model = request.facts, request.model
     reasoning = reasoning_by_word(fitted, facts, request.notes)
     source = reasoning.source
-    if source is None or not reasoning.effort:
-        return with_reasoning(fitted, NOTHING)
-    if reasoning.effort == AUTO:
+    if source is not None and reasoning.effort == AUTO:
         by_default = facts.reasons_by_default
         if by_default:
             request.notes.append(source.left_out(f"{model} reasons by default", Level.INFO))
-            return with_reasoning(fitted, NOTHING)
-        if by_default is None and not facts.reasons:
+            reasoning = NOTHING
+        elif by_default is None and not facts.reasons:
             why = f"it sets no amount, and whether {model} reasons by default is not known"
             request.notes.append(source.left_out(why))
-            return with_reasoning(fitted, NOTHING)
-        reasoning = replace(with_default_effort(reasoning, fitted, request.notes), budget=None)
-    return with_reasoning(fitted, reasoning)
+            reasoning = NOTHING
+        else:
+            reasoning = with_default_effort(reasoning, fitted, request.notes)
+    return with_reasoning(fitted, replace(reasoning, budget=None))
 
 
 def with_reasoning(parameters: Parameters, reasoning: Reasoning) -> Parameters:
@@ -227,28 +209,23 @@ def summary_note(parameters: Parameters, sent: str) -> Note:
     return Note(Level.WARNING, "setting-changed", sentence, origin)
 
 
-def _source(parameters: Parameters, notes: list[Note]) -> ReasoningSetting | None:
-    """Return the setting that asks for reasoning: a known effort, else the budget."""
+def _source(parameters: Parameters, notes: list[Note], refuses: bool) -> ReasoningSetting | None:
+    """Return the setting that asks for reasoning: a known effort, else the budget; None if the
+    model refuses any.
+    """
     effort, budget = parameters.values.effort, parameters.values.reasoning_budget
-    by_budget = (
-        None if budget is None else ReasoningSetting(budget, parameters.origin("reasoning_budget"))
-    )
-    if effort is None:
-        return by_budget
-    by_effort = ReasoningSetting(effort, parameters.origin("effort"))
+    source = by_budget = None
+    if budget is not None:
+        source = by_budget = ReasoningSetting(budget, parameters.origin("reasoning_budget"))
     if effort in EFFORTS or effort == AUTO:
+        source = ReasoningSetting(effort, parameters.origin("effort"))
         if by_budget is not None:
             notes.append(by_budget.left_out(f"the effort “{effort}” counts", Level.INFO))
-        return by_effort
-    why = f"“{effort}” is not one of {', '.join(EFFORTS)}"
-    notes.append(setting_note("the reasoning effort", why, by_effort.origin))
-    return by_budget
-
-
-def _refuse(word: str, source: ReasoningSetting, parameters: Parameters, notes: list[Note]) -> None:
-    level = Level.INFO if word == "none" else Level.WARNING  # which is how it is anyway
+    elif effort is not None:
+        why = f"“{effort}” is not one of {', '.join(EFFORTS)}"
+        notes.append(setting_note("the reasoning effort", why, parameters.origin("effort")))
+    if source is None or not refuses:
+        return source
+    level = Level.INFO if source.word == "none" else Level.WARNING  # which is how it is anyway
     notes.append(source.left_out(f"{parameters.values.model} does not reason", level))
-
-
-def _nearest(parameters: Parameters) -> str:
-    return f", the nearest that {parameters.values.model} accepts"
+    return None

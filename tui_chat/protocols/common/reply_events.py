@@ -98,7 +98,7 @@ class ReplyEvents:
         """True if the provider has sent a finish reason."""
         self._has_other = self._refused = False
         self._last_text: str = ""
-        self._sources: list[Source] = []
+        self._sources: dict[int, Source] = {}
         self._source_numbers: dict[Hashable, int] = {}
         """Numbers by address and, where the provider numbers them, by its own number."""
         self._consulted: dict[str, Source] = {}
@@ -150,14 +150,14 @@ class ReplyEvents:
     ) -> None:
         """Add text. One with keys for its extras begins, and `is_whole` if nothing follows."""
         text = self._join_surrogates("text", text)
+        if text and self._is_next:
+            if self._last_text:
+                text = ("\n" if self._last_text.endswith("\n") else "\n\n") + text
+            self._is_next = self.ended = False
         if text or keys:
-            if text:
-                if self._is_next:
-                    if self._last_text:
-                        text = ("\n" if self._last_text.endswith("\n") else "\n\n") + text
-                    self._is_next = self.ended = False
-                self._last_text = text
-            self._out.append(TextDelta(text, self._marked(form, keys), is_whole))
+            self._last_text = text or self._last_text
+            extras = Extras(self._protocol, form, _stored(keys)) if form or keys else None
+            self._out.append(TextDelta(text, extras, is_whole))
 
     def add_refusal(self, text: str) -> None:
         """Add text of a refusal."""
@@ -198,9 +198,6 @@ class ReplyEvents:
         self._extras[channel] = extras
         return extras
 
-    def _marked(self, form: str, keys: JsonObject | None) -> Extras | None:
-        return Extras(self._protocol, form, _stored(keys)) if form or keys else None
-
     def call_index(self, key: Hashable) -> int:
         """Return the number of a tool call, a new one where the key is new."""
         self._has_other = True
@@ -219,17 +216,15 @@ class ReplyEvents:
     ) -> None:
         """Add to the tool call `index` and its extras; with `resets`, its arguments begin again."""
         channel = ("call", index)
-        arguments, extras = (
-            self._join_surrogates(channel, arguments),
-            self._grown(channel, form, keys),
-        )
+        arguments = self._join_surrogates(channel, arguments)
+        extras = self._grown(channel, form, keys)
         self._out.append(ToolCallDelta(index, id, name, arguments, extras, resets))
 
     def add_other(self, name: str, value: object, form: str = "") -> None:
         """Add a whole block that only the provider understands."""
         self._has_other = True
         text = to_json(value)
-        extras = self._marked(form, None)
+        extras = Extras(self._protocol, form) if form else None
         block = OpaqueBlock(self._protocol, name, json.loads(text), extras)
         self._out.append(OtherBlock(block, len(text)))
 
@@ -249,7 +244,8 @@ class ReplyEvents:
         whole = standard_base64(data) if len(data) % 4 == 0 else ""
         mime = known_mime(mime) or (detect_mime_of_base64(whole) if whole else "")
         kind = kind_of(mime) if mime or kind is None else kind
-        name, extras = readable_line(name, TITLE_LENGTH), self._marked(form, keys)
+        name = readable_line(name, TITLE_LENGTH)
+        extras = Extras(self._protocol, form, _stored(keys)) if form or keys else None
         part = MediaBlock(kind, mime, data=whole, name=name, extras=extras)
         self._has_other = True
         self._out.append(MediaPart(part))
@@ -279,9 +275,8 @@ class ReplyEvents:
         self._source_numbers[key] = index
         if source.url:
             self._source_numbers.setdefault(source.url, index)
-        if index == len(self._sources):
-            self._sources.append(Source())
-        if source != self._sources[index]:
+        before = self._sources.setdefault(index, Source())
+        if source != before:
             self._sources[index] = source
             self._out.append(SourceFound(index, source))
 
@@ -316,12 +311,6 @@ class ReplyEvents:
         self.began = self.ended = True
         self._out.append(Finished(reason, raw, detail))
 
-    def close(self) -> Sequence[StreamEvent]:
-        """Check that the reply ended with its stream. Raises ReplyCut if it did not."""
-        if not self.ended:
-            raise incomplete_reply(began=self.began or self.has_content)
-        return ()
-
     def flush(self) -> None:
         """Add the halves of characters whose other half never came."""
         held, self._held = self._held, {}
@@ -338,15 +327,13 @@ class ReplyEvents:
                     self._out.append(TextDelta(text))
 
     def _join_surrogates(self, channel: _Channel, text: str) -> str:
-        if not self._held and text.isascii():
-            return text
-        if not text:
-            return text
-        text = self._held.pop(channel, "") + text
-        if "\ud800" <= text[-1] <= "\udbff":
-            self._held[channel] = text[-1]
-            text = text[:-1]
-        return clean(text)
+        if text and (self._held or not text.isascii()):
+            text = self._held.pop(channel, "") + text
+            if "\ud800" <= text[-1] <= "\udbff":
+                self._held[channel] = text[-1]
+                text = text[:-1]
+            text = clean(text)
+        return text
 
 
 def _stored(keys: JsonObject | None) -> JsonObject:
@@ -393,7 +380,11 @@ class ReplyReader(ABC):
             raise self._failure
         if not self._events.ended:
             self.raise_unread()
-        return self._events.close()
+            began = self._events.began or self._events.has_content
+            place = "in the middle of the reply" if began else "before the reply began"
+            advice = "What came is kept; send again for a whole reply." if began else "Send again."
+            raise ReplyCut(f"The connection ended {place}.", advice=advice)
+        return ()
 
     def raise_unread(self) -> None:
         """Raise the error that an object of the stream described without being marked as one."""
@@ -421,17 +412,18 @@ def load_body(body: bytes) -> object:
         value = decode_lenient(text)
     except ValueError:
         _, is_page, page = error_in_text(text).message.partition("it answered with ")
-        excerpt = one_line(text, 120)
-        sentence = f"The answer is not JSON: “{excerpt}”." if excerpt else "The answer is empty."
+        excerpt, sentence = one_line(text, 120), "The answer is empty."
         if is_page:
             sentence = f"The answer is not JSON, but {one_line(page, 120)}."
-        raise ReplyCut(
-            sentence,
-            advice="Check that the base URL is that of the API and the protocol fits it.",
-        ) from None
+        elif excerpt:
+            sentence = f"The answer is not JSON: “{excerpt}”."
+        raise ReplyCut(sentence, advice=_CHECK_URL) from None
     for answer in (as_object(value), *map(as_object, as_array(value))):
         _raise_for_error(answer)
     return value
+
+
+_CHECK_URL = "Check that the base URL is that of the API and the protocol fits it."
 
 
 def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
@@ -513,10 +505,7 @@ def not_a_reply(answer: object) -> ReplyCut:
     """Return the error for JSON that is not a reply of the protocol."""
     error = find_error(answer)
     detail = f": {error.message}" if error and error.message else "."
-    return ReplyCut(
-        f"The answer is JSON, but not a reply{detail}",
-        advice="Check that the base URL is that of the API and the protocol fits it.",
-    )
+    return ReplyCut(f"The answer is JSON, but not a reply{detail}", advice=_CHECK_URL)
 
 
 def too_large(what: str, most: int, unit: str) -> TooLarge:
@@ -524,14 +513,4 @@ def too_large(what: str, most: int, unit: str) -> TooLarge:
     return TooLarge(
         f"The {what} have more than {most:,} {unit}; what came before that is kept.",
         advice="Send again for a whole reply.",
-    )
-
-
-def incomplete_reply(*, began: bool) -> ReplyCut:
-    """Return the error for a stream that ended before the reply did."""
-    return ReplyCut(
-        "The connection ended in the middle of the reply."
-        if began
-        else "The connection ended before the reply began.",
-        advice="What came is kept; send again for a whole reply." if began else "Send again.",
     )

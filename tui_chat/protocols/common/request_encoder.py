@@ -22,7 +22,7 @@ from dataclasses import replace
 from typing import Any
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.blocks import Change, Extras, Json, JsonObject, patched
+from tui_chat.models.blocks import Json, JsonObject, patched
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
@@ -36,7 +36,7 @@ from tui_chat.models.envelope import (
 )
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
-from tui_chat.models.settings import ResponseFormat, ToolChoice, WebSearch
+from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import GLUE, Origin
 from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import BEARER, Encoded
@@ -50,7 +50,7 @@ from tui_chat.protocols.common.loss_notes import (
     with_key,
 )
 from tui_chat.protocols.common.openai_tools import with_functions
-from tui_chat.protocols.common.setting_rows import Row, Table, read_settings, write_settings
+from tui_chat.protocols.common.setting_rows import Table, read_settings, write_settings
 from tui_chat.protocols.common.tools import NAMES_64, json_schema, tool_tree
 from tui_chat.protocols.common.trees import (
     captured_origin,
@@ -73,10 +73,6 @@ class RequestedTool:
 
 SentTool = ToolDefinition | NativeTool | RequestedTool
 """A tool as it is sent: a function, one of this protocol's own, or one that several have."""
-
-
-def _is_object(tool: ToolDefinition) -> bool:
-    return tool.parameters.get("type") in ("object", _OBJECT[tool.dialect])
 
 
 _OBJECT = {"json": "object", "gemini": "OBJECT"}
@@ -121,9 +117,8 @@ class RequestEncoder:
         key_header: tuple[str, str] = BEARER,
     ) -> Encoded:
         """Return the request with its notes."""
-        aliases = tuple(self.aliases.items())
-        tree = object_of(body)
-        return Encoded(path, tree, headers, key_header, tuple(self.notes), aliases)
+        notes, aliases = tuple(self.notes), tuple(self.aliases.items())
+        return Encoded(path, object_of(body), headers, key_header, notes, aliases)
 
     def body(
         self, settings: JsonObject, conversation: JsonObject, first: Sequence[str] = ("model",)
@@ -131,14 +126,20 @@ class RequestEncoder:
         """Return a body: the `first` settings, the conversation, the others, and what only this
         protocol knows of a captured request.
         """
-        head = {key: settings[key] for key in first if key in settings}
-        body = head | conversation | settings
+        body = {key: settings[key] for key in first if key in settings} | conversation | settings
         rest = self.envelope.rest if self.captured else None
         if rest is None:
             return body
-        keys = {key: labelled(v, origin=captured_origin(key)) for key, v in rest.keys.items()}
-        changes = tuple(map(_labelled_change, rest.changes))
-        return patched(body, Extras(self.protocol, rest.form, keys, changes), plain)
+
+        def named(value: Any, key: str) -> Json:
+            return labelled(value, origin=captured_origin(key))
+
+        keys = {key: named(value, key) for key, value in rest.keys.items()}
+        changes = (
+            replace(change, value=tuple(named(value, change.path[0]) for value in change.value))
+            for change in rest.changes
+        )
+        return patched(body, replace(rest, keys=keys, changes=tuple(changes)), plain)
 
     # --- notes ---------------------------------------------------------------------------
 
@@ -180,16 +181,15 @@ class RequestEncoder:
 
         `limits_marks`: cache marks are sent, as many as Anthropic takes.
         """
-        envelope = self.envelope
-        turns: Sequence[Turn] = envelope.turns
-        general = list(envelope_notes(envelope, self.protocol, shared))
+        turns: Sequence[Turn] = self.envelope.turns
+        general = list(envelope_notes(self.envelope, self.protocol, shared))
         if limits_marks:
             turns, marked = limit_cache_marks(turns)
             self.notes += marked
-        paired = pair_calls(turns, rules, [tool.name for tool in envelope.functions])
-        self.aliases = paired.aliases
-        self.notes += [*paired.notes, *general]
-        return paired.turns
+        names = [tool.name for tool in self.envelope.functions]
+        turns, self.aliases = pair_calls(turns, rules, names, self.notes)
+        self.notes += general
+        return turns
 
     # --- settings ------------------------------------------------------------------------
 
@@ -201,13 +201,13 @@ class RequestEncoder:
         left_out: dict[str, None] = {}
         for row in rows:
             value, origin = getattr(parameters.values, row.setting), parameters.origin(row.setting)
+            name, is_number = row.path[-1], isinstance(value, int | float)
             if value is None or row.setting in left_out:
                 continue
-            name = row.path[-1]
             if row.is_sampling and refused:
                 sentence = f"{with_key(name, origin)} is not sent: {refused}."
                 self.notes.append(Note(Level.INFO, "sampling-left-out", sentence, origin))
-            elif not _is_within(row, value):
+            elif is_number and not row.low <= value <= row.high:
                 why = f"{value} is not within {row.low:g} and {row.high:g}"
                 self.leave_out(row.setting, name, why)
             else:
@@ -221,9 +221,9 @@ class RequestEncoder:
         if facts.sampling is not None:
             return "" if facts.sampling else f"{model} accepts no sampling settings"
         if facts.sampling_efforts is not None:
-            if (parameters.values.effort or "") in facts.sampling_efforts:
-                return ""
-            return f"{model} accepts sampling settings only at the reasoning effort “none”"
+            is_accepted = (parameters.values.effort or "") in facts.sampling_efforts
+            why = f"{model} accepts sampling settings only at the reasoning effort “none”"
+            return "" if is_accepted else why
         if is_newer_claude(model):
             why = f"it is not known whether {model} accepts sampling settings"
             return f"{why}, and the newest known Claude models refuse them"
@@ -247,17 +247,15 @@ class RequestEncoder:
         stop = self.values.stop or ()
         if self.captured and most:
             return stop
+        refused = [text for text in stop if not (blank or text.strip())]
         accepted = [text for text in stop if blank or text.strip()]
-        refused = [repr(text) for text in stop if not (blank or text.strip())]
-        if refused:
-            why = "a stop sequence of white space alone is refused"
-            self.leave_out("stop", f"stop {', '.join(refused)}", why)
-        if len(accepted) > most:
-            surplus = ", ".join(map(repr, accepted[most:]))
-            why = (
-                f"at most {most} stop sequences are accepted" if most else "the model accepts none"
-            )
-            self.leave_out("stop", f"stop {surplus}", why)
+        limit = f"at most {most} stop sequences are accepted" if most else "the model accepts none"
+        for texts, why in (
+            (refused, "a stop sequence of white space alone is refused"),
+            (accepted[most:], limit),
+        ):
+            if texts:
+                self.leave_out("stop", f"stop {', '.join(map(repr, texts))}", why)
         return tuple(accepted[:most]) or None
 
     def service_tier(self, words: Mapping[str, str]) -> str | None:
@@ -271,10 +269,10 @@ class RequestEncoder:
         word = words.get(tier)
         name = self.named("service_tier", f"service_tier “{tier}”")
         if not word:
-            why = (
-                "has no such tier" if word is None else "chooses the tier itself where none is set"
-            )
-            self.leave_out("service_tier", name, f"{self.protocol.label} {why}", Level.INFO)
+            why = f"{self.protocol.label} chooses the tier itself where none is set"
+            if word is None:
+                why = f"{self.protocol.label} has no such tier"
+            self.leave_out("service_tier", name, why, Level.INFO)
         elif word != tier:
             self.note_change("service_tier", f"{name} is sent as “{word}”.", Level.INFO)
         return word or None
@@ -369,7 +367,8 @@ class RequestEncoder:
             self.notes.append(Note(Level.WARNING, "tool-twice", sentence, GLUE))
             return
         names.add(tool.name)
-        if not self.captured and tool.parameters and not _is_object(tool):
+        kinds = ("object", _OBJECT[tool.dialect])
+        if not self.captured and tool.parameters and tool.parameters.get("type") not in kinds:
             sentence = f"The schema of the tool “{tool.name}” is sent with the type “object”, "
             sentence += "which providers require."
             self.notes.append(default_note(tool_origin(tool.name), sentence))
@@ -382,7 +381,12 @@ class RequestEncoder:
     ) -> Iterator[RequestedTool]:
         """Yield a tool that the provider runs, if the protocol can express what restricts it."""
         tool, label = asked.tool, self.protocol.label
-        missing = [name for name in _options_of(tool.search) if name not in options]
+        values = {name: getattr(tool.search, name) for name in (*_RESTRICTIONS, *_OPTIONS)}
+        missing = [
+            name
+            for name, value in values.items()
+            if (value is False if name == "live" else value) and name not in options
+        ]
         lost = [_RESTRICTIONS[name] for name in missing if name in _RESTRICTIONS]
         if tool.kind not in accepted:
             self.leave_tool_out(asked, f"{label} has no such tool")
@@ -466,19 +470,3 @@ _OPTIONS = {
     "location": ("user_location", Level.WARNING),
     "max_uses": ("max_uses", Level.INFO),
 }
-
-
-def _options_of(search: WebSearch) -> list[str]:
-    """Return the options of a search that are set."""
-    values = ((name, getattr(search, name)) for name in (*_RESTRICTIONS, *_OPTIONS))
-    return [name for name, value in values if (value is False if name == "live" else value)]
-
-
-def _is_within(row: Row, value: Any) -> bool:
-    return not isinstance(value, int | float) or row.low <= value <= row.high
-
-
-def _labelled_change(change: Change) -> Change:
-    origin = captured_origin(change.path[0])
-    value = tuple(labelled(each, origin=origin) for each in change.value)
-    return Change(change.path, change.before, value)

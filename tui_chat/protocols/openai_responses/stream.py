@@ -38,12 +38,23 @@ from tui_chat.models.reply_end import finish_reason
 from tui_chat.protocols.common.error_body import ErrorBody, find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_tokens, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large
+from tui_chat.protocols.openai_responses.messages import IMAGE_CALL, MORE, REPLY, STRING
 
 _SUMMARY = "summary"
 _RAW = "reasoning_text"
-_ENDS = frozenset(
+_ENDS = tuple(
     f"response.{word}" for word in ("completed", "done", "incomplete", "failed", "cancelled")
 )
+_GROWING = {
+    **dict.fromkeys(("response.output_text.delta", "response.output_text.done"), "message"),
+    **dict.fromkeys(("response.refusal.delta", "response.refusal.done"), "message"),
+    "response.function_call_arguments.delta": "function_call",
+    "response.function_call_arguments.done": "function_call",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+    "response.reasoning.delta": "reasoning",
+}
+"""Events of a text of an item, with the type of the item."""
 
 
 @dataclass(slots=True)
@@ -95,55 +106,63 @@ class ReplyParser(ReplyReader):
 
     def take_in(self, chunk: JsonObject, event: str = "") -> None:
         """Read one event of a stream."""
-        kind = as_string(chunk.get("type")) or event
+        kind, delta = as_string(chunk.get("type")) or event, as_raw_string(chunk.get("delta"))
         index = as_count(chunk.get("output_index")) or 0
-        named = self._named.get(as_string(chunk.get("item_id")))
-        match kind:
-            case "response.output_text.delta":
-                item = named or self._item(index, "message")
+        part = as_count(chunk.get("content_index")) or 0
+        if kind in _GROWING:
+            item = self._named.get(as_string(chunk.get("item_id")))
+            item = item or self._item(index, _GROWING[kind])
+            self._grow(item, kind, delta, part, chunk)
+        elif kind == "response.output_text.annotation.added":
+            add_annotation(self._events, as_object(chunk.get("annotation")))
+        elif kind == "response.output_item.added":
+            self._begin(index, as_object(chunk.get("item")))
+        elif kind == "response.output_item.done":
+            self._complete(index, as_object(chunk.get("item")))
+        elif kind == "response.created":
+            response = as_object(chunk.get("response"))
+            if self._events.began:
+                self._turn += 1
+                self._items, self._named, self._count, self._reasoning_id = {}, {}, 0, ""
+                self._events.begin_next()
+                self._events.rename(as_string(response.get("id")))
+            self._start(response)
+        elif not kind and "output" in chunk:  # a whole answer where a stream was asked for
+            self.take_response(chunk, "completed")
+        elif kind in _ENDS:
+            self.take_response(as_object(chunk.get("response")), kind.removeprefix("response."))
+
+    def _grow(self, item: _Item, kind: str, delta: str, part: int, chunk: JsonObject) -> None:
+        """Read an event of a text of an item: a piece of it, or the whole, which counts unless it
+        came in pieces.
+        """
+        match kind.removeprefix("response."):
+            case "output_text.delta":
                 item.grew.add("text")
-                item.parts.add(min(as_count(chunk.get("content_index")) or 0, MOST_PIECES))
-                self._events.add_text(as_raw_string(chunk.get("delta")))
+                item.parts.add(min(part, MOST_PIECES))
+                self._events.add_text(delta)
                 self._tokens(item, chunk.get("logprobs"))
-            case "response.output_text.done":
-                self._whole_text(named or self._item(index, "message"), chunk)
-            case "response.output_text.annotation.added":
-                add_annotation(self._events, as_object(chunk.get("annotation")))
-            case "response.refusal.delta":
-                (named or self._item(index, "message")).grew.add("refusal")
-                self._events.add_refusal(as_raw_string(chunk.get("delta")))
-            case "response.refusal.done":
-                item = named or self._item(index, "message")
-                if "refusal" not in item.grew:
-                    item.grew.add("refusal")
-                    self._events.add_refusal(as_raw_string(chunk.get("refusal")))
-            case "response.function_call_arguments.delta":
-                item = named or self._item(index, "function_call")
+            case "output_text.done":
+                text = as_raw_string(chunk.get("text"))
+                if text and part not in item.parts and len(item.parts) < MOST_PIECES:
+                    item.grew.add("text")
+                    item.parts.add(part)
+                    self._events.add_text(text)
+            case "refusal.delta":
+                item.grew.add("refusal")
+                self._events.add_refusal(delta)
+            case "refusal.done" if "refusal" not in item.grew:
+                item.grew.add("refusal")
+                self._events.add_refusal(as_raw_string(chunk.get("refusal")))
+            case "function_call_arguments.delta":
                 item.grew.add("arguments")
-                self._events.add_tool_call(
-                    self._events.call_index(item.key), as_raw_string(chunk.get("delta"))
-                )
-            case "response.function_call_arguments.done":
-                item = named or self._item(index, "function_call")
+                self._events.add_tool_call(self._events.call_index(item.key), delta)
+            case "function_call_arguments.done":
                 self._arguments(item, chunk)
-            case "response.reasoning_summary_text.delta":
-                part = as_count(chunk.get("summary_index")) or 0
-                item = named or self._item(index, "reasoning")
-                self._think(item, _SUMMARY, part, as_raw_string(chunk.get("delta")))
-            case "response.reasoning_text.delta" | "response.reasoning.delta":  # vLLM
-                part = as_count(chunk.get("content_index")) or 0
-                item = named or self._item(index, "reasoning")
-                self._think(item, _RAW, part, as_raw_string(chunk.get("delta")))
-            case "response.output_item.added":
-                self._begin(index, as_object(chunk.get("item")))
-            case "response.output_item.done":
-                self._complete(index, as_object(chunk.get("item")))
-            case "response.created":
-                self._created(as_object(chunk.get("response")))
-            case "" if "output" in chunk:  # a whole answer where a stream was asked for
-                self.take_response(chunk, "completed")
-            case _ if kind in _ENDS:
-                self.take_response(as_object(chunk.get("response")), kind.removeprefix("response."))
+            case "reasoning_summary_text.delta":
+                self._think(item, _SUMMARY, as_count(chunk.get("summary_index")) or 0, delta)
+            case "reasoning_text.delta" | "reasoning.delta":  # vLLM
+                self._think(item, _RAW, part, delta)
             case _:
                 pass
 
@@ -163,21 +182,10 @@ class ReplyParser(ReplyReader):
         tier = as_string(response.get("service_tier"))
         self._events.set_usage(replace(read_usage(as_object(response.get("usage"))), tier=tier))
         why = as_string(as_object(response.get("incomplete_details")).get("reason"))
-        match status:
-            case "completed" | "done":
-                self._events.finish("stop", status)
-            case "incomplete":
-                self._events.finish(finish_reason(why or status), why or status)
-            case _:
-                self._events.finish("other", status)
-
-    def _created(self, response: JsonObject) -> None:
-        if self._events.began:
-            self._turn += 1
-            self._items, self._named, self._count, self._reasoning_id = {}, {}, 0, ""
-            self._events.begin_next()
-            self._events.rename(as_string(response.get("id")))
-        self._start(response)
+        if status == "incomplete":
+            self._events.finish(finish_reason(why or status), why or status)
+        else:
+            self._events.finish("stop" if status in ("completed", "done") else "other", status)
 
     def _start(self, response: JsonObject) -> None:
         model, id = as_string(response.get("model")), as_string(response.get("id"))
@@ -218,7 +226,7 @@ class ReplyParser(ReplyReader):
         match fields.get("type"):
             case "message":
                 if marks := _texts(fields, "id", "phase"):
-                    form = "message" if "id" in marks else "string"
+                    form = REPLY if "id" in marks else STRING
                     self._events.add_text("", {"item": marks}, form)
             case "reasoning":
                 block = item.blocks[""] = self._events.block_index((*item.key, ""))
@@ -236,11 +244,11 @@ class ReplyParser(ReplyReader):
 
     def _complete(self, index: int, fields: JsonObject) -> None:
         """Read the parts of a whole item that did not come in deltas."""
-        item = self._whole_item(index, fields)
+        item, kind = self._whole_item(index, fields), fields.get("type")
         if item.is_done:
             return
         item.is_done = True
-        match fields.get("type"):
+        match kind:
             case "message":
                 self._message(item, fields)
             case "reasoning":
@@ -249,9 +257,10 @@ class ReplyParser(ReplyReader):
                 self._arguments(item, fields)
             case "image_generation_call" if isinstance(fields.get("result"), str):
                 self._image(fields)
-            case kind:
+            case _:
                 self._events.add_other(as_string(kind), fields)
-                self._read_search(fields)
+                if kind in ("web_search_call", "file_search_call"):
+                    self._read_search(fields)
 
     def _whole_item(self, index: int, fields: JsonObject) -> _Item:
         """Return the item that is whole now; its id may differ from that of its beginning."""
@@ -266,20 +275,11 @@ class ReplyParser(ReplyReader):
 
     def _arguments(self, item: _Item, fields: JsonObject) -> None:
         """Read whole arguments, unless they came in deltas."""
-        given = fields.get("arguments")
-        values = as_object(given)
-        arguments = to_json(values) if values else as_raw_string(given)
+        values = as_object(fields.get("arguments"))
+        arguments = to_json(values) if values else as_raw_string(fields.get("arguments"))
         if arguments and "arguments" not in item.grew:
             item.grew.add("arguments")
             self._events.add_tool_call(self._events.call_index(item.key), arguments)
-
-    def _whole_text(self, item: _Item, fields: JsonObject) -> None:
-        """Read a part of a message that is whole, unless it came in deltas."""
-        part, text = as_count(fields.get("content_index")) or 0, as_raw_string(fields.get("text"))
-        if text and part not in item.parts and len(item.parts) < MOST_PIECES:
-            item.grew.add("text")
-            item.parts.add(part)
-            self._events.add_text(text)
 
     def _image(self, fields: JsonObject) -> None:
         form, keys = as_string(fields.get("output_format")), _texts(fields, "id")
@@ -290,7 +290,7 @@ class ReplyParser(ReplyReader):
             as_string(fields.get("result")),
             f"image/{form}" if form else "",
             kind="image",
-            form="image_generation_call" if keys else "",
+            form=IMAGE_CALL if keys else "",
             keys=keys,
         )
 
@@ -315,14 +315,11 @@ class ReplyParser(ReplyReader):
     def _read_search(self, item: JsonObject) -> None:
         """Read a search that the provider ran on the web or in files."""
         action = as_object(item.get("action"))
-        if item.get("type") not in ("web_search_call", "file_search_call"):
-            return
         for source in (action, *as_objects(action.get("sources"))):
             if url := as_string(source.get("url")):
                 self._events.add_consulted(as_string(source.get("title")), url)
         for result in as_objects(item.get("results")):
-            name = as_string(result.get("filename")) or as_string(result.get("file_id"))
-            if name:
+            if name := as_string(result.get("filename")) or as_string(result.get("file_id")):
                 self._events.add_consulted(file=name)
 
     def _reasoning(self, item: _Item, fields: JsonObject) -> None:
@@ -338,26 +335,22 @@ class ReplyParser(ReplyReader):
 
     def _mark(self, item: _Item, block: int, keys: JsonObject) -> None:
         """Add keys of a reasoning item, unless it continues the one before, which has them."""
-        if item.is_more:
-            self._events.add_reasoning(block, form="more")
-        else:
-            self._events.add_reasoning(block, keys=keys)
+        form, new = (MORE, None) if item.is_more else ("", keys)
+        self._events.add_reasoning(block, form=form, keys=new)
 
     def _think(self, item: _Item, kind: str, part: int, text: str) -> None:
         item.grew.add(kind)
-        block = item.blocks.get(kind)
-        begins = block is None
-        if block is None:
+        begins, form = kind not in item.blocks, ""
+        if begins:
             # The first kind takes the block that the item began with.
             block = item.blocks.pop("", None)
-            if block is None:
-                block = self._events.block_index((*item.key, kind))
-            item.blocks[kind] = block
-        if item.part is not None and item.part != (kind, part) and not begins:
+            new = self._events.block_index((*item.key, kind)) if block is None else block
+            item.blocks[kind] = new
+            form = " ".join([MORE] * item.is_more + ["content"] * (kind == _RAW))
+        elif item.part not in (None, (kind, part)):
             text = "\n\n" + text
         item.part = (kind, part)
-        words = ["more"] * item.is_more + ["content"] * (kind == _RAW)
-        self._events.add_reasoning(block, text, form=" ".join(words) if begins else "")
+        self._events.add_reasoning(item.blocks[kind], text, form=form)
 
 
 def _texts(fields: JsonObject, *names: str) -> dict[str, object]:
