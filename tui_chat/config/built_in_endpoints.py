@@ -30,21 +30,20 @@ _OFFLINE = Endpoint(
     *("loopback", Protocol.OPENAI_CHAT, f"{LOOPBACK_URL}/v1"), models=("mirror", "echo", "lorem")
 )
 
-
-_OPENAI_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+_OPENAI_FACTS = (
     # “Unrecognized request argument supplied”, “Additional properties are not allowed”
     # [I: tg-spam#304, langchain_dart#712, openai-node#1161].
     ("*", ModelFacts(strict_keys=True)),
 )
 
-_DEEPSEEK_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+_DEEPSEEK_FACTS = (
     ("deepseek-chat", ModelFacts(131_072)),
     ("deepseek-reasoner", ModelFacts(131_072)),
     ("deepseek-v4*", ModelFacts(1_000_000)),
     ("deepseek-flash", ModelFacts(1_000_000)),
 )
 
-_MISTRAL_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+_MISTRAL_FACTS = (
     # Refuses `stream_options` and whatever else it does not know; sends usage unasked
     # [I: openai-agents-python#442, tabby#4082, eca#231].
     ("*", ModelFacts(strict_keys=True, stream_usage=False)),
@@ -56,7 +55,7 @@ _MISTRAL_FACTS: tuple[tuple[str, ModelFacts], ...] = (
     ("codestral-latest", ModelFacts(128_000)),
 )
 
-_GROQ_FACTS: tuple[tuple[str, ModelFacts], ...] = (
+_GROQ_FACTS = (
     ("openai/gpt-oss-*", ModelFacts(131_072)),
     ("qwen/qwen3.8-27b", ModelFacts(131_072)),
 )
@@ -70,30 +69,21 @@ _CURRENT: dict[str, tuple[str, ...]] = {
 """Written by `docs/dev/refresh_facts.py`, so that no list here is older than the facts."""
 
 
-def _provider(
-    name: str,
-    protocol: Protocol,
-    base_url: str,
-    facts: tuple[tuple[str, ModelFacts], ...] = (),
-    *,
-    key: str = "",
-    models: tuple[str, ...] = (),
-    **others: Any,
-) -> Endpoint:
-    """Return an endpoint whose key is in the environment, in `NAME_API_KEY` unless `key` says."""
-    return Endpoint(
-        name,
-        protocol,
-        base_url,
-        key=f"env:{key or name.upper()}_API_KEY",
-        models=models or _CURRENT[name],
-        server_facts=facts,
-        **others,
-    )
-
-
 _CHAT = Protocol.OPENAI_CHAT
 _OPENAI_URL = "https://api.openai.com/v1"
+_Facts = tuple[tuple[str, ModelFacts], ...]
+
+
+def _provider(
+    name: str, protocol: Protocol, url: str, facts: _Facts = (), *, key: str = "", **others: Any
+) -> Endpoint:
+    """Return an endpoint whose key is in the environment, in `NAME_API_KEY` unless `key` says."""
+    others = {"models": _CURRENT.get(name, ()), "server_facts": facts} | others
+    return Endpoint(name, protocol, url, key=f"env:{key or name.upper()}_API_KEY", **others)
+
+
+_OLD_KEY: dict[str, Any] = {"max_tokens_key": "max_tokens"}
+"""For servers that refuse or silently ignore the newer name."""
 PROVIDERS = (
     _provider("openai", _CHAT, _OPENAI_URL, _OPENAI_FACTS),
     _provider(
@@ -106,16 +96,10 @@ PROVIDERS = (
     _provider(
         *("openrouter", _CHAT, "https://openrouter.ai/api/v1"),
         models=("openrouter/auto",),
-        max_tokens_key="max_tokens",
+        **_OLD_KEY,
     ),
-    _provider(
-        *("deepseek", _CHAT, "https://api.deepseek.com", _DEEPSEEK_FACTS),
-        max_tokens_key="max_tokens",  # the newer name is silently ignored
-    ),
-    _provider(
-        *("mistral", _CHAT, "https://api.mistral.ai/v1", _MISTRAL_FACTS),
-        max_tokens_key="max_tokens",  # the newer name is refused
-    ),
+    _provider("deepseek", _CHAT, "https://api.deepseek.com", _DEEPSEEK_FACTS, **_OLD_KEY),
+    _provider("mistral", _CHAT, "https://api.mistral.ai/v1", _MISTRAL_FACTS, **_OLD_KEY),
     _provider("groq", _CHAT, "https://api.groq.com/openai/v1", _GROQ_FACTS),
 )
 
@@ -123,7 +107,7 @@ _LOCAL_PORTS = (("ollama", 11434), ("llama.cpp", 8080), ("lm-studio", 1234), ("v
 
 LOCAL = (
     *(
-        Endpoint(name, _CHAT, f"http://127.0.0.1:{port}/v1", max_tokens_key="max_tokens")
+        Endpoint(name, _CHAT, f"http://127.0.0.1:{port}/v1", **_OLD_KEY)
         for name, port in _LOCAL_PORTS
     ),
     Endpoint("ollama-native", Protocol.OLLAMA, "http://127.0.0.1:11434"),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import field, replace
@@ -270,50 +269,29 @@ def _fault(text: str, fault: ValueFault) -> str:
 
 _STATEMENT = re.compile(r"""\s*(?:\[+(?P<table>.+?)\]+|(?P<key>(?:"[^"]*"|'[^']*'|[^="'#])+?)=)""")
 """A line that begins a table or sets a key."""
+_KEY = re.compile(r""""([^"]*)"|'([^']*)'|([\w-]+)""")
+_LONG_STRING = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 
 
 def place_of(text: str, path: Sequence[str]) -> tuple[int, int] | None:
     """Return the line and column of a path of keys in TOML, or of what is nearest to it in a table
     around it; None if nothing is.
     """
+    text = _LONG_STRING.sub(lambda match: "\n" * match[0].count("\n"), text)
     best: tuple[int, int, int] | None = None
     table: tuple[str, ...] = ()
-    string = ""
     for number, line in enumerate(text.split("\n"), 1):
-        is_inside, string = bool(string), _open_string(line, string)
-        if is_inside or (match := _STATEMENT.match(line)) is None:
+        if (match := _STATEMENT.match(line)) is None:
             continue
-        if match["table"]:
-            found = table = _keys(match["table"])
-        else:
-            found = (*table, *_keys(match["key"]))
+        keys = tuple(map("".join, _KEY.findall(match["table"] or match["key"])))
+        table, found = (keys, keys) if match["table"] else (table, (*table, *keys))
         common = common_prefix(found, tuple(path))
         if common > (best[0] if best else 0):
             names = (re.escape(step) for step in (path[-1], path[common - 1]))
-            keys = (re.search(rf"(?<![\w-])[\"']?{name}[\"']?\s*[=\].]", line) for name in names)
-            column = next((key.start() for key in keys if key), line.index(line.strip()))
+            starts = (re.search(rf"(?<![\w-])[\"']?{name}[\"']?\s*[=\].]", line) for name in names)
+            column = next((start.start() for start in starts if start), line.index(line.strip()))
             best = common, number, column
     return None if best is None else (best[1], best[2] + 1)
-
-
-def _open_string(line: str, string: str) -> str:
-    """Return the quotes of the string of several lines that a line leaves open, if any; `string`
-    is what the line before it left open.
-    """
-    for quotes in re.findall("\"{3}|'{3}", line):
-        string = "" if quotes == string else string or quotes
-    return string
-
-
-def _keys(written: str) -> tuple[str, ...]:
-    """Return the keys of a dotted key; empty if it is none."""
-    path: list[str] = []
-    with suppress(tomllib.TOMLDecodeError):
-        value: Any = tomllib.loads(f"{written} = 0")
-        while isinstance(value, dict):
-            [(key, value)] = cast("dict[str, Any]", value).items()
-            path.append(key)
-    return tuple(path)
 
 
 # --- writing -----------------------------------------------------------------------------

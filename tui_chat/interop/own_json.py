@@ -62,7 +62,6 @@ FORMAT, VERSION = "tui-chat", 2
 
 _ID = r"[0-9A-Za-z_.:-]{1,128}"
 _LATEST = 253_402_300_800.0  # the year 10000
-_MOST = 2**53
 _DERIVED = ("sibling", "siblings")
 """Fields of an entry that follow from the tree."""
 _METHOD, _URL, _SHA256 = "[A-Z]{1,20}", r"https?://[!-~]{1,4000}", "[0-9a-f]{64}"

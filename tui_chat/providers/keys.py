@@ -122,32 +122,26 @@ def _from_environment(name: str, environ: Mapping[str, str], owner: str) -> Secr
 
 def _from_file(name: str) -> Secret:
     path = Path(name).expanduser()
-    if _is_exposed(path):
-        raise KeyMissing(
-            f"The key file {path} can be read by other users of this machine.",
-            advice=f"Run `chmod 600 {path}`.",
-        )
     try:
-        line = Secret(read_file(path, _MAX_OUTPUT).partition(b"\n")[0].decode("utf-8", "replace"))
+        status = path.stat()
+        # Files of the system, such as mounted secrets, have the permissions that it gives them.
+        own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
+        if os.name == "posix" and own and status.st_mode & 0o077:
+            raise KeyMissing(
+                f"The key file {path} can be read by other users of this machine.",
+                advice=f"Run `chmod 600 {path}`.",
+            )
+    except OSError:
+        pass  # reading it says why
+    try:
+        content = Secret(read_file(path, _MAX_OUTPUT).decode("utf-8", "replace"))
     except InputError as error:
         raise KeyMissing(str(error), advice="Enter the key again, or change `key`.") from None
     return _checked(
-        line,
+        Secret(content.reveal().partition("\n")[0]),
         f"The first line of {path} is not a key.",
         "Its first line must be the key and nothing else.",
     )
-
-
-def _is_exposed(path: Path) -> bool:
-    """Return True if a file of the user's can be read by others. Files of the system, such as
-    mounted secrets, have the permissions that the system gives them.
-    """
-    try:
-        status = path.stat()
-    except OSError:
-        return False
-    own = not hasattr(os, "getuid") or status.st_uid == os.getuid()
-    return os.name == "posix" and own and bool(status.st_mode & 0o077)
 
 
 def typed_key(text: str) -> Secret:
@@ -217,24 +211,20 @@ def _keyring_of(verb: str) -> Generator[Any]:
 
 
 def _from_keyring(service: str, name: str) -> Secret:
+    is_ours = service == SERVICE
+    command = f"`tui-chat keys set {name}`" if is_ours else f"`keyring set {service} {name}`"
     with _keyring_of("read") as keyring:
         secret = Secret(keyring.get_password(service, name) or "")
     if not secret.reveal().strip():
         raise KeyMissing(
             f"The system's keyring has no entry {service}/{name}.",
-            advice=f"Put the key there with {_command_to_set(service, name)}.",
+            advice=f"Put the key there with {command}.",
         )
     return _checked(
         secret,
         f"The keyring's entry {service}/{name} contains characters that are invalid in a key.",
-        f"Set it again with {_command_to_set(service, name)}.",
+        f"Set it again with {command}.",
     )
-
-
-def _command_to_set(service: str, name: str) -> str:
-    if service == SERVICE:
-        return f"`tui-chat keys set {name}`"
-    return f"`keyring set {service} {name}`"
 
 
 async def _from_command(command: str) -> Secret:

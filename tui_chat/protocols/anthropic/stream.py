@@ -143,10 +143,8 @@ class ReplyParser(ReplyReader):
         block = self._blocks.get(index)
         if block is None or block.kind != kind:
             key = (self._turn, index, self._starts.get(index, 0), kind)
-            number = (
-                self._events.call_index(key) if kind == "tool" else self._events.block_index(key)
-            )
-            block = self._blocks[index] = _Block(kind, number)
+            new_number = self._events.call_index if kind == "tool" else self._events.block_index
+            block = self._blocks[index] = _Block(kind, new_number(key))
         return block
 
     def _grow(self, index: int, delta: JsonObject) -> None:
@@ -164,12 +162,10 @@ class ReplyParser(ReplyReader):
                 self._events.add_text(as_raw_string(delta.get("text")))
             case "citations_delta":
                 self._cite(as_object(delta.get("citation")))
-            case "thinking_delta":
-                number = self._block(index, "thinking").number
-                self._events.add_reasoning(number, as_raw_string(delta.get("thinking")))
-            case "signature_delta":
-                number = self._block(index, "thinking").number
-                self._events.add_reasoning(number, signature=as_string(delta.get("signature")))
+            case "thinking_delta" | "signature_delta":
+                number, signature = self._block(index, "thinking").number, delta.get("signature")
+                thought = as_raw_string(delta.get("thinking"))
+                self._events.add_reasoning(number, thought, signature=as_string(signature))
             case "input_json_delta":
                 block = self._block(index, "tool")
                 if text := as_raw_string(delta.get("partial_json")):
@@ -215,23 +211,22 @@ class ReplyParser(ReplyReader):
             is_empty = number == fields.get("input_tokens") == 0  # some servers end with zeros
             if number is not None and not (is_empty and name in self._counts):
                 self._counts[name] = number
-        details = as_object(fields.get("output_tokens_details"))
-        counts = self._counts
-        fresh = counts.get("input_tokens")
-        created = as_object(fields.get("cache_creation"))
-        if (hour := as_count(created.get("ephemeral_1h_input_tokens"))) is not None:
-            counts["hour"] = hour
-        written = [n for key in _LIFETIMES if (n := as_count(created.get(key))) is not None]
-        if written:
-            counts.setdefault("cache_creation_input_tokens", sum(written))
-        apart = sum(counts.get(name, 0) for name in _CACHES)
+        counts, created = self._counts, as_object(fields.get("cache_creation"))
+        written = [as_count(created.get(f"ephemeral_{life}_input_tokens")) for life in ("5m", "1h")]
+        if written[1] is not None:
+            counts["hour"] = written[1]
+        if written != [None, None]:
+            counts.setdefault(_CACHES[1], sum(filter(None, written)))
+        fresh, (read, write) = counts.get("input_tokens"), map(counts.get, _CACHES)
         self._events.set_usage(
             Usage(
-                input=None if fresh is None else fresh + apart,
+                input=None if fresh is None else fresh + (read or 0) + (write or 0),
                 output=counts.get("output_tokens"),
-                cached=counts.get("cache_read_input_tokens"),
-                cache_write=counts.get("cache_creation_input_tokens"),
-                reasoning=as_count(details.get("thinking_tokens")),
+                cached=read,
+                cache_write=write,
+                reasoning=as_count(
+                    as_object(fields.get("output_tokens_details")).get("thinking_tokens")
+                ),
                 cache_write_1h=counts.get("hour", 0),
                 tier=as_string(fields.get("service_tier")),
             )
@@ -244,7 +239,6 @@ class ReplyParser(ReplyReader):
 
 
 _CALL_KEYS = frozenset({"type", "id", "name", "input", "cache_control"})
-_LIFETIMES = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 _CACHES = ("cache_read_input_tokens", "cache_creation_input_tokens")
 
 
