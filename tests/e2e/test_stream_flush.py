@@ -69,7 +69,7 @@ def stream(disk: Disk, model: str, shown: list[tuple[float, int]]) -> Entry:
 
         def hear(progress: SendProgress) -> None:
             if isinstance(progress, PartialReply):
-                shown.append((loop.time(), len(progress.reply.content)))
+                shown.append((loop.time(), len(progress.reply.text)))
 
         dependencies = OfflineDependencies(monotonic=loop.time)
         client = HttpClient(

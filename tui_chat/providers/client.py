@@ -38,6 +38,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, suppress
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -159,13 +160,24 @@ class IncomingResponse:
 
         Raises ReplyCut; TooLarge if an event or the whole stream exceeds its limit.
         """
+        decoder, splitter = _UTF_8("replace"), EventSplitter()  # the standard allows no other
+        read = since_event = 0
+        turn = time.monotonic()
         with read_failures(self._silence):
-            turn = time.monotonic()
-            async for event in _events(self._pieces()):
+            async for piece in self._pieces():
+                read, since_event = read + len(piece), since_event + len(piece)
+                if since_event > EVENT_SIZE:
+                    raise _endless("An event of the reply", EVENT_SIZE)
+                for event in splitter.feed(decoder.decode(piece)):
+                    since_event = 0
+                    yield event
+                    if time.monotonic() - turn > SLICE:
+                        await asyncio.sleep(0)
+                        turn = time.monotonic()
+                if read > STREAM_SIZE:
+                    raise _endless("The response", STREAM_SIZE)
+            for event in chain(splitter.feed(decoder.decode(b"", True)), splitter.close()):
                 yield event
-                if time.monotonic() - turn > SLICE:
-                    await asyncio.sleep(0)
-                    turn = time.monotonic()
 
     async def read_body(self, limit: int | None = None) -> bytes:
         """Read the whole body. Raises ReplyCut, and TooLarge beyond `limit` (`BODY_SIZE`) bytes."""
@@ -236,25 +248,6 @@ class IncomingResponse:
             return parsedate_to_datetime(self.headers[header]).timestamp()
         except (KeyError, ValueError, OverflowError):
             return None
-
-
-async def _events(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[tuple[str, str]]:
-    """Yield the events of a stream. Raises TooLarge."""
-    decoder, splitter = _UTF_8("replace"), EventSplitter()  # the standard allows no other encoding
-    read = since_event = 0
-    async for piece in pieces:
-        read += len(piece)
-        since_event += len(piece)
-        if since_event > EVENT_SIZE:
-            raise _endless("An event of the reply", EVENT_SIZE)
-        for event in splitter.feed(decoder.decode(piece)):
-            since_event = 0
-            yield event
-        if read > STREAM_SIZE:
-            raise _endless("The response", STREAM_SIZE)
-    for events in (splitter.feed(decoder.decode(b"", True)), splitter.close()):
-        for event in events:
-            yield event
 
 
 def _endless(what: str, limit: int) -> TooLarge:

@@ -138,11 +138,15 @@ async def discover_endpoints(
     """
     local = [endpoint for endpoint in endpoints if is_loopback(endpoint.base_url)]
     answers = await asyncio.gather(*(_probe(endpoint, client) for endpoint in local))
-    return tuple(
-        _completed(endpoint, *answer)
-        for endpoint, answer in zip(local, answers, strict=True)
-        if answer is not None
-    )
+    found: list[Endpoint] = []
+    for endpoint, answer in zip(local, answers, strict=True):
+        if answer is not None:
+            names, limits = answer
+            reported = ((name, ModelFacts(limits[name])) for name in limits if name in names)
+            models = dict.fromkeys((*(m for m in endpoint.models if m in names), *names))
+            facts = (*reported, *endpoint.server_facts)
+            found.append(replace(endpoint, models=tuple(models), server_facts=facts))
+    return tuple(found)
 
 
 def merge_discovered(
@@ -171,17 +175,6 @@ async def _probe(
             return (names, await _limits_of(root, listed, client)) if names else None
     except (TimeoutError, ProviderError):
         return None
-
-
-def _completed(endpoint: Endpoint, names: tuple[str, ...], limits: dict[str, int]) -> Endpoint:
-    """Return an endpoint completed with its server's report."""
-    reported = tuple((name, ModelFacts(limit)) for name, limit in limits.items() if name in names)
-    configured = tuple(name for name in endpoint.models if name in names)
-    return replace(
-        endpoint,
-        models=(*configured, *(name for name in names if name not in configured)),
-        server_facts=(*reported, *endpoint.server_facts),
-    )
 
 
 async def _limits_of(root: Endpoint, listed: object, client: HttpClient) -> dict[str, int]:
