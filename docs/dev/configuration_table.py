@@ -34,10 +34,7 @@ BEGIN, END = "<!-- keys -->\n", "<!-- end of keys -->\n"
 TABLES: tuple[tuple[str, tuple[tuple[types.ModuleType, type], ...]], ...] = (
     ("At the top of the file", ((config_file, ConfigFile),)),
     ("`[endpoints.NAME]`", ((endpoint, Endpoint),)),
-    ("`[endpoints.NAME.timeouts]`", ((endpoint, Timeouts),)),
-    ("`[endpoints.NAME.retries]`", ((endpoint, Retries),)),
     ('`[models."MODEL"]` and `[endpoints.NAME.facts."MODEL"]`', ((model_facts, ModelFacts),)),
-    ('`[models."MODEL".prices]`', ((prices, Prices),)),
     ("`[tools.NAME]`", ((envelope, ToolDefinition), (tool, CommandTool))),
 )
 """The heading of each table, and the values whose fields are its keys."""
@@ -46,11 +43,16 @@ RENAMED = {(Endpoint, "settings"): "parameters", (Prices, "starts"): "from"}
 SECTIONS = frozenset(
     (
         *((ConfigFile, name) for name in ("keys", "endpoints", "models", "tools", "plugins")),
-        *((Endpoint, name) for name in ("facts", "timeouts", "retries")),
-        (ModelFacts, "prices"),
+        (Endpoint, "facts"),
     )
 )
 """Fields that are tables with a heading of their own, or that the page describes elsewhere."""
+WITHIN = {
+    (Endpoint, "timeouts"): (endpoint, Timeouts),
+    (Endpoint, "retries"): (endpoint, Retries),
+    (ModelFacts, "prices"): (prices, Prices),
+}
+"""Fields that are tables whose keys are listed with those around them."""
 
 
 def described(module: types.ModuleType, name: str) -> Mapping[str, str]:
@@ -88,13 +90,19 @@ def kind(annotation: Any) -> str:
     return words[base]
 
 
-def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
-    """Yield key, value and description of each key of a table."""
+def rows(module: types.ModuleType, table: type, before: str = "") -> Iterator[Sequence[str]]:
+    """Yield key, value and description of each key of a table; `before` is what its keys begin
+    with.
+    """
     descriptions = described(module, table.__name__)
     hints = get_type_hints(table, include_extras=True)
     for field in fields(table):
         hint = hints[field.name]
         if limit_of(hint, Hidden) is not None or (table, field.name) in SECTIONS:
+            continue
+        key = f"{before}{RENAMED.get((table, field.name), field.name)}"
+        if within := WITHIN.get((table, field.name)):
+            yield from rows(*within, f"{key}.")
             continue
         default = field.default
         is_shown = isinstance(default, str | int | float) and default not in ("", None)
@@ -103,7 +111,7 @@ def rows(module: types.ModuleType, table: type) -> Iterator[Sequence[str]]:
         rest = f" Default: `{written}`." if is_shown else ""
         text = descriptions[field.name].replace("|", "\\|").replace("None", "not set")
         text = text if text.endswith((".", "?")) else f"{text}."
-        yield f"`{RENAMED.get((table, field.name), field.name)}`", kind(hint), text + rest
+        yield f"`{key}`", kind(hint), text + rest
 
 
 def tables() -> str:

@@ -18,22 +18,24 @@ HEADINGS = {
     "sessions": "Sessions",
     "preset": "Preset editor",
     "inspector": "Inspector",
-    "body": "Inspector: Payload",
+    "body": "Payload of the inspector",
 }
 """The heading of each table, by the place of its verbs."""
 
 
 def row(verb: Verb) -> str:
-    """Return the row of a verb: its keys and command, what it does, its id."""
-    command = f"`/{' '.join((verb.names[0], verb.argument)).strip()}`" if verb.slash else ""
-    called = ", ".join(filter(None, (key_names(verb.keys), command))) or "–"
-    return f"| {called} | {verb.title} | `{verb.id}` |\n"
+    """Return the row of a verb: its keys, its command with its id if that is another, its title."""
+    named = f"`{verb.id}`"
+    if verb.slash:
+        command = f"`/{' '.join((verb.names[0], verb.argument)).strip()}`"
+        named = command if verb.names[0] == verb.id else f"{command} ({named})"
+    return f"| {key_names(verb.keys)} | {named} | {verb.title} |\n"
 
 
 def tables() -> str:
     """Return the tables in Markdown."""
     return "\n".join(
-        f"### {heading}\n\n| key, command | what it does | id |\n| --- | --- | --- |\n"
+        f"### {heading}\n\n| key | command (id) | what it does |\n| --- | --- | --- |\n"
         + "".join(row(verb) for verb in VERBS if verb.place == place)
         for place, heading in HEADINGS.items()
     )

@@ -85,7 +85,8 @@ class ConfigFile:
     model: str | None = None
     """The model of new sessions; without it the endpoint's first."""
     title_model: Annotated[str, Check(_title_model)] = ""
-    """`ENDPOINT/MODEL`, which is asked for the title of each session; without it none is."""
+    """`ENDPOINT/MODEL`, which titles each session from 600 characters of its first two messages;
+    without it their first words do."""
     editing_mode: str = ""
     """`vim` for Vim's keys in the composer."""
     theme: str | None = None

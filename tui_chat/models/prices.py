@@ -61,23 +61,23 @@ class Prices:
     """Prices in US dollars per million tokens; None means unknown."""
 
     input: Dollars | None = None
-    """Input."""
+    """US dollars per million tokens of input."""
     output: Dollars | None = None
-    """Output."""
+    """For output."""
     cached: Dollars | None = None
-    """Input from the provider's cache; None: as `input`."""
+    """For input from the provider's cache; None: as `input`."""
     cache_write: Dollars | None = None
-    """Input written to the cache; None: as `input`."""
+    """For input written to the cache; None: as `input`."""
     cache_write_1h: Dollars | None = None
-    """Input written to the cache for an hour."""
+    """For input written to the cache for an hour."""
     reasoning: Dollars | None = None
-    """Output spent on reasoning; None: as `output`."""
+    """For reasoning; None: as `output`."""
     per_request: Dollars | None = None
     """US dollars for each request."""
     tiers: Annotated[tuple[PriceTier, ...], Check(_ascending)] = ()
-    """Prices of requests with more than `above` tokens of input: tables of `above` and prices."""
+    """For requests with more than `above` tokens of input: tables of `above` and prices."""
     starts: date | None = None
-    """The first day, in UTC, that they hold for."""
+    """The first day, in UTC."""
     until: date | None = None
     """The last day."""
     apart: Annotated[frozenset[str], Hidden()] = frozenset()
