@@ -3,11 +3,12 @@
     python docs/dev/refresh_prices.py --date 2026-11-23
 
 It reads the installed package `genai-prices`, which the development group has. Nothing calls this
-but whoever maintains the program; it needs no network. `models.price_table` says what is taken.
+but whoever maintains the program; it needs no network. `models.prices` says what is taken.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from importlib import import_module
@@ -20,7 +21,6 @@ import click
 from tui_chat.cli.output import write_line
 from tui_chat.files import write_text
 from tui_chat.models import prices
-from tui_chat.models.price_table import PriceTable
 from tui_chat.models.prices import PROVIDERS
 
 OUTPUT = Path(prices.__file__).with_name("prices.json")
@@ -51,10 +51,29 @@ def _plain(value: object) -> Any:
 
 def table_text(data: list[dict[str, Any]], day: str, source: str) -> str:
     """Return the file of a table, without what is not read, one model a line."""
-    known = [each for each in data if each["id"] in PROVIDERS]
-    table = PriceTable.model_validate({"date": day, "source": source, "providers": known})
-    text = table.model_dump_json(exclude_none=True, exclude_defaults=True)
+    known = [
+        {
+            **{key: each[key] for key in ("id", "fallback_model_providers") if key in each},
+            "models": [_model(model) for model in each["models"]],
+        }
+        for each in data
+        if each["id"] in PROVIDERS
+    ]
+    table = {"date": day, "source": source, "providers": known}
+    text = json.dumps(table, separators=(",", ":"), ensure_ascii=False, default=float)
     return text.replace('{"id":', '\n{"id":') + "\n"
+
+
+def _model(model: dict[str, Any]) -> dict[str, Any]:
+    """Return a model with its prices as a list of those of periods."""
+    prices = model.get("prices") or []
+    periods = [{"prices": prices}] if isinstance(prices, dict) else prices
+    kept: list[dict[str, Any]] = []
+    for period in periods:
+        kept.append({"prices": period["prices"]})
+        if limit := period.get("constraint"):  # that of an hour is left empty
+            kept[-1]["constraint"] = {k: v for k, v in limit.items() if k == "start_date"}
+    return {"id": model["id"], "match": model["match"], **({"prices": kept} if kept else {})}
 
 
 @click.command()

@@ -12,17 +12,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
 
 from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.json_tree import Str
 from tui_chat.models.model_facts import maker_of, spellings
-from tui_chat.models.prices import PROVIDERS, STANDARD_TIERS, Prices, provider_at
-
-if TYPE_CHECKING:
-    from tui_chat.models.price_table import PriceTable
+from tui_chat.models.prices import (
+    PROVIDERS,
+    STANDARD_TIERS,
+    Prices,
+    PriceTable,
+    provider_at,
+    shipped_prices,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,4 @@ _ASKED = {
 
 def load_prices() -> KnownPrices:
     """Return the prices that are in use. To be called at the first question: it takes 20 ms."""
-    from tui_chat.models.price_table import shipped_prices
-
     return KnownPrices(shipped_prices())

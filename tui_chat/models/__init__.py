@@ -12,7 +12,7 @@ preset         Preset, PresetMessage: the messages around the history
 lorebook       Lorebook, LorebookEntry: preset content that keywords activate
 endpoint       Endpoint, Protocol: where and how a request is sent
 model_facts    ModelFacts: limits and quirks of models, known by name
-prices         Prices: what providers charge; price_table: those that ship with the program
+prices         Prices: what providers charge; PriceTable: those that ship with the program
 envelope       ChatEnvelope, Note: what the model will see, protocol-free
 json_tree      Tree: the request body, whose characters know their origin, and its bytes
 payload        Payload, render: the body's bytes, its lines for reading, its origins

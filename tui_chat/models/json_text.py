@@ -60,15 +60,13 @@ def line_and_column(text: str, offset: int) -> tuple[int, int]:
 # Parsing
 
 
-def _refuse(_: str) -> NoReturn:
-    raise ValueError
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
 
 
 def _finite(digits: str) -> float:
     value = float(digits)
-    if math.isinf(value):
-        raise ValueError
-    return value
+    return _refuse(digits) if math.isinf(value) else value
 
 
 STRICT_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
@@ -143,22 +141,14 @@ def decode_lenient(text: str) -> object:
 
 def is_deeper(value: object, levels: int) -> bool:
     """Return True if a value has more levels of objects and lists; without recursion."""
-    level = list(filter(_is_container, [value]))
+    level = [value]
     for _ in range(levels):
-        level = [child for parent in level for child in filter(_is_container, _children(parent))]
-        if not level:
-            return False
-    return True
-
-
-def _is_container(value: object) -> bool:
-    return isinstance(value, dict | list)
+        level = [child for parent in level for child in _children(parent)]
+    return any(isinstance(child, dict | list) for child in level)
 
 
 def _children(value: object) -> Collection[object]:
-    if isinstance(value, dict):
-        return cast("dict[str, object]", value).values()
-    return as_array(value)
+    return cast("JsonObject", value).values() if isinstance(value, dict) else as_array(value)
 
 
 def clean_json(value: Any) -> Any:
@@ -237,21 +227,20 @@ def as_count(value: object) -> int | None:
     return int(value)
 
 
+_TYPE_NAMES: Mapping[type, str] = {
+    type(None): "null",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    tuple: "a list",
+}
+
+
 def type_name(value: object) -> str:
     """Return the name of a JSON value's type, with its article."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "true or false"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a text"
-        case list() | tuple():
-            return "a list"
-        case _:
-            return "an object"
+    return _TYPE_NAMES.get(type(value), "an object")
 
 
 def describe_value(value: object) -> str:
@@ -275,31 +264,19 @@ _LONGEST_SHOWN = 40
 
 def json_fault(text: str, error: Exception) -> JsonError:
     """Return the fault of a text from the error that a decoder raised for it."""
-    match error:
-        case json.JSONDecodeError():
-            return _syntax_error(text, error)
-        case RecursionError():
-            return JsonError("is nested too deeply", text, 0)
-        case _:  # _refuse, _finite, and int's own limit of digits
-            words, offset = _bad_number(text)
-            return JsonError(f"is not JSON: {words}", text, offset)
-
-
-def _bad_number(text: str) -> tuple[str, int]:
-    """Return what is wrong with the first number that is none in JSON, and where it is."""
-    for match in JSON_TOKEN.finditer(text):
-        word = match.group()
-        if word in ("NaN", "Infinity", "-Infinity"):
-            return f"{word} is not a JSON number", match.start()
-        if word[0] not in "-0123456789":
-            continue
-        try:
-            _finite(word) if set(word) & set(".eE") else int(word)
-        except ValueError:
-            if len(word) > _LONGEST_SHOWN:
-                return "a number has thousands of digits", match.start()
-            return f"{word} is too large a number", match.start()
-    return "a number is too large", 0
+    if isinstance(error, RecursionError):
+        return JsonError("is nested too deeply", text, 0)
+    if isinstance(error, json.JSONDecodeError):
+        words, offset = _syntax_fault(text, error)
+    else:  # a number that is refused, or has more digits than Python reads
+        word = str(error)
+        tokens = (match for match in JSON_TOKEN.finditer(text) if match[0][0] in "-0123456789NI")
+        bad = (match.start() for match in tokens if match[0] == word or len(match[0]) > 4000)
+        offset = next(bad, 0)
+        words = f"{word} is {'not a JSON' if word[-1].isalpha() else 'too large a'} number"
+        if len(word) > _LONGEST_SHOWN:
+            words = "a number has thousands of digits"
+    return JsonError(f"is not JSON: {words}", text, offset)
 
 
 def _too_deep(text: str, max_depth: int) -> JsonError:
@@ -312,30 +289,27 @@ def _too_deep(text: str, max_depth: int) -> JsonError:
     return JsonError("is nested too deeply", text, 0)
 
 
-def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
-    """Return a syntax error with a clearer sentence."""
+def _syntax_fault(text: str, error: json.JSONDecodeError) -> tuple[str, int]:
+    """Return a syntax error in clearer words, and its place."""
     offset = error.pos
-    here = text[offset : offset + 1]
-    before = text[:offset].rstrip()
-    words = f"{error.msg[:1].lower()}{error.msg[1:]}"
+    here, before = text[offset : offset + 1], text[:offset].rstrip()
     if not text.strip():
-        words, offset = "it is empty", 0
-    elif not here:
-        words = "it ends too early"
-    elif _YAML.match(text):
-        words = "it looks like YAML"
-    elif here in "/#":
-        words = "comments are not allowed"
-    elif error.msg.startswith("Illegal trailing comma"):  # Python 3.13 and newer; at the comma
-        words = f"a comma before “{text[offset + 1 :].lstrip()[:1]}”"
-    elif here in "}]" and before.endswith(",") and error.msg.startswith(_EXPECTING):
-        words, offset = f"a comma before “{here}”", len(before) - 1
-    elif here in "'“”‘’" and error.msg.startswith(_EXPECTING):
-        words = f"strings need double quotes, not {here}"
-    else:
-        ours = (ours for start, ours in _SYNTAX.items() if error.msg.startswith(start))
-        words = next(ours, words)
-    return JsonError(f"is not JSON: {words}", text, offset)
+        return "it is empty", 0
+    if not here:
+        return "it ends too early", offset
+    if _YAML.match(text):
+        return "it looks like YAML", offset
+    if here in "/#":
+        return "comments are not allowed", offset
+    if error.msg.startswith("Illegal trailing comma"):  # Python 3.13 and newer; at the comma
+        return f"a comma before “{text[offset + 1 :].lstrip()[:1]}”", offset
+    if error.msg.startswith(_EXPECTING):
+        if here in "}]" and before.endswith(","):
+            return f"a comma before “{here}”", len(before) - 1
+        if here in "'“”‘’":
+            return f"strings need double quotes, not {here}", offset
+    words = (words for start, words in _SYNTAX.items() if error.msg.startswith(start))
+    return next(words, f"{error.msg[:1].lower()}{error.msg[1:]}"), offset
 
 
 _EXPECTING = ("Expecting property name", "Expecting value")

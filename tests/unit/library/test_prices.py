@@ -13,8 +13,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.library.prices import load_prices
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.preset import Preset
-from tui_chat.models.price_table import shipped_prices
-from tui_chat.models.prices import Prices
+from tui_chat.models.prices import Prices, shipped_prices
 from tui_chat.models.settings import Settings
 
 DAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
