@@ -23,15 +23,15 @@ from tui_chat.context.inputs import prefilled_history
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import pack, unpack
-from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.generation import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.message import NOT_MUTED, Message, Muted
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit, edit_fault
 from tui_chat.models.role import Profile, Role
-from tui_chat.models.setting_types import with_nested_settings
+from tui_chat.models.settings import with_nested_settings
 from tui_chat.tokens import NO_CORRECTION, Correction
 
 T = TypeVar("T")

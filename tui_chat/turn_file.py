@@ -29,7 +29,7 @@ from tui_chat.models.message import Message, text_blocks
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.session import Entry, EntryStatus
-from tui_chat.models.setting_types import with_nested_settings
+from tui_chat.models.settings import with_nested_settings
 from tui_chat.models.usage import NO_USAGE, Usage
 
 KEY = "tuiChatTurn"

@@ -20,8 +20,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
-from tui_chat.models.setting_types import SETTINGS
-from tui_chat.models.settings import CONTEXT_SETTINGS
+from tui_chat.models.settings import CONTEXT_SETTINGS, SETTINGS
 
 FILE = Path(__file__).parents[1] / "configuration.md"
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"

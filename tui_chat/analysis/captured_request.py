@@ -28,7 +28,7 @@ from tui_chat.models.message import Message
 from tui_chat.models.payload import render
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.request_edit import merged
-from tui_chat.models.setting_types import SettingError, read_setting
+from tui_chat.models.settings import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
 from tui_chat.models.turn import Turn

@@ -19,15 +19,16 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters
 from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import json_pointer
-from tui_chat.models.setting_types import SETTINGS, setting_text
 from tui_chat.models.settings import (
     CONTEXT_SETTINGS,
+    SETTINGS,
     AuthorNote,
     LoreRules,
     ResponseFormat,
     Settings,
     ToolChoice,
     WebSearch,
+    setting_text,
 )
 from tui_chat.models.text import GLUE, Origin, OriginKind
 

@@ -43,7 +43,7 @@ from tui_chat.library.presets import dump_preset, load_preset
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.settings import settings_json
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tui_chat.cli.output import write_line, write_warning
 from tui_chat.config import Config
 from tui_chat.errors import InputError, StoreError, TuiChatError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import SettingError, parse_setting, typed_setting_name
+from tui_chat.models.settings import SettingError, parse_setting, typed_setting_name
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.roles import FIRST_ROLE
 from tui_chat.workspace.state import DEFAULT_PRESET, NO_PRESET

@@ -17,7 +17,7 @@ from tui_chat.context.history import (
 from tui_chat.context.inputs import Inputs
 from tui_chat.models.envelope import Budget, ChatEnvelope, Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object
-from tui_chat.models.message import MessageOrigin, have_media
+from tui_chat.models.message import have_media, message_origin
 from tui_chat.models.text import Origin
 from tui_chat.models.tool import definitions_in
 from tui_chat.tokens import (
@@ -163,7 +163,7 @@ def summary_notes(summarized: SummarizedHistory) -> Iterator[Note]:
     if summarized.summary is not None and summarized.replaced:
         which = "message" if summarized.replaced == 1 else f"{summarized.replaced:,} messages"
         sentence = f"A summary is sent instead of the first {which}."
-        origin = MessageOrigin(summarized.summary)
+        origin = message_origin(summarized.summary)
         yield Note(Level.INFO, "history-summarized", sentence, origin)
 
 

@@ -30,7 +30,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
-from weakref import WeakValueDictionary
 
 from tui_chat.context.resolved_message import ResolvedMessage, mark_of
 from tui_chat.context.scan import MessageGroups
@@ -39,7 +38,7 @@ from tui_chat.models.about import Summary
 from tui_chat.models.blocks import OpaqueBlock, TextBlock
 from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.memo import Memo, recent_memo
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.message import Message, message_origin
 from tui_chat.models.preset import depth_words
 from tui_chat.models.turn import IN_HISTORY, CacheMark, Placement, Turn
 from tui_chat.tokens import Counter
@@ -56,7 +55,7 @@ def history_turn(message: Message) -> Turn:
     return Turn(
         message.role,
         message.blocks,
-        MessageOrigin(message),
+        message_origin(message),
         IN_HISTORY if about.summary is None else _SUMMARY,
         message.name,
         message.extras,
@@ -88,8 +87,9 @@ class HistoryCosts:
     """The indices of empty messages."""
 
 
-_turns: WeakValueDictionary[tuple[int, MakeTurn], Turn] = WeakValueDictionary()
-"""By the identity of the message, which lives as long as its turn."""
+@Memo
+def _turn_of(message: Message, make_turn: MakeTurn) -> Turn:
+    return make_turn(message)
 
 
 @recent_memo()
@@ -99,13 +99,7 @@ def history_costs(
     """Return the costs of a history as `counter` counts them. `make_turn` makes the turns of its
     messages, as `history_turn` does; equal functions make equal ones.
     """
-    turns: list[Turn] = []
-    for message in history:
-        key = id(message), make_turn
-        turn = _turns.get(key)
-        if turn is None:
-            turn = _turns[key] = make_turn(message)
-        turns.append(turn)
+    turns = [_turn_of(message, make_turn) for message in history]
     units = units_of(history)
     is_empty = (is_blank(m) and not t.text.plain for m, t in zip(history, turns, strict=True))
     return HistoryCosts(

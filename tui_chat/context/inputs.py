@@ -21,9 +21,9 @@ from tui_chat.context.rules import BuilderRules, rules_of
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock, TextBlock
-from tui_chat.models.chat_settings import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import Note, Parameters, RequestSettings, ToolDefinition
+from tui_chat.models.generation import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message, text_blocks
@@ -31,8 +31,7 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.session import Entry
-from tui_chat.models.setting_types import SETTINGS
-from tui_chat.models.settings import NO_SETTINGS, Settings, setting_values
+from tui_chat.models.settings import NO_SETTINGS, SETTINGS, Settings, setting_values
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.tokens import NO_CORRECTION, Correction
 

@@ -46,7 +46,7 @@ from tui_chat.models.blocks import (
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Dropped, Level, Note
 from tui_chat.models.memo import Memo, recent_memo
-from tui_chat.models.message import NOT_MUTED, Message, MessageOrigin
+from tui_chat.models.message import NOT_MUTED, Message, message_origin
 from tui_chat.tokens import Counter
 
 _SIGNATURES = ("thoughtSignature", "extra_content")
@@ -340,17 +340,17 @@ def muted_notes(muted: MutedHistory) -> Iterator[Note]:
     if listed:
         first = (*muted.left_out, *(stored for stored, _ in muted.reduced))[0]
         sentence = f"Muted and not sent: {listed}."
-        yield Note(Level.INFO, "history-muted", sentence, MessageOrigin(first))
+        yield Note(Level.INFO, "history-muted", sentence, message_origin(first))
     if muted.demanded:
         sentence = (
             "Muted reasoning is sent all the same with "
             f"{_counted(len(muted.demanded), 'message')}: the provider refuses calls without it."
         )
-        yield Note(Level.INFO, "muted-reasoning-sent", sentence, MessageOrigin(muted.demanded[0]))
+        yield Note(Level.INFO, "muted-reasoning-sent", sentence, message_origin(muted.demanded[0]))
     if muted.last is not None:
         does = "answers" if muted.last.role == "user" else "continues"
         sentence = f"The last message is muted, but is sent: this request {does} it."
-        yield Note(Level.INFO, "muted-message-sent", sentence, MessageOrigin(muted.last))
+        yield Note(Level.INFO, "muted-message-sent", sentence, message_origin(muted.last))
 
 
 def _counted(count: int, noun: str) -> str:

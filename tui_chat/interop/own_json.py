@@ -41,13 +41,13 @@ from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.session import Entry, Session
-from tui_chat.models.setting_types import (
+from tui_chat.models.settings import (
     SettingError,
+    Settings,
     read_settings,
     settings_json,
     with_nested_settings,
 )
-from tui_chat.models.settings import Settings
 from tui_chat.models.sources import MOST_SOURCES, web_address
 from tui_chat.models.token_probabilities import (
     PACKED_SIZE,

@@ -33,8 +33,7 @@ from tui_chat.models.json_text import (
     describe_value,
     object_or_none,
 )
-from tui_chat.models.setting_types import SETTINGS, SettingError, read_setting
-from tui_chat.models.settings import Settings
+from tui_chat.models.settings import SETTINGS, SettingError, Settings, read_setting
 from tui_chat.models.text import clean
 
 T = TypeVar("T")

@@ -39,7 +39,7 @@ from tui_chat.models.preset import (
     PresetMessage,
     preset_keys,
 )
-from tui_chat.models.setting_types import settings_json
+from tui_chat.models.settings import settings_json
 
 if TYPE_CHECKING:
     from tui_chat.library.foreign_files import PresetFiles

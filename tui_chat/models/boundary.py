@@ -240,7 +240,7 @@ class FieldsOf(Constraint):
         return {
             names.get(name, name): hint
             for kind in self.kinds
-            for name, hint in _hints(kind).items()
+            for name, hint in hints_of(kind).items()
             if limit_of(hint, Hidden) is None
         }
 
@@ -442,7 +442,8 @@ def _is_object(kind: Any) -> bool:
 
 
 @cache
-def _hints(kind: type) -> Mapping[str, Any]:
+def hints_of(kind: type) -> Mapping[str, Any]:
+    """Return the types of the fields of a dataclass, with their constraints."""
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind)}
 
@@ -481,9 +482,9 @@ def _kind_at(kind: Any, path: Path) -> Any:
         if (part := limit_of(kind, FieldsOf)) is not None:
             kind = _field(part.hints, step)
         elif isinstance(base, type) and is_dataclass(base):
-            kind = _field(_hints(base), step)
+            kind = _field(hints_of(base), step)
         elif limit_of(kind, ByKind) is not None:
-            fields_of = (_field(_hints(each), step) for each in get_args(base))
+            fields_of = (_field(hints_of(each), step) for each in get_args(base))
             kind = next((each for each in fields_of if each is not Any), Any)
         elif limit_of(kind, AsTable) is not None:
             kind = get_args(get_args(base)[0])[1]

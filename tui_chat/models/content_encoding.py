@@ -98,7 +98,7 @@ class _Zlib:
                     raise
                 self._window = -zlib.MAX_WBITS  # raw deflate, which some servers send
                 self._stream = zlib.decompressobj(self._window)
-                out += self._stream.decompress(data, limit - len(out))
+                continue
             self._begun = True
             data = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
         return bytes(out)

@@ -6,24 +6,16 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 Pairs = tuple[tuple[str, str], ...]
 
 _SECRET_NAMES = frozenset(
-    {
-        "authorization",
-        "proxy-authorization",
-        "cookie",
-        "x-api-key",
-        "api-key",
-        "x-goog-api-key",
-        "key",
-        "api_key",
-        "apikey",
-        "access_token",
-        "token",
-    }
+    (
+        *("authorization", "proxy-authorization", "cookie", "token", "access_token"),
+        *("key", "api-key", "api_key", "apikey", "x-api-key", "x-goog-api-key"),
+    )
 )
 """Headers and query parameters that contain keys, which would be visible there."""
 
@@ -81,34 +73,30 @@ def _url(url: str, schemes: tuple[str, ...]) -> SplitResult:
     return parts
 
 
-def key_reference(key: str) -> str:
-    """Return a reference to a key."""
-    kind, _, rest = key.partition(":")
-    match kind:
-        case "":
-            pass
-        case "env" if re.fullmatch(r"[^\s=]+", rest):
-            pass
-        case "keyring" if all(rest.partition("/")):
-            pass
-        case "command" | "file" if rest.strip():
-            pass
-        case _:
-            raise ValueError(
-                "must be a reference: “env:NAME”, “keyring:SERVICE/NAME”, “file:PATH” or "
-                "“command:PROGRAM ARGUMENTS”, never the key itself"
-            )
-    return key
+def _matching(pattern: str, sentence: str) -> Callable[[str], str]:
+    """Return the check of a text by a pattern."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text, re.DOTALL):
+            raise ValueError(sentence)
+        return text
+
+    return check
 
 
-def auth(text: str) -> str:
-    """Return how a key is sent."""
-    kind, _, name = text.partition(":")
-    if text not in ("", "bearer", "x-api-key", "x-goog-api-key", "none") and not (
-        kind == "header" and _NAME.fullmatch(name)
-    ):
-        raise ValueError("must be “bearer”, “x-api-key”, “x-goog-api-key”, “header:NAME” or “none”")
-    return text
+key_reference = _matching(
+    r"|env:[^\s=]+|keyring:[^/]+/.+|(?:command|file):.*\S.*",
+    "must be a reference: “env:NAME”, “keyring:SERVICE/NAME”, “file:PATH” or "
+    "“command:PROGRAM ARGUMENTS”, never the key itself",
+)
+"""Checks a reference to a key."""
+auth = _matching(
+    rf"|bearer|x-api-key|x-goog-api-key|none|header:{_NAME.pattern}",
+    "must be “bearer”, “x-api-key”, “x-goog-api-key”, “header:NAME” or “none”",
+)
+"""Checks how a key is sent."""
+api_version = _matching("[A-Za-z0-9._-]{0,40}", "must be at most 40 letters, digits and “._-”")
+"""Checks a version of an API."""
 
 
 def without_secrets(pairs: Pairs) -> Pairs:
@@ -132,13 +120,6 @@ def sendable(headers: Pairs) -> Pairs:
                 f"`auth` to “header:{name}”"
             )
     return headers
-
-
-def api_version(text: str) -> str:
-    """Return a version of an API."""
-    if not re.fullmatch(r"[A-Za-z0-9._-]{0,40}", text):
-        raise ValueError("must be at most 40 letters, digits and “._-”")
-    return text
 
 
 def model_name(name: str) -> str:

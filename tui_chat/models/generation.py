@@ -1,13 +1,17 @@
-"""The kinds of generation: what a request asks a model for."""
+"""The kinds of generation: what a request asks a model for; and what decides that besides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from types import MappingProxyType
 from typing import Annotated, TypeAlias
 
 from tui_chat.api import RequestKind
 from tui_chat.hooks import parts_at
+from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Check
+from tui_chat.models.settings import LoreTimer
 
 GenerationKind: TypeAlias = str
 """The text that a request asks for: the next reply; the rest of the last message; another version
@@ -64,3 +68,25 @@ def _checked(name: str) -> str:
 
 Trigger = Annotated[GenerationKind, Check(_checked)]
 """A kind of generation in a file. It may be of a plugin if none is here that adds some."""
+
+_NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True)
+class ChatSettings:
+    """Inputs of a request besides messages and settings."""
+
+    kind: GenerationKind = "normal"
+    prompt: str = ""
+    """The instruction that ends a request of a kind that takes one."""
+    timers: tuple[LoreTimer, ...] = ()
+    """Lore entries that stay active or pause for some messages."""
+    global_variables: Mapping[str, str] = field(default_factory=lambda: _NO_VARIABLES)
+    """For `{{getglobalvar::name}}`."""
+    hidden_messages: int = 0
+    """Messages of the session that are not sent, for `{{lastMessageId}}`."""
+    hidden_user_messages: int = 0
+    """Those of the user, for the interval of the author's note."""
+
+
+NO_CHAT_SETTINGS = ChatSettings()

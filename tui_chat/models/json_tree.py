@@ -148,20 +148,6 @@ def written(node: Tree) -> Iterator[bytes]:
     yield b"}" if node.items else b"{}"
 
 
-def size_of(node: Tree) -> int:
-    """Return the number of bytes of the outermost node, as `written` yields them."""
-    if not isinstance(node, Obj) or not node.items:
-        return len(body_of(node))
-    size = len(node.items) + 1
-    for key, value in node.items:
-        size += len(_key(key).encode())
-        if isinstance(value, Arr) and value.items:
-            size += sum(map(len, map(body_of, value.items))) + len(value.items) + 1
-        else:
-            size += len(body_of(value))
-    return size
-
-
 @lru_cache(maxsize=1024)
 def _key(key: str) -> str:
     return quoted(key) + ":"

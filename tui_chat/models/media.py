@@ -16,35 +16,20 @@ from typing import Final
 
 from tui_chat.models.blocks import MediaBlock, MediaKind
 
-_TYPES: Final[dict[str, tuple[MediaKind, str]]] = {
-    "image/png": ("image", ".png"),
-    "image/jpeg": ("image", ".jpg"),
-    "image/gif": ("image", ".gif"),
-    "image/webp": ("image", ".webp"),
-    "image/avif": ("image", ".avif"),
-    "image/heic": ("image", ".heic"),
-    "image/heif": ("image", ".heif"),
-    "audio/wav": ("audio", ".wav"),
-    "audio/x-wav": ("audio", ".wav"),
-    "audio/wave": ("audio", ".wav"),
-    "audio/mpeg": ("audio", ".mp3"),
-    "audio/mp3": ("audio", ".mp3"),
-    "audio/ogg": ("audio", ".ogg"),
-    "audio/opus": ("audio", ".opus"),
-    "audio/flac": ("audio", ".flac"),
-    "audio/aac": ("audio", ".aac"),
-    "audio/mp4": ("audio", ".m4a"),
-    "audio/webm": ("audio", ".webm"),
-    "audio/l16": ("audio", ".wav"),
-    "audio/pcm": ("audio", ".wav"),
-    "video/mp4": ("video", ".mp4"),
-    "video/webm": ("video", ".webm"),
-    "video/quicktime": ("video", ".mov"),
-    "application/pdf": ("file", ".pdf"),
-    "application/json": ("file", ".json"),
-    "text/plain": ("file", ".txt"),
-    "text/csv": ("file", ".csv"),
-    "text/markdown": ("file", ".md"),
+
+def _of(kind: MediaKind, family: str, endings: dict[str, str]) -> dict[str, tuple[MediaKind, str]]:
+    return {f"{family}/{name}": (kind, ending) for name, ending in endings.items()}
+
+
+_TYPES = {
+    **_of("image", "image", {"png": ".png", "jpeg": ".jpg", "gif": ".gif", "webp": ".webp"}),
+    **_of("image", "image", {"avif": ".avif", "heic": ".heic", "heif": ".heif"}),
+    **_of("audio", "audio", dict.fromkeys(("wav", "x-wav", "wave", "l16", "pcm"), ".wav")),
+    **_of("audio", "audio", {"mpeg": ".mp3", "mp3": ".mp3", "ogg": ".ogg", "opus": ".opus"}),
+    **_of("audio", "audio", {"flac": ".flac", "aac": ".aac", "mp4": ".m4a", "webm": ".webm"}),
+    **_of("video", "video", {"mp4": ".mp4", "webm": ".webm", "quicktime": ".mov"}),
+    **_of("file", "application", {"pdf": ".pdf", "json": ".json"}),
+    **_of("file", "text", {"plain": ".txt", "csv": ".csv", "markdown": ".md"}),
 }
 """The kind of part of each type, and the ending of a file of it."""
 

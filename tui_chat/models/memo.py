@@ -12,34 +12,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, Generic, TypeVar, TypeVarTuple
 from weakref import WeakSet, ref
 
 K = TypeVar("K")
 Details = TypeVarTuple("Details")
 V = TypeVar("V")
-
-
-class _WeakEntry(ref[K]):
-    """A weak reference to a key, with the key's identity and what was computed from it."""
-
-    __slots__ = ("details", "identity", "value")
-
-    identity: int
-    details: tuple[Any, ...]
-    value: Any
-
-
-class _StrongEntry(Generic[K]):
-    """A key that is kept alive, with what was computed from it."""
-
-    __slots__ = ("details", "key", "value")
-
-    def __init__(self, key: K) -> None:
-        self.key = key
-        self.details: tuple[Any, ...] = ()
-        self.value: Any = None
 
 
 class Memo(Generic[K, *Details, V]):
@@ -56,34 +35,25 @@ class Memo(Generic[K, *Details, V]):
         update_wrapper(self, compute)
         self._compute = compute
         self._recent = recent
-        self._entries: dict[int, _WeakEntry[K] | _StrongEntry[K]] = {}
-        entries = self._entries  # what the keys call must not keep the memo itself
-
-        def forget(entry: _WeakEntry[K]) -> None:
-            entries.pop(entry.identity, None)
-
-        self._forget = forget
+        self._entries: dict[int, tuple[K | ref[K], tuple[Any, ...], V]] = {}
+        """A key or a weak reference to it, the details, and the result, by the key's identity."""
         if recent:
             _recent_memos.add(self)
 
     def __call__(self, key: K, *details: *Details) -> V:
         """Return the remembered result, computing it the first time."""
         identity = id(key)
-        entry = self._entries.get(identity)
-        if entry is not None and entry.details == details:
-            return entry.value
+        entries = self._entries
+        known = entries.get(identity)
+        if known is not None and known[1] == details:
+            return known[2]
         value = self._compute(key, *details)
+        holder = key if self._recent else ref(key, partial(_forget, entries, identity))
         if self._recent:
-            entry = _StrongEntry(key)
-            self._entries.pop(identity, None)  # the newest result goes last
-        else:
-            entry = _WeakEntry(key, self._forget)
-            entry.identity = identity
-        entry.details = details
-        entry.value = value
-        self._entries[identity] = entry
-        if 0 < self._recent < len(self._entries):
-            self._entries.pop(next(iter(tuple(self._entries))), None)
+            entries.pop(identity, None)  # the newest result goes last
+        entries[identity] = holder, details, value
+        if 0 < self._recent < len(entries):
+            entries.pop(next(iter(tuple(entries))), None)
         return value
 
     def __len__(self) -> int:
@@ -92,11 +62,15 @@ class Memo(Generic[K, *Details, V]):
 
     def results(self) -> tuple[V, ...]:
         """Return all remembered results, the newest first."""
-        return tuple(entry.value for entry in reversed(list(self._entries.values())))
+        return tuple(value for *_, value in reversed(list(self._entries.values())))
 
     def clear(self) -> None:
         """Forget all results."""
         self._entries.clear()
+
+
+def _forget(entries: dict[int, Any], identity: int, _: object) -> None:
+    entries.pop(identity, None)
 
 
 def recent_memo(

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About, Brought
+from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -234,46 +234,14 @@ NAME_LENGTH = 32
 """Characters of the name of a message, which is made of its first words."""
 
 
-@final
-class MessageOrigin(Origin):
-    """The origin of a stored message. Most are never looked at, so its fields wait until then."""
-
-    __slots__ = ("_message",)
-    _message: Message
-
-    def __init__(self, message: Message) -> None:
-        _set_message(self, message)
-
-    if not TYPE_CHECKING:  # the slots are empty until one of them is asked for
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in ("kind", "id", "name", "within"):
-                raise AttributeError(name)
-            message = self._message
-            Origin.__init__(self, OriginKind.HISTORY, message.id, _first_words(message))
-            return getattr(self, name)
-
-    @property
-    def label(self) -> str:
-        words = super().label
-        brought = self.brought
-        return words if brought is None else f"{words}, {brought.words}"
-
-    @property
-    def brought(self) -> Brought | None:
-        """The place that the message was brought from, if it was."""
-        return self._message.about.brought
-
-
-_set_message = getattr(MessageOrigin, "_message").__set__  # noqa: B009
-
-
-def _first_words(message: Message) -> str:
-    content = message.content
+def message_origin(message: Message) -> Origin:
+    """Return the origin of a stored message."""
+    content, brought = message.content, message.about.brought
     name = " ".join(content[: NAME_LENGTH + 8].split())
     if len(name) > NAME_LENGTH or (name and len(content) > NAME_LENGTH + 8):
         name = name[: NAME_LENGTH - 1].rstrip() + "…"
-    return name or message.role
+    note = brought.words if brought is not None else ""
+    return Origin(OriginKind.HISTORY, message.id, name or message.role, note=note)
 
 
 _ELEMENT = re.compile(r"\s*<([\w-]+)[^<>]*>.*?</\1>", re.DOTALL)

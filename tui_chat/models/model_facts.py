@@ -38,7 +38,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import cache, lru_cache
-from typing import Annotated, Any, Literal, cast
+from pkgutil import get_data
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
@@ -137,11 +138,7 @@ def merged_facts(found: Iterable[ModelFacts]) -> ModelFacts:
     non_empty = [facts for facts in found if facts is not NO_FACTS]
     if len(non_empty) < 2:
         return non_empty[0] if non_empty else NO_FACTS
-    values: dict[str, Any] = {}
-    for name in _NAMES:
-        values[name] = next(
-            (value for facts in non_empty if (value := getattr(facts, name)) is not None), None
-        )
+    values = {name: _from_first(non_empty, name, name) for name in _NAMES}
     # Whoever is the first to say the one or the other decides both.
     values["sampling"] = _from_first(non_empty, "sampling", "sampling_efforts")
     values["reasons"] = _from_first(non_empty, "reasons", "efforts")
@@ -150,10 +147,14 @@ def merged_facts(found: Iterable[ModelFacts]) -> ModelFacts:
 
 def _from_first(known: Iterable[ModelFacts], name: str, detail: str) -> Any:
     """Return a fact of the first that knows it or its detail."""
-    for facts in known:
-        if (value := getattr(facts, name)) is not None or getattr(facts, detail) is not None:
-            return value
-    return None
+    return next(
+        (
+            getattr(facts, name)
+            for facts in known
+            if getattr(facts, name) is not None or getattr(facts, detail) is not None
+        ),
+        None,
+    )
 
 
 @lru_cache(maxsize=256)
@@ -203,17 +204,14 @@ def _published_data() -> dict[str, Any]:
 
 def _read_data(name: str) -> Any:
     """Return the JSON of a file of this package, which is a part of the program like a module."""
-    from pkgutil import get_data
-
     return json.loads(get_data(__name__, name) or b"null")
 
 
 def facts_of_json(values: Mapping[str, Any]) -> ModelFacts:
     """Return the facts of a JSON object; keys that are not fields of `ModelFacts` are ignored."""
-    facts: dict[str, Any] = {}
-    for name in _NAMES & values.keys():
-        value = values[name]
-        facts[name] = tuple(cast("list[Any]", value)) if isinstance(value, list) else value
+    facts: dict[str, Any] = {name: values[name] for name in _NAMES & values.keys()}
+    for name in [name for name, value in facts.items() if isinstance(value, list)]:
+        facts[name] = tuple(facts[name])
     return ModelFacts(**facts)
 
 
@@ -283,7 +281,7 @@ def spellings(model: str) -> tuple[str, ...]:
 
 
 def _is_derived(name: str) -> bool:
-    """True if a name contains another model's only because it was distilled from that."""
+    """Return True if a name has another model's only since it was distilled from that."""
     return "distill" in name
 
 

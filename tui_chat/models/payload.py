@@ -20,7 +20,7 @@ from json.encoder import encode_basestring as quoted  # type: ignore[attr-define
 from typing import overload
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import LEAVES, Arr, Lit, Obj, Str, Tree, size_of, written
+from tui_chat.models.json_tree import LEAVES, Arr, Lit, Obj, Str, Tree, written
 from tui_chat.models.text import GLUE, Origin, Text
 
 
@@ -70,9 +70,7 @@ def line_starts(node: Obj | Arr) -> Sequence[int]:
 
 def _height(node: Tree) -> int:
     """Return how many lines a node takes."""
-    if isinstance(node, Str | Lit) or not node.items:
-        return 1
-    return line_starts(node)[-1] + 1
+    return line_starts(node)[-1] + 1 if isinstance(node, Obj | Arr) and node.items else 1
 
 
 class PrettyLines(Sequence[PrettyLine]):
@@ -90,14 +88,11 @@ class PrettyLines(Sequence[PrettyLine]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[PrettyLine]: ...
     def __getitem__(self, index: int | slice) -> PrettyLine | Sequence[PrettyLine]:
-        if isinstance(index, int):
-            if index < 0:
-                index += self._length
-            if not 0 <= index < self._length:
-                raise IndexError(index)
-            return next(_lines(self._tree, 0, None, True, index, index + 1))
-        start, stop, step = index.indices(self._length)
-        return list(_lines(self._tree, 0, None, True, start, stop))[::step]
+        if isinstance(index, slice):
+            start, stop, step = index.indices(self._length)
+            return list(_lines(self._tree, 0, None, True, start, stop))[::step]
+        index = range(self._length)[index]
+        return next(_lines(self._tree, 0, None, True, index, index + 1))
 
     def __iter__(self) -> Iterator[PrettyLine]:
         return _lines(self._tree, 0, None, True, 0, self._length)
@@ -141,12 +136,12 @@ def _lines(
         return
     starts = line_starts(node)
     end = len(node.items) - 1
-    index = max(bisect_right(starts, start) - 1, 0)
-    while index <= end and starts[index] < stop:
+    for index in range(max(bisect_right(starts, start) - 1, 0), end + 1):
+        if starts[index] >= stop:
+            break
         name, value = node.items[index] if isinstance(node, Obj) else (None, node.items[index])
         offset = starts[index]
         yield from _lines(value, indent + 1, name, index == end, start - offset, stop - offset)
-        index += 1
     if start <= starts[-1] < stop:
         yield PrettyLine(indent, last_line(node, last))
 
@@ -179,11 +174,6 @@ class Payload:
     def body(self) -> bytes:
         """The exact bytes that are sent."""
         return b"".join(written(self.tree))
-
-    @cached_property
-    def size(self) -> int:
-        """Length of the body in bytes, without joining its parts."""
-        return size_of(self.tree)
 
     @cached_property
     def sha256(self) -> str:

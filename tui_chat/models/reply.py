@@ -29,7 +29,7 @@ from tui_chat.models.json_text import to_json
 from tui_chat.models.message import Message
 from tui_chat.models.sources import MOST_SOURCES, NO_REFERENCES, References, Source
 from tui_chat.models.token_probabilities import PACKED_SIZE, TokenProbability, pack_tokens
-from tui_chat.models.usage import NO_USAGE, Usage
+from tui_chat.models.usage import COUNTS, NO_USAGE, Usage
 
 FinishReason = Literal[
     "stop", "length", "tool_calls", "content_filter", "refusal", "paused", "other"
@@ -581,7 +581,7 @@ def _newest(before: Usage, new: Usage) -> Usage:
         return earlier if is_empty else count
 
     return Usage(
-        *map(newest, ("input", "output", "cached", "cache_write", "reasoning")),
+        *map(newest, COUNTS),
         cache_write_1h=new.cache_write_1h or before.cache_write_1h,
         tier=new.tier or before.tier,
         cost=before.cost if new.cost is None else new.cost,

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.boundary import InvalidValue, read_own
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.request_edit import RequestEdit
@@ -113,29 +114,24 @@ RECORDED_SOURCES = ("tap", TRANSCRIPT)
 
 def recorded_recipe(source: str, request: RecordedRequest, client: str = "") -> dict[str, Any]:
     """Return the recipe of a recorded request: what its record has no other place for."""
-    recipe: dict[str, Any] = {"source": source, "client": client}
-    if request.headers is not None:
-        recipe["headers"] = [list(pair) for pair in request.headers]
-    if request.is_masked:
-        recipe["masked"] = True
-    if request.missing:
-        recipe["missing"] = request.missing
-    if request.came:
-        recipe["came"] = request.came
-    return recipe
+    recipe = {
+        "source": source,
+        "client": client,
+        "headers": None if request.headers is None else [list(pair) for pair in request.headers],
+        "masked": request.is_masked,
+        "missing": request.missing,
+        "came": request.came,
+    }
+    usual = {"headers": None, "masked": False, "missing": "", "came": ""}
+    return {key: value for key, value in recipe.items() if usual.get(key, recipe) != value}
 
 
 def _header_pairs(value: object) -> tuple[tuple[str, str], ...] | None:
     """Return stored headers; None if there are none, or they are not pairs of texts."""
-    if not isinstance(value, list):
+    try:
+        return read_own(tuple[tuple[str, str], ...] | None, value)
+    except InvalidValue:
         return None
-    pairs = [
-        tuple(cast("list[object]", pair)) if isinstance(pair, list) else ()
-        for pair in cast("list[object]", value)
-    ]
-    if not all(len(pair) == 2 and all(isinstance(part, str) for part in pair) for pair in pairs):
-        return None
-    return cast("tuple[tuple[str, str], ...]", tuple(pairs))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,11 @@
 """Settings of a request that a person sets: in a session, a preset, a role or an endpoint.
 
-A setting that is not set is None. What each one accepts is in its type (see `models.boundary`);
-`models.setting_types` reads them, and `context.parameters` says whose value counts.
+1. A setting that is not set is None. What each one accepts is in its type (see `models.boundary`).
+   `context.parameters` says whose value counts.
+2. Values come from files, from a command or from a program's export, and all go through
+   `read_setting`. As JSON a setting has the shape that a person writes: `"effort": "high"`,
+   `"web_search": true`, `"stop": ["END"]`. As text (`/set`, `--set`) words and numbers stand as
+   they are, lists and objects as JSON.
 
 `LoreRules` are how a session searches its lorebooks, with the timers of entries that stay active or
 pause. `CharacterTexts`, `Injection` and `TextScript` change the texts that are sent.
@@ -10,13 +14,32 @@ pause. `CharacterTexts`, `Injection` and `TextScript` change the texts that are 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import fields
+from difflib import get_close_matches
 from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.boundary import Accepts, Check, Forms, Hidden, OneOf, Range
+from tui_chat.models.boundary import (
+    Accepts,
+    Check,
+    Forms,
+    Hidden,
+    InvalidValue,
+    OneOf,
+    Path,
+    Range,
+    accepts,
+    hints_of,
+    plain,
+    read,
+    snake_case,
+    words_of,
+)
+from tui_chat.models.json_text import describe_value
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts, the least first."""
@@ -42,25 +65,15 @@ NOTE_ROLES: tuple[Literal["system", "user", "assistant"], ...] = ("system", "use
 S = TypeVar("S", bound=Sized)
 
 
-def _at_most(most: int, least: int = 0) -> Callable[[str], str]:
-    """Return the check of a text's length."""
+def _sized(most: int, least: int = 0) -> Callable[[S], S]:
+    """Return the check of a text's length, or of the number of items."""
 
-    def check(text: str) -> str:
-        if least <= len(text) <= most:
-            return text
+    def check(value: S) -> S:
+        if least <= len(value) <= most:
+            return value
         of = f"{least} to {most:,}" if least else f"at most {most:,}"
-        raise ValueError(f"must be text of {of} characters")
-
-    return check
-
-
-def _not_more(most: int) -> Callable[[S], S]:
-    """Return the check of the number of items."""
-
-    def check(items: S) -> S:
-        if len(items) > most:
-            raise ValueError(f"must be at most {most:,}")
-        return items
+        is_text = isinstance(value, str)
+        raise ValueError(f"must be text of {of} characters" if is_text else f"must be {of}")
 
     return check
 
@@ -71,10 +84,10 @@ def _one_line(text: str) -> str:
     return text
 
 
-_Text = Annotated[str, Check(_at_most(MAX_TEXT))]
-_LongText = Annotated[str, Check(_at_most(MAX_NOTE))]
-_Word = Annotated[str, Check(_at_most(MAX_TEXT, least=1))]
-_Words = Annotated[tuple[_Word, ...], Check(_not_more(MAX_TEXTS))]
+_Text = Annotated[str, Check(_sized(MAX_TEXT))]
+_LongText = Annotated[str, Check(_sized(MAX_NOTE))]
+_Word = Annotated[str, Check(_sized(MAX_TEXT, 1))]
+_Words = Annotated[tuple[_Word, ...], Check(_sized(MAX_TEXTS))]
 _Line = Annotated[
     str, Check(_one_line), Accepts(f"text in one line of at most {MAX_TEXT:,} characters")
 ]
@@ -110,7 +123,7 @@ class LoreRules:
     """The most searches, the one of the conversation included; 0 for no limit."""
     case_sensitive: bool | None = None
     match_whole_words: bool | None = None
-    tiers: Annotated[tuple[_Size, ...], Check(_not_more(MAX_VARIABLES))] = ()
+    tiers: Annotated[tuple[_Size, ...], Check(_sized(MAX_VARIABLES))] = ()
     """For each book: entries of a lower tier get their tokens first; empty for one tier."""
 
 
@@ -152,6 +165,20 @@ def _tool_choice(value: object) -> object:
 def _with_defaults(value: object, **defaults: object) -> object:
     """Return an object with defaults of its keys; any other value as it is."""
     return {**defaults, **cast("Any", value)} if isinstance(value, Mapping) else value
+
+
+def _list_with(**defaults: str) -> Callable[[object], object]:
+    """Return the reader of a list of objects with defaults of their keys; `{}`: their number."""
+
+    def usual(value: object) -> object:
+        if not isinstance(value, list | tuple):
+            return value
+        return [
+            _with_defaults(each, **{key: text.format(number) for key, text in defaults.items()})
+            for number, each in enumerate(cast("Sequence[object]", value), 1)
+        ]
+
+    return usual
 
 
 def _schema(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -284,16 +311,6 @@ class Injection:
     """True if the keys of lorebooks are searched for in it."""
 
 
-def _injections(value: object) -> object:
-    """Read a list of objects that may have neither id nor content."""
-    if not isinstance(value, list | tuple):
-        return value
-    return [
-        _with_defaults(each, id=f"text-{number}", content="")
-        for number, each in enumerate(cast("Sequence[object]", value), 1)
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class TextScript:
     """A replacement by a regular expression in what is sent; stored messages stay as they are."""
@@ -314,14 +331,6 @@ class TextScript:
     literal texts."""
     is_stored: bool = False
     """True if its author meant it for messages before they are stored. It goes before others."""
-
-
-def _scripts(value: object) -> object:
-    """Read a list of objects that may lack a name, a pattern or a replacement."""
-    if not isinstance(value, list | tuple):
-        return value
-    many = cast("Sequence[object]", value)
-    return [_with_defaults(script, name="", pattern="", replacement="") for script in many]
 
 
 def _one_or_more(value: object) -> object:
@@ -369,16 +378,20 @@ class Settings:
     lore: LoreRules | None = None
     global_variables: Annotated[
         Mapping[_Word, _LongText] | None,
-        Check(_not_more(MAX_VARIABLES)),
+        Check(_sized(MAX_VARIABLES)),
         Accepts("an object of texts by name"),
     ] = None
     character: CharacterTexts | None = None
     injections: Annotated[
-        tuple[Injection, ...] | None, Forms(_injections), Check(_not_more(MAX_INJECTIONS))
+        tuple[Injection, ...] | None,
+        Forms(_list_with(id="text-{}", content="")),
+        Check(_sized(MAX_INJECTIONS)),
     ] = None
     """Empty: none, also where a preset, a role or an endpoint sets some."""
     scripts: Annotated[
-        tuple[TextScript, ...] | None, Forms(_scripts), Check(_not_more(MAX_INJECTIONS))
+        tuple[TextScript, ...] | None,
+        Forms(_list_with(name="", pattern="", replacement="")),
+        Check(_sized(MAX_INJECTIONS)),
     ] = None
     """Scripts that go before those of the preset and the card."""
     reply_start: Annotated[_LongText | None, Accepts("a text")] = None
@@ -400,3 +413,181 @@ setting_values: Callable[[Settings], tuple[Any, ...]] = attrgetter(
     *(each.name for each in fields(Settings))
 )
 """Returns the values of settings in the order of the fields."""
+
+
+# --- reading and writing one setting -----------------------------------------------------
+
+
+class SettingError(ValueError):
+    """A setting is unknown or its value is not accepted. The message begins with its name."""
+
+    def __init__(self, sentence: str, found: str = "", path: Path = ()) -> None:
+        super().__init__(sentence + found)
+        self.sentence = sentence
+        """The message without the value."""
+        self.path = path
+        """The steps from the setting to what is not accepted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingType:
+    """The values that a setting accepts, from its type in `Settings`."""
+
+    name: str
+
+    @property
+    def hint(self) -> Any:
+        """The type."""
+        return hints_of(Settings)[self.name]
+
+    @property
+    def accepts(self) -> str:
+        """In words: `a number from 0 to 2`."""
+        return accepts(self.hint)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Values to offer for completion."""
+        return words_of(self.hint)
+
+    @property
+    def is_text(self) -> bool:
+        """True if what a person types is its value as it stands, unless it is a JSON object."""
+        return self.name in ("author_note", "reply_start")
+
+
+SETTINGS: Mapping[str, SettingType] = {
+    setting.name: SettingType(setting.name) for setting in fields(Settings)
+}
+"""The settings by their names, in the order in which they are shown."""
+
+
+def read_setting(name: str, value: object) -> Any:
+    """Return the value of a setting, named in snake_case or camelCase, from a JSON value.
+
+    Raises SettingError naming the setting and what it accepts.
+    """
+    name = setting_name(name)
+    try:
+        return read(SETTINGS[name].hint, value)
+    except InvalidValue as error:
+        fault = error.faults[0]
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.path)
+    is_type = fault.sentence.startswith("must be ")
+    value_words = f", not {describe_value(fault.value)}" if is_type else ""
+    raise SettingError(f"{name}{''.join(steps)} {fault.sentence}", value_words, fault.path)
+
+
+def read_settings(values: Mapping[str, object]) -> Settings:
+    """Return the settings of a JSON object; null leaves one unset. Raises SettingError."""
+    given = {setting_name(key): value for key, value in values.items() if value is not None}
+    return Settings(**{name: read_setting(name, value) for name, value in given.items()})
+
+
+def parse_setting(name: str, text: str) -> Any:
+    """Return the value of a setting from what a person types. Raises SettingError."""
+    kind = SETTINGS[setting_name(name)]
+    text = text if kind.is_text else text.strip()
+    if text.lstrip()[:1] in ("{" if kind.is_text else ("{", "[", '"')):
+        try:
+            return read_setting(name, json.loads(text))
+        except (ValueError, RecursionError) as fault:
+            if isinstance(fault, SettingError):
+                raise
+            if not kind.is_text:
+                what = f"{kind.name}: {describe_value(text)} is not valid JSON"
+                raise SettingError(what) from None
+    value: object = text
+    folded = text.casefold()
+    if "off" in kind.words and folded in _SWITCH_WORDS:
+        value = _SWITCH_WORDS[folded]
+    elif folded in kind.words:
+        value = folded
+    elif "number" in kind.accepts:
+        with suppress(ValueError):
+            value = float(text)
+            value = int(text)
+    return read_setting(name, value)
+
+
+def split_setting(text: str) -> tuple[str, str]:
+    """Return the name and the value in `NAME VALUE` or `NAME=VALUE`; either may be empty."""
+    match = re.match(r"\s*([^\s=]*)\s*=?\s*(.*)", text, re.DOTALL)
+    return (match[1], match[2].strip()) if match else ("", "")
+
+
+def reset_words(name: str) -> tuple[str, ...]:
+    """Return the words that take a setting away, instead of a value."""
+    return tuple(word for word in ("default", "inherit") if word not in SETTINGS[name].words)
+
+
+def setting_name(name: str) -> str:
+    """Return a setting's name from snake_case, camelCase or hyphens. Raises SettingError."""
+    snake_name = snake_case(name.strip()).replace("-", "_")
+    if snake_name in SETTINGS:
+        return snake_name
+    similar = get_close_matches(snake_name, SETTINGS, 1)
+    advice = (
+        f" (did you mean “{similar[0]}”?)" if similar else f"; settings are {', '.join(SETTINGS)}"
+    )
+    raise SettingError(f"{describe_value(name)} is not a setting{advice}")
+
+
+def typed_setting_name(text: str) -> str:
+    """Return the name of a typed setting, also from its beginning: `temp`. Raises SettingError."""
+    start = snake_case(text.strip()).replace("-", "_")
+    matches = [name for name in SETTINGS if name.startswith(start)]
+    return matches[0] if len(matches) == 1 and len(start) > 1 else setting_name(text)
+
+
+_SWITCH_WORDS = {
+    **dict.fromkeys(("on", "true", "yes"), True),
+    **dict.fromkeys(("off", "false", "no"), False),
+}
+
+
+def settings_json(settings: Settings) -> dict[str, Any]:
+    """Return the settings that are set as JSON values, as `read_settings` reads them."""
+    return {
+        name: setting_json(value)
+        for name in SETTINGS
+        if (value := getattr(settings, name)) is not None
+    }
+
+
+def with_nested_settings(value: object) -> object:
+    """Return a role's or session's JSON as of now: older programs wrote two settings beside it."""
+    if not isinstance(value, Mapping):
+        return value
+    fields = dict(cast("Mapping[str, object]", value))
+    older = {name: fields.pop(name) for name in ("temperature", "max_tokens") if name in fields}
+    return {**fields, "settings": older} if older and "settings" not in fields else fields
+
+
+def setting_json(value: Any) -> Any:
+    """Return a setting's value as the JSON value that a person writes."""
+    match value:
+        case ResponseFormat() if value.kind != "schema":
+            return value.kind
+        case ResponseFormat():
+            values = plain(value)
+            order = ("name", "description", "schema", "strict")
+            return {name: values[name] for name in order if name in values}
+        case ToolChoice():
+            return plain(value) if value.names else value.mode
+        case WebSearch():
+            options = plain(value)
+            return options if options and value.enabled else value.enabled
+        case AuthorNote():
+            is_plain = value.text == value.text.strip() and not value.text.startswith("{")
+            return value.text if is_plain and value == AuthorNote(value.text) else plain(value)
+        case _:
+            return plain(value)
+
+
+def setting_text(value: Any) -> str:
+    """Return a setting's value as `parse_setting` reads it."""
+    plain = setting_json(value)
+    if isinstance(plain, bool):
+        return "on" if plain else "off"
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

@@ -11,10 +11,8 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from itertools import accumulate
 
 from tui_chat.lazy_dataclass import dataclass
 
@@ -59,6 +57,8 @@ class Origin:
     """The display name; the id if it has none. Of text in a draft the prompt that it is from."""
     within: Origin | None = None
     """The origin of the text around it, or that it was taken from."""
+    note: str = ""
+    """More words of its label: where a message was brought from."""
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -75,23 +75,18 @@ class Origin:
     @property
     def label(self) -> str:
         """One short phrase for the screen: `preset message "Style"`, `draft`."""
-        called = self.name or self.id
-        words = _KIND_WORDS[self.kind]
-        match self.kind, self.id.rpartition("/"):
-            case OriginKind.SYSTEM, (_, "/", field):  # a field of a character card
-                words = f"{field} of the character"
-            case (OriginKind.LORE, ("", "", "author_note")) | (
-                OriginKind.SETTING,
-                ("", "", "body"),
-            ):
-                return called
-            case OriginKind.EDIT, _:
-                return words
-            case _:
-                pass
+        called, words = self.name or self.id, _KIND_WORDS[self.kind]
+        if (self.kind, self.id) in _CALLED_ALONE:
+            return called
         if self.kind is OriginKind.DRAFT:
             return f"{words}, from {self.name}" if self.name else words
-        return f"{words} “{called}”" if called else words
+        if self.kind is OriginKind.EDIT:
+            return words
+        role, _, field = self.id.rpartition("/")
+        if self.kind is OriginKind.SYSTEM and role:  # a field of a character card
+            words = f"{field} of the character"
+        label = f"{words} “{called}”" if called else words
+        return f"{label}, {self.note}" if self.note else label
 
     def lineage(self) -> Iterator[Origin]:
         """Yield this and the origins that it lies in, the innermost first."""
@@ -120,6 +115,7 @@ class Origin:
         return next((each for each in self.lineage() if each.kind is OriginKind.PRESET), None)
 
 
+_CALLED_ALONE = ((OriginKind.LORE, "author_note"), (OriginKind.SETTING, "body"))
 _KIND_WORDS = {
     OriginKind.SYSTEM: "system prompt of role",
     OriginKind.PRESET: "preset message",
@@ -151,37 +147,24 @@ class Span:
 class Text:
     """An immutable string whose characters have origins."""
 
-    __slots__ = ("__weakref__", "_offsets", "_origin", "_spans", "_start", "plain")
+    __slots__ = ("__weakref__", "plain", "spans")
 
     plain: str
     """The characters without their origins."""
-    _spans: tuple[Span, ...] | None
-    """None where nobody has asked for them yet, and the next two say what they are."""
-    _origin: Origin
-    _start: int
-    _offsets: list[int] | None
+    spans: tuple[Span, ...]
+    """The runs of characters of one origin each."""
 
     def __init__(self, spans: Iterable[Span] = ()) -> None:
-        self._spans = spans = tuple(_joined(spans))
+        self.spans = spans = tuple(_joined(spans))
         self.plain = spans[0].text if len(spans) == 1 else "".join(s.text for s in spans)
-        self._offsets = None
 
     @classmethod
     def of(cls, text: str, origin: Origin, start: int = 0) -> Text:
         """Make a text of one origin; an empty string gives the empty text."""
-        made = cls.__new__(cls)  # most texts are of one origin, and most are never looked into
+        made = cls.__new__(cls)
         made.plain = text
-        made._origin = origin
-        made._start = start
-        made._spans = made._offsets = None
+        made.spans = (Span(text, origin, start),) if text else ()
         return made
-
-    @property
-    def spans(self) -> tuple[Span, ...]:
-        """The runs of characters of one origin each."""
-        if self._spans is None:
-            self._spans = (Span(self.plain, self._origin, self._start),) if self.plain else ()
-        return self._spans
 
     @classmethod
     def glue(cls, text: str) -> Text:
@@ -191,14 +174,13 @@ class Text:
     @classmethod
     def join(cls, separator: str, texts: Iterable[Text]) -> Text:
         """Join texts with a glue separator."""
-
-        def pieces() -> Iterator[Span]:
-            for index, text in enumerate(texts):
-                if index and separator:
-                    yield Span(separator, GLUE)
-                yield from text.spans
-
-        return cls(pieces())
+        between = (Span(separator, GLUE),)
+        pieces = (
+            span
+            for index, text in enumerate(texts)
+            for span in ((*between, *text.spans) if index else text.spans)
+        )
+        return cls(pieces)
 
     def __add__(self, other: Text) -> Text:
         return Text((*self.spans, *other.spans))
@@ -226,9 +208,11 @@ class Text:
         """Return the span that the character at `offset` belongs to; IndexError outside."""
         if not 0 <= offset < len(self.plain):
             raise IndexError(f"offset {offset} is outside a text of {len(self.plain)}")
-        if self._offsets is None:
-            self._offsets = list(accumulate((len(s.text) for s in self.spans), initial=0))
-        return self.spans[bisect_right(self._offsets, offset) - 1]
+        for span in self.spans:
+            if offset < len(span.text):
+                return span
+            offset -= len(span.text)
+        raise AssertionError("the spans are as long as the text")
 
     def __len__(self) -> int:
         return len(self.plain)
@@ -248,23 +232,24 @@ class Text:
 
 def _joined(spans: Iterable[Span]) -> Iterator[Span]:
     """Drop empty spans and join neighbors that continue each other in one source."""
-    run: list[str] = []
-    first, end = Span("", GLUE), 0
+    run: list[Span] = []
     for span in spans:
         if not span.text:
             continue
-        if not (
-            run
-            and first.origin == span.origin
-            and (end == span.start or span.origin.kind is OriginKind.GLUE)
-        ):
-            if run:
-                yield Span("".join(run), first.origin, first.start) if len(run) > 1 else first
-            run, first = [], span
-        run.append(span.text)
-        end = span.start + len(span.text)
+        if run:
+            last = run[-1]
+            follows = last.start + len(last.text) == span.start
+            if last.origin != span.origin or not (follows or last.origin.kind is OriginKind.GLUE):
+                yield _as_one(run)
+                run = []
+        run.append(span)
     if run:
-        yield Span("".join(run), first.origin, first.start) if len(run) > 1 else first
+        yield _as_one(run)
+
+
+def _as_one(run: list[Span]) -> Span:
+    first = run[0]
+    return first if len(run) == 1 else Span("".join(s.text for s in run), first.origin, first.start)
 
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")

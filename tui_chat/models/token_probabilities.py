@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import islice
 from math import exp, isnan
 from typing import Annotated, Any, TypeAlias
 
@@ -31,16 +32,16 @@ LOWEST = -9999.0
 """The lowest logarithm, which is also OpenAI's for a token that is very unlikely."""
 
 
-def _checked_text(text: str) -> str:
-    if not 0 < len(text) <= TOKEN_LENGTH:
-        raise ValueError(f"must have 1 to {TOKEN_LENGTH} characters")
-    return text
-
-
 def _checked_alternatives(alternatives: tuple[TokenAlternative, ...]) -> object:
     if len(alternatives) > MOST_ALTERNATIVES:
         raise ValueError(f"must have at most {MOST_ALTERNATIVES} entries")
     return alternatives
+
+
+def _checked_text(text: str) -> str:
+    if not 0 < len(text) <= TOKEN_LENGTH:
+        raise ValueError(f"must have 1 to {TOKEN_LENGTH} characters")
+    return text
 
 
 TokenText: TypeAlias = Annotated[str, Check(_checked_text)]
@@ -78,13 +79,9 @@ def received_token(
     token = _received(text, logprob)
     if token is None:
         return None
-    likely: list[TokenAlternative] = []
-    for alternative in alternatives:
-        if len(likely) == MOST_ALTERNATIVES:
-            break
-        if (received := _received(*alternative)) is not None:
-            likely.append(TokenAlternative(*received))
-    likely.sort(key=lambda alternative: -alternative.logprob)
+    received = (_received(*alternative) for alternative in alternatives)
+    known = islice((each for each in received if each is not None), MOST_ALTERNATIVES)
+    likely = sorted((TokenAlternative(*each) for each in known), key=lambda each: -each.logprob)
     return TokenProbability(*token, tuple(likely))
 
 
@@ -100,14 +97,13 @@ def _received(text: object, logprob: object) -> tuple[str, float] | None:
 
 def pack_tokens(tokens: Iterable[TokenProbability]) -> str:
     """Return tokens as text, to which those of more tokens can be appended."""
-    return "".join(f"{_packed(token)}\n" for token in tokens)
-
-
-def _packed(token: TokenProbability) -> str:
-    row: list[str | float] = [token.text, token.logprob]
-    for alternative in token.alternatives:
-        row += (alternative.text, alternative.logprob)
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    rows = (
+        [part for each in (token, *token.alternatives) for part in (each.text, each.logprob)]
+        for token in tokens
+    )
+    return "".join(
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows
+    )
 
 
 def unpack_tokens(packed: str) -> tuple[TokenProbability, ...]:

@@ -40,6 +40,8 @@ class Usage:
 
 
 NO_USAGE = Usage()
+COUNTS = ("input", "output", "cached", "cache_write", "reasoning")
+"""The fields of a usage that providers report."""
 
 BY_PROVIDER = "by the provider's report"
 """Whose prices a cost is from that the provider reported."""
@@ -47,8 +49,7 @@ BY_PROVIDER = "by the provider's report"
 
 def usage_json(usage: Usage) -> dict[str, int | None]:
     """Return a usage as commands print it: `input` with cached, `output` with reasoning tokens."""
-    names = ("input", "output", "cached", "cache_write", "reasoning")
-    return {name: getattr(usage, name) for name in names}
+    return {name: getattr(usage, name) for name in COUNTS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +121,13 @@ def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) 
         return None
     cached, written, hour = usage.cached or 0, usage.cache_write or 0, usage.cache_write_1h
     reasoned = 0 if prices.reasoning is None else usage.reasoning or 0
-    write = prices.input if prices.cache_write is None else prices.cache_write
     if hour and prices.cache_write_1h is None:
         return None
     counts = (
         (usage.input - cached - written, prices.input),
         (cached, prices.input if prices.cached is None else prices.cached),
-        (written - hour, write),
-        (hour, prices.cache_write_1h or write),
+        (written - hour, prices.input if prices.cache_write is None else prices.cache_write),
+        (hour, prices.cache_write_1h or Decimal(0)),
         (usage.output - reasoned, prices.output),
         (reasoned, prices.reasoning or prices.output),
     )

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.setting_types import SETTINGS, SettingError, setting_name
+from tui_chat.models.settings import SETTINGS, SettingError, setting_name
 from tui_chat.ui.verbs import VERBS, Verb
 
 COMMANDS = tuple(verb for verb in VERBS if verb.slash)

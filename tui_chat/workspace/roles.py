@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tui_chat.errors import InputError
 from tui_chat.models.role import FIRST_ROLE_NAME, Character, Role
-from tui_chat.models.setting_types import SettingError, read_settings, settings_json
+from tui_chat.models.settings import SettingError, read_settings, settings_json
 from tui_chat.models.text import clean
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, Failed

@@ -31,13 +31,14 @@ from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.session import Session
-from tui_chat.models.setting_types import (
+from tui_chat.models.settings import (
+    NO_SETTINGS,
     SettingError,
+    Settings,
     parse_setting,
     reset_words,
     typed_setting_name,
 )
-from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.providers.discovery import (
     check_key,
     discover_endpoints,

@@ -21,12 +21,12 @@ from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.context.generation import as_continuation, continued_text
 from tui_chat.models.about import About
-from tui_chat.models.chat_settings import (
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.envelope import ChatEnvelope, Level
+from tui_chat.models.generation import (
     NO_CHAT_SETTINGS,
     ChatSettings,
 )
-from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, with_content
 from tui_chat.models.model_facts import ModelFacts

@@ -17,7 +17,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.about import About, Brought
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.message import Message, message_origin
 from tui_chat.models.session import Entry, PlaceName, Session
 from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tree.actions import jump
@@ -100,7 +100,7 @@ async def test_a_reply_is_brought_here_with_its_origin(
     assert (message.role, message.content) == ("assistant", "words of r3")
     assert message.about == About(brought=Brought("r3"))
     label = "message “words of r3”, from another branch of this conversation"
-    assert MessageOrigin(message).label == label
+    assert message_origin(message).label == label
     assert workspace.state.entries[-1].model == "m"
     await workspace.branches.add_system_message("what follows")
     heard.changes.clear()

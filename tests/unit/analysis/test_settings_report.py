@@ -15,8 +15,7 @@ from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
-from tui_chat.models.setting_types import SETTINGS
-from tui_chat.models.settings import CONTEXT_SETTINGS, Settings, WebSearch
+from tui_chat.models.settings import CONTEXT_SETTINGS, SETTINGS, Settings, WebSearch
 from tui_chat.protocols.registry import protocol_of
 
 MODELS = {

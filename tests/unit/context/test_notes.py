@@ -31,10 +31,9 @@ from tests.support.messages import thought
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build, build_context
 from tui_chat.models.blocks import CallBlock
-from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.generation import GenerationKind
+from tui_chat.models.generation import ChatSettings, GenerationKind
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message, Muted, tool_result
 from tui_chat.models.preset import Preset, PresetMessage

@@ -12,8 +12,7 @@ from tui_chat.context.inputs import parameters
 from tui_chat.models.envelope import Parameters
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Profile
-from tui_chat.models.setting_types import SETTINGS
-from tui_chat.models.settings import NO_SETTINGS, AuthorNote, Settings, WebSearch
+from tui_chat.models.settings import NO_SETTINGS, SETTINGS, AuthorNote, Settings, WebSearch
 from tui_chat.models.text import OriginKind
 
 PLACES = ("session", "preset P", "role Coder", "endpoint here")

@@ -22,8 +22,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import (
     NOT_MUTED,
     Message,
-    MessageOrigin,
     Muted,
+    message_origin,
     tool_result,
     with_blocks,
     with_content,
@@ -206,4 +206,4 @@ def test_a_turn_knows_which_protocol_it_was_captured_from():
     ],
 )
 def test_the_origin_of_a_message_has_its_first_words(text, name):
-    assert MessageOrigin(Message.of("user", text, "m")).name == name
+    assert message_origin(Message.of("user", text, "m")).name == name

@@ -10,25 +10,23 @@ from hypothesis import given
 
 from tests.support.strategies import EVERY_SETTING, any_settings
 from tests.support.tables import each_row
-from tui_chat.models.setting_types import (
+from tui_chat.models.settings import (
+    NO_SETTINGS,
     SETTINGS,
+    CharacterTexts,
+    Injection,
+    LoreRules,
+    ResponseFormat,
     SettingError,
+    Settings,
+    TextScript,
+    ToolChoice,
+    WebSearch,
     parse_setting,
     read_settings,
     setting_text,
     settings_json,
     typed_setting_name,
-)
-from tui_chat.models.settings import (
-    NO_SETTINGS,
-    CharacterTexts,
-    Injection,
-    LoreRules,
-    ResponseFormat,
-    Settings,
-    TextScript,
-    ToolChoice,
-    WebSearch,
 )
 
 

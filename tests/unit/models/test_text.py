@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.strategies import sources, texts
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.message import Message, message_origin
 from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text, clean
 
 PRESET = Origin(OriginKind.PRESET, "style", "Style")
@@ -62,7 +62,7 @@ def test_clean_text_can_always_be_encoded(text: str):
 def test_a_messages_origin_is_an_origin_like_any_other():
     spoken = Message.of("user", "Please  tell me\nwhat the weather will be like tomorrow", "m1")
     named = Origin(OriginKind.HISTORY, "m1", "Please tell me what the weather…")
-    assert MessageOrigin(spoken) == named == MessageOrigin(spoken)
-    assert len({MessageOrigin(spoken), named}) == 1
-    assert MessageOrigin(Message.of("user", "", "m2")) == Origin(OriginKind.HISTORY, "m2", "user")
-    assert MessageOrigin(spoken) != Origin(OriginKind.HISTORY, "m2", named.name)
+    assert message_origin(spoken) == named == message_origin(spoken)
+    assert len({message_origin(spoken), named}) == 1
+    assert message_origin(Message.of("user", "", "m2")) == Origin(OriginKind.HISTORY, "m2", "user")
+    assert message_origin(spoken) != Origin(OriginKind.HISTORY, "m2", named.name)

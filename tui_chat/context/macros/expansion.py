@@ -434,6 +434,8 @@ class Expander:
         """Characters that macros may still expand to."""
         self.texts: dict[int, Text] = {}
         """The expanded texts of the messages with macros, by their identity."""
+        self._lines: list[ResolvedMessage] = []
+        """These messages: no other one may get the identity of one of them."""
         self.set_variables: dict[str, tuple[str, ...]] = {}
         """The variables set by preset messages of which nothing else is left, by message id."""
         self.without_value: set[str] = set()
@@ -505,6 +507,7 @@ class Expander:
             names = dict.fromkeys(name.removeprefix(GLOBAL) for name in run.sets)
             self.set_variables[origin.id] = tuple(names)
         self.texts[id(line)] = text = _same(line, text)
+        self._lines.append(line)
         return text
 
     def _blank(self, line: ResolvedMessage, text: Text, *, has_set: bool) -> Text:

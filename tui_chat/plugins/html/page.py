@@ -22,7 +22,7 @@ from tui_chat.models.media import with_header
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.models.session import Entry
 from tui_chat.models.sources import References
-from tui_chat.models.tool_call_summary import summary
+from tui_chat.models.tool import call_summary
 from tui_chat.models.transcript import SessionTranscript
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _link_open(renderer: Any, tokens: Sequence[Any], index: int, options: Any, e
 
 def _call_words(call: CallBlock) -> str:
     """Return the name of a tool and what it is called with, on one line: a path, a command."""
-    name, words = one_line(call.name, 60) or "tool", one_line(summary(call), 160)
+    name, words = one_line(call.name, 60) or "tool", one_line(call_summary(call), 160)
     return f"{name}: {words}" if words else name
 
 

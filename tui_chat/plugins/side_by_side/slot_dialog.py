@@ -18,7 +18,7 @@ from textual.widgets.option_list import Option
 
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import SettingError
+from tui_chat.models.settings import SettingError
 from tui_chat.plugins.side_by_side.targets import (
     LEAST,
     MOST,

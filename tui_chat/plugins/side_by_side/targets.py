@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from tui_chat.models.boundary import pack, unpack
-from tui_chat.models.setting_types import (
+from tui_chat.models.settings import (
+    NO_SETTINGS,
     SettingError,
+    Settings,
     parse_setting,
     setting_text,
     typed_setting_name,
 )
-from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.workspace.exchange import Target
 from tui_chat.workspace.state import WorkspaceState
 from tui_chat.workspace.workspace import Workspace

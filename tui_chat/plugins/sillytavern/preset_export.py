@@ -18,7 +18,7 @@ from tui_chat.models.boundary import camel_case
 from tui_chat.models.json_text import as_array, as_object, object_or_none, objects_in
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import SETTINGS
+from tui_chat.models.settings import SETTINGS
 from tui_chat.plugins.sillytavern.policies import Policies, policies_of
 from tui_chat.plugins.sillytavern.preset_settings import SECRETS, setting_changes
 from tui_chat.plugins.sillytavern.presets import (

@@ -17,8 +17,7 @@ from tui_chat.library.foreign_files import ImportNote
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import object_or_none
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import SettingError, read_setting
-from tui_chat.models.settings import DEFAULT_SEARCH, Settings, WebSearch
+from tui_chat.models.settings import DEFAULT_SEARCH, SettingError, Settings, WebSearch, read_setting
 from tui_chat.plugins.sillytavern.scripts import script_names
 
 SECRETS = ("proxy_password", "custom_include_headers")

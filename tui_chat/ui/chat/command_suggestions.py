@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tui_chat.analysis.settings_report import report_settings
 from tui_chat.config import LOOPBACK_URL
 from tui_chat.errors import InputError
-from tui_chat.models.setting_types import (
+from tui_chat.models.settings import (
     SETTINGS,
     SettingError,
     parse_setting,

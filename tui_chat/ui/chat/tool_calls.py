@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.tool import DECLINED
-from tui_chat.models.tool_call_summary import diff, summary
+from tui_chat.models.tool import DECLINED, call_diff, call_summary
 from tui_chat.ui.chat.code_blocks import code_rows
 from tui_chat.ui.chat.rows import ClickAction, Row, clipped, joined, one_row, safe, styled
 
@@ -62,7 +61,7 @@ def call_rows(
     mark = styled("▾ " if is_open else "▸ ", "fold-mark")
     content = joined(mark, styled("calls ", "fold"), styled(name, "tool"))
     room = width - content.cell_length - (cell_len(label) + 2 if label else 0)
-    words = "" if call.arguments.strip() in ("", "{}") else summary(call) or call.arguments
+    words = "" if call.arguments.strip() in ("", "{}") else call_summary(call) or call.arguments
     if words and (not is_open or words is not call.arguments) and room > 8:
         shown = clipped(one_line(words), room - 2)
         content = joined(content, safe("  " + shown, "quiet"))
@@ -80,14 +79,14 @@ def call_rows(
 
 def _unfolded_text(call: CallBlock) -> tuple[str, str]:
     """Return an unfolded call's text and language: a diff for an edit of a file, else JSON."""
-    if patch := diff(call):
+    if patch := call_diff(call):
         return patch, "diff"
     return _indented_json(call.arguments), "json"
 
 
 def searchable_text(call: CallBlock) -> str:
     """Return the name and arguments of a call, as they are read when unfolded."""
-    if patch := diff(call):
+    if patch := call_diff(call):
         return f"{call.name} {patch}"
     is_escaped = "\\" in call.arguments
     return f"{call.name} {_indented_json(call.arguments) if is_escaped else call.arguments}"

@@ -33,7 +33,7 @@ from textual.widgets import Static
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.tool_question import question_text
+from tui_chat.models.tool import question_text
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.questions import ask_text
 from tui_chat.ui.widgets.after_refresh import call_after_refresh

@@ -20,8 +20,13 @@ from tui_chat.analysis.settings_report import (
     report_settings,
 )
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.setting_types import SETTINGS, SettingError, parse_setting, setting_text
-from tui_chat.models.settings import CONTEXT_SETTINGS
+from tui_chat.models.settings import (
+    CONTEXT_SETTINGS,
+    SETTINGS,
+    SettingError,
+    parse_setting,
+    setting_text,
+)
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 

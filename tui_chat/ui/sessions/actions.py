@@ -10,7 +10,7 @@ from textual import work
 from tui_chat.config import lacks_key
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.setting_types import SETTINGS, split_setting
+from tui_chat.models.settings import SETTINGS, split_setting
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.ago import ago
 from tui_chat.ui.area import Area

@@ -11,8 +11,8 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.context.sent_texts import split_turn, with_shares
 from tui_chat.library.editing.outline import outline_preset
-from tui_chat.models.chat_settings import ChatSettings
 from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.generation import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage

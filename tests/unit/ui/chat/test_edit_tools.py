@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.tables import each_row
 from tui_chat.models.blocks import CallBlock
-from tui_chat.models.tool_call_summary import diff, summary
+from tui_chat.models.tool import call_diff, call_summary
 from tui_chat.ui.chat.rows import runs_of
 from tui_chat.ui.chat.tool_calls import call_rows, searchable_text
 
@@ -37,7 +37,7 @@ EDIT = call("Edit", {"file_path": "a.txt", "old_string": "one\ntwo", "new_string
     ("list", "[1]", ""),
 ])  # fmt: skip
 def test_summaries(name: str, arguments: Any, words: str):
-    assert summary(call(name, arguments)) == words
+    assert call_summary(call(name, arguments)) == words
 
 
 @each_row(("name", "arguments", "patch"), [
@@ -50,13 +50,11 @@ def test_summaries(name: str, arguments: Any, words: str):
     ("apply_patch", PATCH, PATCH),
     ("shell", {"command": ["apply_patch", PATCH]}, PATCH),
     ("exec_command", {"cmd": f"apply_patch <<'EOF'\n{PATCH}\nEOF"}, PATCH),
-    ("patch", {"args": "a", "content": "<<<<<<< ORIGINAL\nx\n=======\ny\n>>>>>>> UPDATED"},
-     "--- a\n+++ a\n@@\n-x\n+y\n "),
     ("Read", {"file_path": "a"}, ""),
     ("send", {"path": "a", "content": "not a file"}, ""),
 ])  # fmt: skip
 def test_edits_are_diffs(name: str, arguments: Any, patch: str):
-    assert diff(call(name, arguments)) == patch
+    assert call_diff(call(name, arguments)) == patch
 
 
 def test_an_unfolded_edit_is_drawn_as_a_diff_and_found_there():
@@ -72,7 +70,7 @@ def test_an_unfolded_edit_is_drawn_as_a_diff_and_found_there():
 
 def test_large_pieces_are_not_compared_line_by_line():
     old, new = "\n".join(map(str, range(5000))), "\n".join(map(str, range(1, 5001)))
-    found = diff(call("Edit", {"path": "a", "old_str": old, "new_str": new}))
+    found = call_diff(call("Edit", {"path": "a", "old_str": old, "new_str": new}))
     assert found.count("\n") == 10_001
 
 
@@ -85,5 +83,5 @@ def test_large_pieces_are_not_compared_line_by_line():
 ))  # fmt: skip
 def test_any_arguments_are_summarized(name: str, arguments: Any):
     made = call(name, json.dumps(arguments))
-    assert isinstance(summary(made), str)
-    assert isinstance(diff(made), str)
+    assert isinstance(call_summary(made), str)
+    assert isinstance(call_diff(made), str)

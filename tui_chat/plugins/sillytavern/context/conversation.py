@@ -17,7 +17,7 @@ from tui_chat.context.macros.syntax import has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.memo import Memo, recent_memo
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.message import Message, message_origin
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import GLUE, Origin, Span, Text, clean
 from tui_chat.models.turn import Turn, with_text
@@ -160,7 +160,7 @@ def _message_line(message: Message) -> ResolvedMessage:
     """Return a stored message as one whose macros can be expanded."""
     return ResolvedMessage(
         PresetMessage(message.id, message.role, message.content, name=message.role),
-        MessageOrigin(message),
+        message_origin(message),
         is_card=True,
     )
 

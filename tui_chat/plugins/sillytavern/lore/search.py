@@ -33,7 +33,7 @@ from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.session_texts import searched_texts
 from tui_chat.models.envelope import Level, Note
 from tui_chat.models.lorebook import LorebookEntry, SecondaryLogic
-from tui_chat.models.message import Message, MessageOrigin
+from tui_chat.models.message import Message, message_origin
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.sillytavern.context.scripts import changed_message, scripts_of
 from tui_chat.plugins.sillytavern.lore.budget import LoreBudget, session_limit
@@ -459,7 +459,7 @@ def occurrence(cause: Cause) -> str:
     """Say which key occurs, and where."""
     match cause.where:
         case Message() as message:
-            place = MessageOrigin(message).label
+            place = message_origin(message).label
         case LorebookEntry() as entry:
             place = f"the lore entry “{entry_name(entry)}”"
         case name:
