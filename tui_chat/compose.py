@@ -23,7 +23,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import CREDENTIAL_MASK, Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render
-from tui_chat.models.request import RecordedRequest
+from tui_chat.models.session import RecordedRequest
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.base_url import request_url
 from tui_chat.protocols.registry import protocol_of

@@ -20,7 +20,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters
-from tui_chat.models.json_tree import Arr, Lit, Obj, Tree, body_of
+from tui_chat.models.payload import Arr, Lit, Obj, Tree, body_of
 from tui_chat.models.request_edit import (
     EDITED,
     NOT_APPLIED,

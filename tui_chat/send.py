@@ -36,8 +36,15 @@ from tui_chat.models.reply import (
     text_bytes,
     with_call_ids,
 )
-from tui_chat.models.request import EndChanges, NewExchange, RequestRecord, StoredEnd
-from tui_chat.models.session import UNPRICED, Entry, SessionSummary
+from tui_chat.models.session import (
+    UNPRICED,
+    EndChanges,
+    Entry,
+    NewExchange,
+    RequestRecord,
+    SessionSummary,
+    StoredEnd,
+)
 from tui_chat.models.token_probabilities import unpack_tokens
 from tui_chat.models.usage import BYTES_PER_TOKEN, NO_TIMING, Timing, Usage, cost_of, source_of_cost
 from tui_chat.protocols.common.error_body import response_error

@@ -12,7 +12,7 @@ from tests.support.screen import Screen
 from tests.support.sidebar_app import Stage, summary
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import RequestRecord
 from tui_chat.models.settings import Settings
 from tui_chat.store import Store
 from tui_chat.ui.chat.composer import Composer

@@ -25,12 +25,11 @@ from tui_chat.context import Inputs
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Dropped, Level, Note
-from tui_chat.models.json_tree import Obj, tree_of
 from tui_chat.models.message import Message
+from tui_chat.models.payload import Obj, tree_of
 from tui_chat.models.preset import Preset
-from tui_chat.models.request import RawResponse, RecordedRequest
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, RawResponse, RecordedRequest
 from tui_chat.models.settings import Settings
 from tui_chat.models.text import Origin, OriginKind, Text
 from tui_chat.models.usage import Usage

@@ -14,8 +14,7 @@ import pytest
 from tests.support.app import NOON, make_app, opened, press, say, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.store import Store
 from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.ui.chat.composer import Composer

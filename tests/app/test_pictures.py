@@ -20,12 +20,11 @@ from tests.support.preset_app import app_with, at_rest, edited, press
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ToolDefinition
-from tui_chat.models.message import Message, Muted
+from tui_chat.models.message import Message, Muted, References, Source
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import Settings
-from tui_chat.models.sources import References, Source
 from tui_chat.models.tool import CommandTool
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer

@@ -18,7 +18,7 @@ from tests.support.program import run_program
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import RequestRecord
 from tui_chat.store import Store
 
 

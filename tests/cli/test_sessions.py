@@ -14,8 +14,7 @@ from tests.support.command_line import Done, Run
 from tests.support.tables import each_row
 from tui_chat.cli.app import new_id
 from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.store import Store
 
 Sessions = Callable[..., Done]

@@ -36,7 +36,7 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
-from tui_chat.models.request import Beginning, Begun, StoredEnd
+from tui_chat.models.session import Beginning, Begun, StoredEnd
 from tui_chat.offline.provider import OfflineTransport
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import PartialReply, SendProgress

@@ -17,7 +17,7 @@ from tests.support.workspace import answered, moved, say, settled
 from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_tree import plain
+from tui_chat.models.payload import plain
 from tui_chat.workspace import requests
 from tui_chat.workspace.events import Failed, ReplyGrew
 

@@ -12,8 +12,7 @@ from tests.support.tables import each_row
 from tests.support.vendors import ENDPOINTS, VendorTransport
 from tui_chat.errors import StoreError
 from tui_chat.models.message import Message
-from tui_chat.models.request import Beginning, Begun, StoredEnd, StoredExchange
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Beginning, Begun, Entry, StoredEnd, StoredExchange
 from tui_chat.offline.provider import OfflineDependencies
 from tui_chat.providers.client import HttpClient
 from tui_chat.send import PartialReply, SendProgress

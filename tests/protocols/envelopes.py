@@ -13,13 +13,14 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import (
     ChatEnvelope,
     Parameters,
+    Placement,
     RequestSettings,
     ToolDefinition,
+    Turn,
 )
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole
 from tui_chat.models.settings import ToolChoice
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.turn import Placement, Turn
 
 SETTING = Origin(OriginKind.SETTING, "s", "s")
 ids = st.sampled_from(["", "a", "b", "c:1", "call 2"])

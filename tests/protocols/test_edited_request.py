@@ -22,8 +22,8 @@ from tui_chat.edited_request import INVALID, OTHER_PROTOCOL
 from tui_chat.models.endpoint import Endpoint, ModelFacts, Protocol
 from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import to_json
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.message import Message
+from tui_chat.models.payload import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.request_edit import (
     EDITED,

@@ -27,8 +27,7 @@ from tests.support.requests import (
 from tests.support.tables import each_row
 from tui_chat.models.blocks import CallBlock, MediaBlock, TextBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_tree import Arr, Obj
-from tui_chat.models.payload import render
+from tui_chat.models.payload import Arr, Obj, render
 from tui_chat.models.text import OriginKind
 
 BLANK: list[tuple[str, list[dict[str, Any]], list[tuple[str, str]], list[str]]] = [

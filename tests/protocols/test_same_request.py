@@ -22,8 +22,8 @@ from tui_chat.models.boundary import unpack
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import Note, ToolDefinition
 from tui_chat.models.json_text import to_json
-from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.message import Message
+from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import (
     BodyPath,

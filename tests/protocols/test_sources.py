@@ -11,10 +11,10 @@ from tests.support.corpus import CORPUS
 from tests.support.reply_streams import fold, parse
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message
-from tui_chat.models.sources import (
+from tui_chat.models.message import (
     MOST_SOURCES,
     TITLE_LENGTH,
+    Message,
     References,
 )
 from tui_chat.protocols.registry import PROTOCOLS

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from tests.support.messages import make_message
 from tui_chat.context import Inputs, build
-from tui_chat.models.about import About, Summary
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message
+from tui_chat.models.message import About, Message, Summary
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.settings import Settings

@@ -11,8 +11,7 @@ from pathlib import Path
 from tests.support.app import NOON, make_app, opened
 from tests.support.screen import Screen
 from tui_chat.models.message import Message
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.store import Store
 
 PHONE = (80, 24)

@@ -20,7 +20,7 @@ from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.models.blocks import Block
 from tui_chat.models.boundary import plain
 from tui_chat.models.message import Message
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 
 
 def found_in(case: dict[str, Any]) -> list[dict[str, Any]]:

@@ -14,12 +14,13 @@ from tui_chat.models.envelope import (
     Level,
     Note,
     Parameters,
+    Placement,
     RequestSettings,
+    Turn,
+    text_turn,
 )
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree, tree_of
-from tui_chat.models.payload import render
+from tui_chat.models.payload import Arr, Lit, Obj, Str, Tree, render, tree_of
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
-from tui_chat.models.turn import Placement, Turn, text_turn
 from tui_chat.paths import bundled
 from tui_chat.protocols.base import Encoded
 from tui_chat.ui.inspector.pane import Inspector

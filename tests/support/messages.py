@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -16,7 +15,7 @@ from tui_chat.models.blocks import (
     TextBlock,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, MessageRole, text_blocks
+from tui_chat.models.message import NOTHING_ABOUT, About, Message, MessageRole, text_blocks
 
 _ABOUT = frozenset(field.name for field in fields(About))
 

@@ -13,7 +13,7 @@ from tests.support.plugins import is_deleted
 from tui_chat.interop.formats import FoundConversation, ImportSource
 from tui_chat.interop.readable import active_branch
 from tui_chat.models.message import Message
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 from tui_chat.workspace.workspace import Workspace
 
 

@@ -9,9 +9,14 @@ from pathlib import Path
 
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RecordedRequest, RequestRecord, recorded_recipe
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import (
+    Entry,
+    RecordedRequest,
+    RequestRecord,
+    Session,
+    SessionTranscript,
+    recorded_recipe,
+)
 from tui_chat.store import Store
 
 URL = "https://x.invalid/v1/messages"

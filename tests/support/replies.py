@@ -8,11 +8,9 @@ from tests.support.messages import make_message, thought
 from tui_chat.interop import own_json
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted
+from tui_chat.models.message import Message, Muted, References, Source
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.sources import References, Source
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Session, SessionTranscript
 
 THOUGHT = (thought(Protocol.ANTHROPIC, "I look."),)
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from tui_chat.compose import Composed
 from tui_chat.models.message import Message
-from tui_chat.models.request import Beginning
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Beginning, Entry
 from tui_chat.send import new_exchange, send
 
 

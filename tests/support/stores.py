@@ -16,11 +16,8 @@ import pytest
 from tests.support.messages import make_message, thought
 from tui_chat.models.blocks import CallBlock, Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, Muted, with_content
-from tui_chat.models.request import RequestRecord, StoredExchange
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.sources import References, Source
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.message import Message, Muted, References, Source, with_content
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredExchange
 from tui_chat.store import Ending, Store
 
 RICH = make_message(

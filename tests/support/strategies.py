@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.message import Message
+from tui_chat.models.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.settings import (
     NOTE_ROLES,

@@ -9,7 +9,6 @@ from hashlib import sha256
 from hypothesis import strategies as st
 
 from tests.support.strategies import any_settings, any_text
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -22,18 +21,24 @@ from tui_chat.models.blocks import (
     TextBlock,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import MESSAGE_ROLES, NOT_MUTED, Message, Muted
-from tui_chat.models.request import RequestRecord, StoredRequest
+from tui_chat.models.message import (
+    MESSAGE_ROLES,
+    NOT_MUTED,
+    NOTHING_ABOUT,
+    About,
+    Message,
+    Muted,
+    References,
+    found_source,
+)
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.sources import References, found_source
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredRequest
 from tui_chat.models.token_probabilities import (
     LOWEST,
     TokenAlternative,
     TokenProbability,
     pack_tokens,
 )
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 
 short = st.text("aé好😀 \n\x1b\u202e", max_size=6)

@@ -25,7 +25,7 @@ from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
+from tui_chat.models.payload import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.prices import Prices
 from tui_chat.models.text import GLUE, Origin, OriginKind
 from tui_chat.models.usage import CacheLoss, Usage, lost_cost

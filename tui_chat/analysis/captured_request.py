@@ -21,17 +21,15 @@ from tui_chat.context import Inputs, SessionSettings, count_envelope
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.json_text import json_fault
-from tui_chat.models.json_tree import Arr, JsonValue, Obj, Str, Tree, plain, tree_of
 from tui_chat.models.message import Message
-from tui_chat.models.payload import render
+from tui_chat.models.payload import Arr, JsonValue, Obj, Str, Tree, plain, render, tree_of
 from tui_chat.models.preset import CacheLifetime, Preset, PresetMessage
 from tui_chat.models.request_edit import merged
 from tui_chat.models.settings import SettingError, read_setting
 from tui_chat.models.text import Origin, OriginKind, clean
 from tui_chat.models.tool import definitions_in
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.openai_tools import announced_tools, without_announcements
 from tui_chat.protocols.common.tools import tool_tree
 from tui_chat.protocols.common.trees import URL_MODEL

@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_ends
-from tui_chat.models.json_tree import Arr, Obj, Tree, body_of
-from tui_chat.models.payload import Payload, PrettyLines, line_starts
+from tui_chat.models.payload import Arr, Obj, Payload, PrettyLines, Tree, body_of, line_starts
 
 CONTEXT = 2
 """Equal lines shown around a difference."""

@@ -8,7 +8,7 @@ import shlex
 from tui_chat.compose import Composed
 from tui_chat.models.endpoint import CREDENTIAL_MASK
 from tui_chat.models.key_shapes import keys_in
-from tui_chat.models.request import RecordedRequest
+from tui_chat.models.session import RecordedRequest
 
 MASK = "••••••••"
 """Stands for a key."""

@@ -17,8 +17,8 @@ from functools import lru_cache
 
 from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.memo import Memo
+from tui_chat.models.payload import Arr, Obj, Str, Tree, body_of
 from tui_chat.models.text import GLUE
 from tui_chat.tokens import PART_TOKENS, TURN_OVERHEAD, Counter
 

@@ -17,7 +17,7 @@ from tui_chat.context import Inputs, SessionSettings
 from tui_chat.context.inputs import context_limit, parameters, reply_reserve
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.envelope import Note, Parameters
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
+from tui_chat.models.payload import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.settings import (
     CONTEXT_SETTINGS,

@@ -26,12 +26,11 @@ from typing import TypeAlias
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import TextBlock
-from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import is_words
 from tui_chat.models.text import OriginKind
 from tui_chat.models.tool import server_of
-from tui_chat.models.turn import Turn
 from tui_chat.tokens import media_tokens
 
 

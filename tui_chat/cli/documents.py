@@ -20,9 +20,9 @@ from tui_chat.errors import ProviderError, Refused
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.boundary import plain
+from tui_chat.models.message import NO_REFERENCES, References
 from tui_chat.models.reply_end import end_sentence, reply_reason
 from tui_chat.models.settings import setting_json, settings_json
-from tui_chat.models.sources import NO_REFERENCES, References
 from tui_chat.models.token_probabilities import unpack_tokens
 
 if TYPE_CHECKING:

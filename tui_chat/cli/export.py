@@ -25,8 +25,7 @@ from tui_chat.workspace.exports import (
 )
 
 if TYPE_CHECKING:
-    from tui_chat.models.session import SessionSummary
-    from tui_chat.models.transcript import SessionTranscript
+    from tui_chat.models.session import SessionSummary, SessionTranscript
     from tui_chat.store import Store
 
 

@@ -60,10 +60,9 @@ from tui_chat.context.resolved_message import (
 from tui_chat.context.scan import MessageGroups, Placed, populate, scan
 from tui_chat.context.sent_texts import around, profile_notes
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Budget, ChatEnvelope, Dropped, Level, Note, Parameters
+from tui_chat.models.envelope import Budget, ChatEnvelope, Dropped, Level, Note, Parameters, Turn
 from tui_chat.models.generation import ChatSettings
 from tui_chat.models.message import have_media
-from tui_chat.models.turn import Turn
 from tui_chat.tokens import REQUEST_OVERHEAD, Counter, how_counted
 
 CounterOf = Callable[[str], Counter]

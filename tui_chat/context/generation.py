@@ -19,12 +19,11 @@ from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, turn_of
 from tui_chat.context.rules import rules_of
 from tui_chat.errors import InputError
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Placement, Turn, text_turn
 from tui_chat.models.generation import GenerationKind, side_kind
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.text import Origin, OriginKind, Text, clean
-from tui_chat.models.turn import Placement, Turn, text_turn
 
 CONTINUE_NUDGE = (
     "Continue your last message from the point where it ends. Write only what follows; "

@@ -34,13 +34,11 @@ from typing import TypeAlias
 from tui_chat.context.resolved_message import ResolvedMessage, mark_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import Summary
 from tui_chat.models.blocks import OpaqueBlock, TextBlock
-from tui_chat.models.envelope import Dropped, Level, Note
+from tui_chat.models.envelope import IN_HISTORY, CacheMark, Dropped, Level, Note, Placement, Turn
 from tui_chat.models.memo import Memo, recent_memo
-from tui_chat.models.message import Message, message_origin
+from tui_chat.models.message import Message, Summary, message_origin
 from tui_chat.models.preset import depth_words
-from tui_chat.models.turn import IN_HISTORY, CacheMark, Placement, Turn
 from tui_chat.tokens import Counter
 
 _SUMMARY = Placement("history", rule="It is a summary of earlier messages.")

@@ -19,14 +19,13 @@ from typing import Any
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.context.rules import BuilderRules, rules_of
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock, TextBlock
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import Note, Parameters, RequestSettings, ToolDefinition
 from tui_chat.models.generation import NO_CHAT_SETTINGS, ChatSettings
 from tui_chat.models.lorebook import Lorebook
 from tui_chat.models.memo import recent_memo
-from tui_chat.models.message import Message, text_blocks
+from tui_chat.models.message import NOTHING_ABOUT, About, Message, text_blocks
 from tui_chat.models.preset import Preset
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Profile, Role

@@ -14,12 +14,12 @@ from dataclasses import replace
 from weakref import WeakValueDictionary
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import CacheMark, Placement, Turn, text_turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import CacheLifetime, PresetMessage
 from tui_chat.models.role import Profile, Role
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.models.turn import CacheMark, Placement, Turn, text_turn
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

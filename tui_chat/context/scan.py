@@ -24,12 +24,11 @@ from tui_chat.context.resolved_message import (
     resolve_profile,
 )
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Placement
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Profile
-from tui_chat.models.turn import Placement
 
 _HISTORY_GOES_LAST = PresetMessage(
     id=CHAT_HISTORY, role="user", type="chat_history", name="the history, which goes last"

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.syntax import Literal, has_macros, parse
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.models.turn import Turn
 
 
 def split_turn(turn: Turn) -> tuple[Turn, ...]:

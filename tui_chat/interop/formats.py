@@ -19,7 +19,7 @@ from tui_chat.hooks import load_all
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.json_text import JsonObject, type_name
 from tui_chat.models.role import Role
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 
 T = TypeVar("T")
 

@@ -23,8 +23,8 @@ from tui_chat.models.json_text import as_object, clean_json, json_fault, type_na
 from tui_chat.models.media import is_damaged
 from tui_chat.models.message import MESSAGE_ROLES, Message, Muted
 from tui_chat.models.sanitize import sanitize
+from tui_chat.models.session import SessionTranscript
 from tui_chat.models.text import clean
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.protocols.common.reading import excerpt
 from tui_chat.protocols.openai_chat.messages import read_part
 

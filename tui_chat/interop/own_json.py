@@ -30,17 +30,15 @@ from typing import Any, TypeVar, cast
 from tui_chat.errors import InputError
 from tui_chat.interop.formats import UnreadableConversation
 from tui_chat.interop.messages import message_json, read_message
-from tui_chat.models.about import NOTHING_ABOUT
 from tui_chat.models.blocks import Block, ResultBlock
 from tui_chat.models.boundary import InvalidValue, plain, read, read_own
 from tui_chat.models.flat import FlatMessage, block_mutes, from_flat
 from tui_chat.models.json_text import JsonObject, as_array, as_object, clean_json
-from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord, StoredRequest
+from tui_chat.models.message import MOST_SOURCES, NOTHING_ABOUT, Message, web_address
 from tui_chat.models.request_edit import edit_fault
 from tui_chat.models.role import Role
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredRequest
 from tui_chat.models.settings import (
     SettingError,
     Settings,
@@ -48,14 +46,12 @@ from tui_chat.models.settings import (
     settings_json,
     with_nested_settings,
 )
-from tui_chat.models.sources import MOST_SOURCES, web_address
 from tui_chat.models.token_probabilities import (
     PACKED_SIZE,
     TokenProbability,
     pack_tokens,
     unpack_tokens,
 )
-from tui_chat.models.transcript import SessionTranscript
 
 T = TypeVar("T")
 FORMAT, VERSION = "tui-chat", 2

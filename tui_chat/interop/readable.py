@@ -14,11 +14,9 @@ from datetime import UTC, datetime, tzinfo
 
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
 from tui_chat.models.media import describe
-from tui_chat.models.message import Message
+from tui_chat.models.message import Message, References
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.session import Entry
-from tui_chat.models.sources import References
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, SessionTranscript
 
 _NAMES = {"user": "You", "assistant": "Assistant", "system": "System", "tool": "Tool"}
 _ENDINGS = {

@@ -16,8 +16,7 @@ from typing import Any
 
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Session, SessionTranscript
 
 _TITLE = 200
 """Maximum characters of a title."""

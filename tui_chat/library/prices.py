@@ -16,8 +16,8 @@ from functools import cache
 from tui_chat.compose import Composed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.json_tree import Str
 from tui_chat.models.model_facts import maker_of, spellings
+from tui_chat.models.payload import Str
 from tui_chat.models.prices import (
     PROVIDERS,
     STANDARD_TIERS,

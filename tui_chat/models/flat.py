@@ -19,7 +19,6 @@ from dataclasses import fields, replace
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     Cache,
@@ -35,7 +34,7 @@ from tui_chat.models.blocks import (
 )
 from tui_chat.models.boundary import Forms, plain, read_own
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted
+from tui_chat.models.message import NOT_MUTED, NOTHING_ABOUT, About, Message, MessageRole, Muted
 
 _ANTHROPIC, _GEMINI = Protocol.ANTHROPIC, Protocol.GEMINI
 _CHAT, _RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES

@@ -1,7 +1,10 @@
-"""One entry of a conversation: a role, and blocks in order.
+"""One entry of a conversation: a role, blocks in order, and what no protocol sends of it.
 
 In the OpenAI-like form, which our JSON has, the blocks read as `content`, `tool_calls` and
 `tool_call_id`; so they do here, as properties.
+
+The sources of a reply come from a provider or a file: `found_source` cuts them and makes them safe,
+and only web addresses become links.
 """
 
 from __future__ import annotations
@@ -12,9 +15,9 @@ from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -24,7 +27,133 @@ from tui_chat.models.blocks import (
     ResultBlock,
     TextBlock,
 )
+from tui_chat.models.sanitize import one_line, sanitize
+from tui_chat.models.settings import LoreTimer
 from tui_chat.models.text import Origin, OriginKind
+
+MOST_SOURCES = 200
+"""Maximum sources of a message."""
+URL_LENGTH = 2_000
+"""Maximum characters of an address. Part of one leads elsewhere, so a longer one is dropped."""
+TITLE_LENGTH = 300
+"""Maximum characters of a title and of a file's name; the rest is cut."""
+
+_WEB = re.compile(r"https?://[^\s<>\"\\^`{|}]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A page or file that a reply rests on."""
+
+    title: str = ""
+    url: str = ""
+    """Its address on the web; empty if it has none."""
+    file: str = ""
+    """The provider's name or id of a file or document."""
+
+    @property
+    def host(self) -> str:
+        """The host of its address without `www.`; empty if it has none."""
+        try:
+            return (urlsplit(self.url).hostname or "").removeprefix("www.")
+        except ValueError:
+            return ""
+
+    @property
+    def label(self) -> str:
+        """The name for a reader: its title, else its host or file."""
+        return self.title or self.host or self.file or "untitled"
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The sources of a reply."""
+
+    sources: tuple[Source, ...] = ()
+    """Numbered from 1 for the reader."""
+
+
+NO_REFERENCES = References()
+
+
+def web_address(url: str) -> str:
+    """Return an address if it is one of the web and safe to show, else an empty string."""
+    url = url.strip()
+    safe = len(url) <= URL_LENGTH and _WEB.fullmatch(url) and sanitize(url) == url
+    return url if safe and Source(url=url).host else ""
+
+
+def found_source(title: str = "", url: str = "", file: str = "") -> Source:
+    """Return a source with safe, cut texts. An address outside of the web is no link."""
+    address = web_address(url)
+    name = one_line(file or ("" if address else url), TITLE_LENGTH)
+    return Source(one_line(title, TITLE_LENGTH), address, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The messages that a summary stands for: all of its branch before it but the last `kept`.
+
+    Messages are counted as they are sent: without empty replies. What leads to a message never
+    changes, so the numbers hold in forks and exports too.
+    """
+
+    kept: int
+    """The number of messages directly before the summary that are still sent."""
+    messages: int
+    """The number of messages that it replaced when it was written."""
+    enabled: bool = True
+    """False if the messages are sent again, and the summary is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """The place that a message was brought from: in another branch, or a server's prompt."""
+
+    message_id: str = ""
+    """The copied reply, or the last message that was summed up; empty for a prompt."""
+    messages: int = 0
+    """The number of messages that were summed up; 0 for a copied reply."""
+    prompt: str = ""
+    """The prompt as `SERVER:PROMPT`, and what the server says that it is."""
+
+    @property
+    def words(self) -> str:
+        """The origin in words."""
+        if self.prompt:
+            return f"from {self.prompt}"
+        branch = "another branch of this conversation"
+        if not self.messages:
+            return f"from {branch}"
+        return f"a summary of {self.messages:,} message{'s' * (self.messages != 1)} of {branch}"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a message has that no protocol sends. The workspace writes `summary` and `brought`,
+    importers `source` and `lore_timers`, and replies the rest.
+    """
+
+    references: References = NO_REFERENCES
+    """The sources of a reply."""
+    is_speaker_chosen: bool = False
+    """True if the message's name was chosen for it alone."""
+    summary: Summary | None = None
+    """The messages that it replaces, if it is a summary of earlier messages."""
+    brought: Brought | None = None
+    """Its place of origin, if it was brought from another branch or has a server's prompt."""
+    source: str = ""
+    """The message in another program's file, as compact JSON, for an export back; empty for
+    none."""
+    lore_timers: tuple[LoreTimer, ...] | None = None
+    """The timers of lore entries after it, as an imported chat has them; None to compute them."""
+    tokens: str = ""
+    """The tokens of a reply with their probabilities, packed by `token_probabilities`; empty if the
+    provider sent none."""
+
+
+NOTHING_ABOUT = About()
+
 
 MessageRole = Literal["system", "user", "assistant", "tool"]
 """The author of a message. Not a `Role`, which is a named assistant."""

@@ -14,7 +14,6 @@ from itertools import chain, count
 from typing import Literal, TypeAlias, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import (
     Block,
     CallBlock,
@@ -26,8 +25,15 @@ from tui_chat.models.blocks import (
 )
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
-from tui_chat.models.message import Message
-from tui_chat.models.sources import MOST_SOURCES, NO_REFERENCES, References, Source
+from tui_chat.models.message import (
+    MOST_SOURCES,
+    NO_REFERENCES,
+    NOTHING_ABOUT,
+    About,
+    Message,
+    References,
+    Source,
+)
 from tui_chat.models.token_probabilities import PACKED_SIZE, TokenProbability, pack_tokens
 from tui_chat.models.usage import COUNTS, NO_USAGE, Usage
 

@@ -27,7 +27,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_ends
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import MAX_DEPTH, JsonError, decode_json, to_json
-from tui_chat.models.json_tree import (
+from tui_chat.models.payload import (
     LEAVES,
     Arr,
     JsonValue,

@@ -7,8 +7,8 @@ the body alone, never the headers, which hold keys. Untrusted text is quoted, so
 import re
 from collections.abc import Iterator
 
+from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import to_json
-from tui_chat.models.turn import Turn
 from tui_chat.offline.prompt import Prompt
 
 _CONVERSATION = (

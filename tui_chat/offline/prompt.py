@@ -8,8 +8,7 @@ from typing import Any
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope
-from tui_chat.models.turn import Turn
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.protocols.registry import protocol_of
 
 

@@ -23,8 +23,8 @@ from typing import Protocol as Interface
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note
-from tui_chat.models.json_tree import Obj
 from tui_chat.models.message import MessageRole
+from tui_chat.models.payload import Obj
 from tui_chat.models.reply import Reply, StreamEvent
 
 BEARER = ("Authorization", "Bearer ")

@@ -13,7 +13,7 @@ from time import monotonic
 from tui_chat.errors import ProviderError, ReplyCut
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.reply import Reply, advance
-from tui_chat.models.request import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
+from tui_chat.models.session import ARRIVAL_TICK, MAX_RESPONSE_BYTES, RawResponse
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.client import JSON_LINES, IncomingResponse
 from tui_chat.providers.event_stream import EventSplitter, begins_events

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from tui_chat.errors import NotYet
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import About
-from tui_chat.models.message import Message, Muted
+from tui_chat.models.message import About, Message, Muted
 from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.store.branches import (
     DESCENDANTS,

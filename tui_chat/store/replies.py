@@ -15,17 +15,17 @@ from typing import Literal
 
 from tui_chat.errors import BranchMoved, RecordGone
 from tui_chat.models.message import Message
-from tui_chat.models.request import (
+from tui_chat.models.session import (
     Beginning,
     Begun,
     EndChanges,
+    Entry,
     NewExchange,
     RawResponse,
     RequestRecord,
     StoredEnd,
     StoredExchange,
 )
-from tui_chat.models.session import Entry
 from tui_chat.models.usage import NO_USAGE, CacheLoss, Usage
 from tui_chat.store.branches import check_parent
 from tui_chat.store.database import StoreContext, Transaction

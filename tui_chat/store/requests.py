@@ -3,7 +3,7 @@
 Recipes and hashes are kept for ever; they are small. A body holds the whole conversation, so
 the bodies of a long session would soon outweigh everything else: only the latest are kept.
 A revision is the JSON of a preset, role, profile or lorebook that recipes name by its SHA-256.
-Requests that are no part of a conversation are kept apart; see `models.request.SideRequest`.
+Requests that are no part of a conversation are kept apart; see `models.session.SideRequest`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from tui_chat.models.boundary import pack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.request import (
+from tui_chat.models.session import (
     CallSummary,
     RawResponse,
     RequestRecord,

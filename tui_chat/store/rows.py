@@ -9,10 +9,18 @@ from decimal import Decimal, InvalidOperation
 from sys import intern
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import Block, Extras, TextBlock
 from tui_chat.models.boundary import pack, unpack
-from tui_chat.models.message import NOT_MUTED, Message, Muted, content_of, is_words, text_blocks
+from tui_chat.models.message import (
+    NOT_MUTED,
+    NOTHING_ABOUT,
+    About,
+    Message,
+    Muted,
+    content_of,
+    is_words,
+    text_blocks,
+)
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import Character, Role
 from tui_chat.models.session import Entry, PlaceName, Session

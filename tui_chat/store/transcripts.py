@@ -12,9 +12,8 @@ from dataclasses import field, replace
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, ImportResult, Session, SessionTranscript
 from tui_chat.models.text import clean
-from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
 from tui_chat.store.errors import decoding

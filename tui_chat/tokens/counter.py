@@ -18,9 +18,8 @@ from tui_chat.models.memo import Memo
 
 if TYPE_CHECKING:
     from tui_chat.models.blocks import Extras, MediaBlock, MediaKind
-    from tui_chat.models.envelope import ToolDefinition
+    from tui_chat.models.envelope import ToolDefinition, Turn
     from tui_chat.models.text import Text
-    from tui_chat.models.turn import Turn
 
 TURN_OVERHEAD = 4
 """Tokens that frame one turn: its role and its delimiters."""

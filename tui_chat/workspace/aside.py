@@ -26,9 +26,8 @@ from tui_chat.models.generation import GenerationKind
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.reply import Reply
-from tui_chat.models.request import SideRequest
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, SideRequest
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean
 from tui_chat.models.usage import cost_of, source_of_cost

@@ -23,8 +23,7 @@ from tui_chat.context.inputs import sendable_messages
 from tui_chat.context.muted_history import without_muted
 from tui_chat.errors import InputError, NotYet
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import About, Summary
-from tui_chat.models.message import Message
+from tui_chat.models.message import About, Message, Summary
 from tui_chat.models.session import Entry
 from tui_chat.models.settings import NO_SETTINGS
 from tui_chat.models.text import clean

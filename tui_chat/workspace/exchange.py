@@ -17,9 +17,15 @@ from tui_chat.context.generation import uses_prefill
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.library import Library
 from tui_chat.models.message import Message
-from tui_chat.models.request import Begun, NewExchange, RecordedRequest, RequestRecord
 from tui_chat.models.request_edit import RequestEdit, edits_after
-from tui_chat.models.session import Entry, SessionSummary
+from tui_chat.models.session import (
+    Begun,
+    Entry,
+    NewExchange,
+    RecordedRequest,
+    RequestRecord,
+    SessionSummary,
+)
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.request_recipe import dump_recipe, recipe_of
 from tui_chat.send import FinishedReply, new_exchange

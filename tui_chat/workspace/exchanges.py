@@ -25,8 +25,7 @@ from tui_chat.errors import (
     TuiChatError,
 )
 from tui_chat.library.prices import KnownPrices
-from tui_chat.models.request import Beginning, Begun, EndChanges
-from tui_chat.models.session import Entry, NewSession
+from tui_chat.models.session import Beginning, Begun, EndChanges, Entry, NewSession
 from tui_chat.models.usage import Timing, Usage, cost_of, source_of_cost
 from tui_chat.providers.retry import RetryPause
 from tui_chat.send import FinishedReply, PartialReply, SendProgress, send

@@ -22,8 +22,7 @@ from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
-    from tui_chat.models.session import Entry
-    from tui_chat.models.transcript import SessionTranscript
+    from tui_chat.models.session import Entry, SessionTranscript
     from tui_chat.store import Store
     from tui_chat.workspace.core import WorkspaceCore
 
@@ -145,7 +144,7 @@ class Exports:
         self, entries: Sequence[Entry], kind: str, path: Path, *, overwrite: bool = False
     ) -> bool:
         """Write consecutive messages as a conversation. Return False, reported, if that fails."""
-        from tui_chat.models.transcript import SessionTranscript
+        from tui_chat.models.session import SessionTranscript
 
         session = self.core.state.session
         if session is None or not entries:

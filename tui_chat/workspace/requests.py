@@ -56,7 +56,7 @@ from tui_chat.workspace.usage import UsageReports
 
 if TYPE_CHECKING:
     from tui_chat.analysis.captured_request import CapturedRequest
-    from tui_chat.models.request import RecordedRequest
+    from tui_chat.models.session import RecordedRequest
     from tui_chat.workspace.exchange import Slot
 
 LONG_TEXT = 1_000_000

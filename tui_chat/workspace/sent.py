@@ -29,15 +29,17 @@ from tui_chat.files import LARGEST_REQUEST, read_file
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
-from tui_chat.models.request import (
+from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import (
+    Entry,
     RecordedRequest,
     RequestRecord,
+    Session,
+    SessionTranscript,
     StoredRequest,
+    last_reply,
 )
-from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry, Session, last_reply
 from tui_chat.models.text import clean
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.request_recipe import read_recipe, rebuilt_inputs, revisions_of
 from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn

@@ -18,10 +18,9 @@ from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import Message
 from tui_chat.models.payload import Payload
 from tui_chat.models.preset import Preset
-from tui_chat.models.request import RawResponse
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.role import FIRST_ROLE_NAME, Profile, Role
-from tui_chat.models.session import Entry, Session, SessionSummary, SpeakerNames
+from tui_chat.models.session import Entry, RawResponse, Session, SessionSummary, SpeakerNames
 from tui_chat.models.settings import NO_SETTINGS, Settings
 from tui_chat.models.tool import Tool, results_of
 from tui_chat.send import PartialReply

@@ -30,8 +30,7 @@ from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, SessionTranscript
 from tui_chat.plugins.html.page import page
 from tui_chat.ui.dialogs.export import format_and_path
 

@@ -19,7 +19,7 @@ from tests.support.command_line import Done, Run
 from tui_chat.errors import StoreDamaged, StoreError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import RequestRecord
 from tui_chat.plugins.maintenance.upkeep import vacuum
 from tui_chat.store import Store, schema
 

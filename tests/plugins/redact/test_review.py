@@ -18,15 +18,12 @@ from tests.support.messages import make_message, thought
 from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.interop.own_json import read_session
-from tui_chat.models.about import About
 from tui_chat.models.blocks import CallBlock, MediaBlock, TextBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord, StoredRequest
+from tui_chat.models.message import About, Message
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredRequest
 from tui_chat.models.token_probabilities import TokenProbability, pack_tokens
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.redact.review import Review, findings
 from tui_chat.workspace.exports import export_formats, transcript_texts
 

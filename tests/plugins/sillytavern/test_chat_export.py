@@ -10,9 +10,8 @@ from tests.support.messages import make_message
 from tests.support.reading import only
 from tui_chat.models.blocks import CallBlock
 from tui_chat.models.message import Message, Muted
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.models.settings import AuthorNote
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.sillytavern.chat_export import chat_lines, unwritten
 
 

@@ -20,7 +20,6 @@ from tests.support.contexts import (
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, SessionSettings, build
 from tui_chat.context.generation import as_continuation, continued_text
-from tui_chat.models.about import About
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level
 from tui_chat.models.generation import (
@@ -28,7 +27,7 @@ from tui_chat.models.generation import (
     ChatSettings,
 )
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message, with_content
+from tui_chat.models.message import About, Message, with_content
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.preset import CHAT_HISTORY, Preset, PresetMessage
 from tui_chat.models.role import Character, DepthPrompt, Profile, Role

@@ -19,7 +19,7 @@ from tests.support.tables import each_row
 from tests.support.vendors import HttpRequest, serve
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.payload import Arr, Obj, Str, Tree
 from tui_chat.models.text import OriginKind
 from tui_chat.plugins.tap import pause
 from tui_chat.plugins.tap.call_output import call_json, call_line

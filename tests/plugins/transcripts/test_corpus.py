@@ -14,8 +14,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.interop.formats import FoundConversation, ImportSource
-from tui_chat.models.session import Entry
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, SessionTranscript
 from tui_chat.plugins.transcripts.reader import read_conversations
 
 CORPUS = Path(os.environ.get("TUI_CHAT_CORPUS", Path(__file__).parents[4] / "shared" / "corpus"))

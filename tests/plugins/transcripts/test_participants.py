@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tests.support.tables import each_row
 from tui_chat.models.role import Role
-from tui_chat.models.session import Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Session, SessionTranscript
 from tui_chat.plugins.transcripts.participants import ChatParticipants
 
 CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.databases import provide_database
 from tests.support.transcripts import transcripts
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 from tui_chat.plugins.transcripts.importer import import_files
 from tui_chat.store import Store
 from tui_chat.workspace.exports import exported_texts, write_file

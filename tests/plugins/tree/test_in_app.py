@@ -15,8 +15,8 @@ from tests.support.app import asked, make_app, opened, replied, say, settle, unt
 from tests.support.databases import provide_database
 from tests.support.palette import offered
 from tests.support.pictures import Album
+from tui_chat.models.session import SessionTranscript
 from tui_chat.models.text import OriginKind
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tree.layout import Row
 from tui_chat.plugins.tree.screen import TreeScreen
 from tui_chat.plugins.tree.tree_list import TreeList

@@ -14,12 +14,10 @@ from tests.support.reading import import_into
 from tests.support.tables import each_row
 from tests.support.workspace import MakeWorkspace
 from tui_chat.errors import InputError
-from tui_chat.models.about import About, Brought
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import Message, message_origin
-from tui_chat.models.session import Entry, PlaceName, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.message import About, Brought, Message, message_origin
+from tui_chat.models.session import Entry, PlaceName, Session, SessionTranscript
 from tui_chat.plugins.tree.actions import jump
 from tui_chat.plugins.tree.copies import bring_reply
 from tui_chat.plugins.tree.layout import Tree

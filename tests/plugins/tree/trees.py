@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 from tui_chat.models.message import Message, MessageRole
-from tui_chat.models.session import Entry, Node, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Node, Session, SessionTranscript
 
 NOON = 1_767_268_800.0
 SENTENCES: dict[MessageRole, tuple[str, ...]] = {

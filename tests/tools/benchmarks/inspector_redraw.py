@@ -29,8 +29,7 @@ from tests.support.inspector_app import (
     said,
 )
 from tui_chat.compose import Composed
-from tui_chat.models.json_tree import Tree
-from tui_chat.models.payload import Payload, render
+from tui_chat.models.payload import Payload, Tree, render
 from tui_chat.models.text import Text
 from tui_chat.ui.inspector.payload_layout import PayloadLayout
 

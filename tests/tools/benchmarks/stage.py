@@ -23,8 +23,7 @@ from tests.tools.benchmarks.shapes import conversation
 from tui_chat.cli.app import open_workspace
 from tui_chat.config import Config
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.session import Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Session, SessionTranscript
 from tui_chat.paths import database_file
 from tui_chat.store import Store
 from tui_chat.ui.app import TuiChat

@@ -29,8 +29,8 @@ from tests.tools.benchmarks.store_data import LONG, fill
 from tui_chat.cli.app import collect_seldom
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
 from tui_chat.models.search import Query
+from tui_chat.models.session import RequestRecord
 from tui_chat.store import Store
 
 VISIBLE = 60

@@ -17,8 +17,7 @@ from pathlib import Path
 
 from tui_chat.models.message import Message
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 

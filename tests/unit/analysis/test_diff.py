@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui_chat.analysis.diff import Difference, changed_part, diff_payloads
-from tui_chat.models.json_tree import tree_of
-from tui_chat.models.payload import Payload, render
+from tui_chat.models.payload import Payload, render, tree_of
 
 
 def payload(value: Any) -> Payload:

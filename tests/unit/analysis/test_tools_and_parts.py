@@ -14,11 +14,10 @@ from tui_chat.compose import Composed, compose
 from tui_chat.context import Inputs, SessionSettings
 from tui_chat.models.blocks import TextBlock
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.envelope import ToolDefinition, Turn
 from tui_chat.models.preset import Preset
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import server_of
-from tui_chat.models.turn import Turn
 
 TOOL = ToolDefinition("look", "Looks at a file.", {"type": "object", "properties": {}})
 

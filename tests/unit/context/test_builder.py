@@ -27,12 +27,11 @@ from tui_chat.context import Inputs, build_context
 from tui_chat.context.generation import CONTINUE_NUDGE, as_continuation, continued_text
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import ModelFacts
-from tui_chat.models.envelope import Level, ToolDefinition
+from tui_chat.models.envelope import Level, Placement, ToolDefinition
 from tui_chat.models.message import Message, with_content
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.text import OriginKind
-from tui_chat.models.turn import Placement
 from tui_chat.tokens import NO_CORRECTION, TOOL_OVERHEAD, Counter
 
 SYSTEM = said("S", role="system")

@@ -17,11 +17,9 @@ from tests.support.tables import each_row
 from tests.support.transcripts import transcripts
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord, StoredRequest
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredRequest
 from tui_chat.models.settings import Settings
-from tui_chat.models.transcript import SessionTranscript
 
 
 @pytest.mark.slow

@@ -31,8 +31,7 @@ from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
 from tui_chat.models.reply import MediaPart, Reply, TextDelta, advance
-from tui_chat.models.session import Entry
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, SessionTranscript
 
 
 def test_markdown():

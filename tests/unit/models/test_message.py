@@ -19,6 +19,7 @@ from tui_chat.models.blocks import (
     TextBlock,
 )
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn, kept_blocks, text_turn, with_each_block, with_text
 from tui_chat.models.message import (
     NOT_MUTED,
     Message,
@@ -29,7 +30,6 @@ from tui_chat.models.message import (
     with_content,
 )
 from tui_chat.models.text import Origin, OriginKind, Text
-from tui_chat.models.turn import Turn, kept_blocks, text_turn, with_each_block, with_text
 
 EXTRAS = Extras(Protocol.OPENAI_RESPONSES, "message", {"item": {"id": "msg_1"}})
 THOUGHT = ReasoningBlock("Hm.", Extras(Protocol.ANTHROPIC, "", {"signature": "U0lH"}))

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.support.regions import regions
 from tests.support.strategies import sources, trees
 from tests.support.tables import each_row
-from tui_chat.models.json_tree import Obj, Str, plain, tree_of
-from tui_chat.models.payload import render
+from tui_chat.models.payload import Obj, Str, plain, render, tree_of
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text
 
 DRAFT = Origin(OriginKind.DRAFT, "draft")

@@ -16,7 +16,7 @@ from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import to_json
-from tui_chat.models.json_tree import Obj, Str, body_of, plain, tree_of
+from tui_chat.models.payload import Obj, Str, body_of, plain, tree_of
 from tui_chat.models.request_edit import (
     END,
     MOST_EDITS,

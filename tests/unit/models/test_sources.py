@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tui_chat.models.sources import found_source, web_address
+from tui_chat.models.message import found_source, web_address
 
 
 def test_what_a_source_is_called() -> None:

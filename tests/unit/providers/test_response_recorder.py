@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.providers.conftest import Closing, Provider, request
 from tui_chat.errors import Refused
-from tui_chat.models.request import MAX_RESPONSE_BYTES
+from tui_chat.models.session import MAX_RESPONSE_BYTES
 from tui_chat.providers.client import IncomingResponse
 from tui_chat.providers.response_recorder import ResponseRecorder
 from tui_chat.providers.retry import RetryPause, open_with_retries

@@ -18,7 +18,7 @@ from child_text import TEXT
 from tests.support.messages import make_message, thought
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.session import RequestRecord
 from tui_chat.store import Store
 
 

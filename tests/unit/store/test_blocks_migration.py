@@ -27,11 +27,10 @@ from tests.unit.store.conftest import Run
 from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.errors import InputError, StoreDamaged, TuiChatError
-from tui_chat.models.about import About
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.boundary import plain as as_json
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.message import Message
+from tui_chat.models.message import About, Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.request_recipe import read_recipe, rebuilt_inputs
 from tui_chat.store import Store, schema

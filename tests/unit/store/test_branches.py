@@ -12,9 +12,8 @@ from tests.support.stores import RICH, answer, begin, give_variables, plant, rec
 from tui_chat.errors import InputError, StoreError
 from tui_chat.models.blocks import CallBlock
 from tui_chat.models.message import NOT_MUTED, Message, Muted
-from tui_chat.models.session import Entry, PlaceName, Session
+from tui_chat.models.session import Entry, PlaceName, Session, SessionTranscript
 from tui_chat.models.settings import Settings
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 

@@ -17,8 +17,7 @@ from tui_chat.models.blocks import CallBlock, Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import NOT_MUTED, text_blocks, with_content
 from tui_chat.models.reply import MediaPart, Reply, TextDelta, advance
-from tui_chat.models.request import RawResponse
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, RawResponse
 from tui_chat.models.usage import Usage
 from tui_chat.store import Ending, Store, requests
 

@@ -28,9 +28,8 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, with_content
 from tui_chat.models.role import Role
 from tui_chat.models.search import Hit, Query
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.models.text import clean
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.store import Store, index, schema, search
 from tui_chat.store.index import row_of
 from tui_chat.store.words import CLOSE, OPEN, index_text, match_expression, readable_snippet

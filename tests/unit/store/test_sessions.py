@@ -17,9 +17,8 @@ from tests.support.strategies import EVERY_SETTING
 from tui_chat.errors import InputError, StoreDamaged, StoreError
 from tui_chat.models.message import Message, with_content
 from tui_chat.models.role import Role
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, Session, SessionTranscript
 from tui_chat.models.settings import Settings
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 

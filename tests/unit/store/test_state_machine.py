@@ -19,14 +19,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests.support.databases import provide_database
 from tests.support.transcripts import abouts, messages
 from tui_chat.errors import InputError, StoreError
-from tui_chat.models.about import About
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, Message, Muted
-from tui_chat.models.request import RequestRecord
+from tui_chat.models.message import NOT_MUTED, About, Message, Muted
 from tui_chat.models.search import Query
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript
 from tui_chat.store import Ending, Store
 from tui_chat.store.rows import blocks_text, read_blocks
 

@@ -12,9 +12,8 @@ from tests.support.stores import RICH, Opener
 from tui_chat.models.message import Message, with_content
 from tui_chat.models.role import Role
 from tui_chat.models.search import Query
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import Entry, ImportResult, Session, SessionTranscript
 from tui_chat.models.settings import Settings
-from tui_chat.models.transcript import ImportResult, SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store
 

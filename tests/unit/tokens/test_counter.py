@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from tests.support.tables import each_row
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock
-from tui_chat.models.envelope import ToolDefinition
+from tui_chat.models.envelope import ToolDefinition, Turn
 from tui_chat.models.message import text_blocks
 from tui_chat.models.text import GLUE
-from tui_chat.models.turn import Turn
 from tui_chat.tokens import (
     LOW_DETAIL,
     NO_CORRECTION,

@@ -19,8 +19,7 @@ from tui_chat.errors import InputError
 from tui_chat.interop.own_json import read_session, session_text
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.request_edit import MOST_SENT, RequestEdit, edit_fault, edits_after, edits_for
-from tui_chat.models.session import Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Session, SessionTranscript
 from tui_chat.workspace.events import Failed
 from tui_chat.workspace.workspace import Workspace
 

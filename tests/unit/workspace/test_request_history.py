@@ -26,7 +26,7 @@ from tui_chat.compose import compose
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import ModelFacts, Protocol
 from tui_chat.models.reply import Reply, advance
-from tui_chat.models.request import RawResponse, RequestRecord
+from tui_chat.models.session import RawResponse, RequestRecord
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import recorded_events
 from tui_chat.turn_file import read_turn

@@ -13,9 +13,7 @@ from tests.support.workspace import say
 from tui_chat.errors import StoreBusy
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
-from tui_chat.models.session import Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import RequestRecord, Session, SessionTranscript
 from tui_chat.store import Store
 from tui_chat.store.database import Database
 from tui_chat.workspace.events import BranchChanged, Done, Failed, SessionsChanged

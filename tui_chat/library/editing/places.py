@@ -13,11 +13,11 @@ from tui_chat.compose import Composed
 from tui_chat.context.sent_texts import split_turns
 from tui_chat.library.editing.outline import Outline, OutlineRow, outline_preset
 from tui_chat.library.editing.slots import depth_of
+from tui_chat.models.envelope import Turn
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import OriginKind
-from tui_chat.models.turn import Turn
 
 _ANCHOR_NAMES = {
     "chat_history": "Chat history",

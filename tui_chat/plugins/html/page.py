@@ -19,11 +19,10 @@ from tui_chat.interop import readable
 from tui_chat.interop.readable import active_branch, siblings
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.media import with_header
+from tui_chat.models.message import References
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.models.session import Entry
-from tui_chat.models.sources import References
+from tui_chat.models.session import Entry, SessionTranscript
 from tui_chat.models.tool import call_summary
-from tui_chat.models.transcript import SessionTranscript
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 
 import httpx
 
+from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import to_json
-from tui_chat.models.turn import Turn
 from tui_chat.offline import models
 from tui_chat.offline.mirror import fenced, inline_code
 from tui_chat.offline.models import Model, at_speed, echo, read_positive, read_speed

@@ -34,11 +34,10 @@ from tui_chat.library.presets import parse_preset
 from tui_chat.library.roles_and_profiles import parse_profile, parse_role
 from tui_chat.models.boundary import Range, camel_case
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.envelope import Level
+from tui_chat.models.envelope import Level, Turn
 from tui_chat.models.json_text import as_array, object_or_none
 from tui_chat.models.message import MessageRole
 from tui_chat.models.preset import Preset
-from tui_chat.models.turn import Turn
 from tui_chat.plugins.prompt_lab.request_checks import (
     CHECKS,
     RequestCheck,

@@ -26,10 +26,9 @@ from tui_chat.compose import Composed
 from tui_chat.context.sent_texts import split_turn
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import Range
-from tui_chat.models.envelope import Level
+from tui_chat.models.envelope import Level, Placement, Turn
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.turn import Placement, Turn
 
 _MOST_NOTES = 3
 """Notes that the fault of a check has."""

@@ -18,7 +18,7 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import ReasoningBlock, keys_of
 from tui_chat.models.json_text import as_object, as_string, decode_lenient
 from tui_chat.models.media import detect_mime_of_base64, format_size
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 from tui_chat.plugins.redact.patterns import KINDS, MARK, Match
 from tui_chat.plugins.redact.scanner import Scanner
 from tui_chat.plugins.redact.text_walk import Place, TextWalk

@@ -14,7 +14,7 @@ from tui_chat.plugins.redact.words import name_words, read_words
 
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
-    from tui_chat.models.transcript import SessionTranscript
+    from tui_chat.models.session import SessionTranscript
     from tui_chat.store import Store
 
 

@@ -27,10 +27,8 @@ from tui_chat.models.blocks import (
     TextBlock,
 )
 from tui_chat.models.media import detect_mime_of_base64
-from tui_chat.models.message import Message, is_words
-from tui_chat.models.request import RequestRecord
-from tui_chat.models.sources import Source, web_address
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.message import Message, Source, is_words, web_address
+from tui_chat.models.session import RequestRecord, SessionTranscript
 from tui_chat.plugins.redact.encodings import base64_runs, json_escaped, json_strings
 from tui_chat.plugins.redact.patterns import Match
 from tui_chat.plugins.redact.scanner import Scanner

@@ -17,9 +17,8 @@ from tui_chat.interop.readable import active_branch, siblings
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject
 from tui_chat.models.sanitize import sanitize
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, SessionTranscript
 from tui_chat.models.settings import AuthorNote, Injection
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.sillytavern.chats import CHARACTER_KEYS, NOTE_PLACES, NOTE_ROLES
 
 _VERSION_KEYS = ("send_date", "gen_started", "gen_finished", "extra")

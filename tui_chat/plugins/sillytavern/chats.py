@@ -30,7 +30,6 @@ from tui_chat.interop.formats import (
 )
 from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import (
     JsonObject,
@@ -40,7 +39,16 @@ from tui_chat.models.json_text import (
     as_string,
     to_json,
 )
-from tui_chat.models.message import NOT_MUTED, Message, MessageRole, Muted, text_blocks, tool_result
+from tui_chat.models.message import (
+    NOT_MUTED,
+    NOTHING_ABOUT,
+    About,
+    Message,
+    MessageRole,
+    Muted,
+    text_blocks,
+    tool_result,
+)
 from tui_chat.models.settings import (
     MAX_INJECTIONS,
     MAX_NOTE,

@@ -41,7 +41,7 @@ from tui_chat.plugins.sillytavern.world_info import usable_entries
 if TYPE_CHECKING:
     from tui_chat.models.preset import Preset
     from tui_chat.models.role import Role
-    from tui_chat.models.transcript import SessionTranscript
+    from tui_chat.models.session import SessionTranscript
 
 T = TypeVar("T")
 

@@ -20,10 +20,10 @@ from tui_chat.errors import InputError, ProviderError, ReplyCut
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.content_encoding import ContentDecoder, EncodingFault, decode_body
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.models.json_tree import JsonValue, tree_of
-from tui_chat.models.payload import Payload, render
+from tui_chat.models.envelope import Turn
+from tui_chat.models.payload import JsonValue, Payload, render, tree_of
 from tui_chat.models.reply import Reply, Rope, StreamEvent, advance
-from tui_chat.models.request import (
+from tui_chat.models.session import (
     ARRIVAL_TICK,
     MAX_RESPONSE_BYTES,
     RawResponse,
@@ -31,7 +31,6 @@ from tui_chat.models.request import (
 )
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.token_probabilities import unpack_tokens
-from tui_chat.models.turn import Turn
 from tui_chat.plugins.tap.credentials import Credentials
 from tui_chat.plugins.tap.exchange import RecordedExchange
 from tui_chat.plugins.tap.programs import NO_PROGRAM, Program, program_of

@@ -7,8 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from tui_chat.models.request import CallSummary
 from tui_chat.models.sanitize import one_line
+from tui_chat.models.session import CallSummary
 from tui_chat.models.usage import short_number
 from tui_chat.plugins.tap.held_table import WaitingRequest, limit_words, waiting_requests
 from tui_chat.ui.inspector.row_wrapping import counted, cut

@@ -22,8 +22,8 @@ from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import Obj, Str
 from tui_chat.models.message import Message
+from tui_chat.models.payload import Obj, Str
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.tap.calls import Call
 

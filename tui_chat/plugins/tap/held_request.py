@@ -9,7 +9,7 @@ from tui_chat.errors import InputError
 from tui_chat.models.content_encoding import EncodingFault, decode_body
 from tui_chat.models.endpoint import CREDENTIAL_MASK, Protocol
 from tui_chat.models.json_text import parse_json
-from tui_chat.models.json_tree import JsonValue, body_of, tree_of
+from tui_chat.models.payload import JsonValue, body_of, tree_of
 from tui_chat.plugins.tap.calls import MAX_DECODED, Call, json_object
 from tui_chat.protocols.registry import protocol_of
 

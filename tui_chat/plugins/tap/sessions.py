@@ -20,11 +20,15 @@ from tui_chat.errors import RecordGone, StoreError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, own_words
-from tui_chat.models.request import RequestRecord, recorded_recipe
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.session import Entry, Session
+from tui_chat.models.session import (
+    Entry,
+    RequestRecord,
+    Session,
+    SessionTranscript,
+    recorded_recipe,
+)
 from tui_chat.models.settings import NO_SETTINGS
-from tui_chat.models.transcript import SessionTranscript
 from tui_chat.plugins.tap.calls import Call
 from tui_chat.plugins.tap.conversations import MOST_CONVERSATIONS, PlacedCall, RecordedConversation
 from tui_chat.plugins.tap.message_tree import MessageTree

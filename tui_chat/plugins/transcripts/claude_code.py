@@ -32,7 +32,7 @@ from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timesta
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.transcripts.content import (
     anthropic_reasoning,

@@ -33,7 +33,7 @@ from tui_chat.plugins.transcripts.report import Report
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
     from tui_chat.models.role import Role
-    from tui_chat.models.transcript import ImportResult, SessionTranscript
+    from tui_chat.models.session import ImportResult, SessionTranscript
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
 

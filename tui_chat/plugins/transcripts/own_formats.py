@@ -21,7 +21,7 @@ from tui_chat.interop.own_json import check_version, is_own, read_session
 from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.json_text import JsonObject, as_string, to_json
 from tui_chat.models.message import Message
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import SessionTranscript
 
 _TRUSTED = 16
 """Minimum characters of an id that is assumed to be globally unique."""

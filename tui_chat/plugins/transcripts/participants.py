@@ -20,7 +20,7 @@ from tui_chat.lazy_dataclass import dataclass
 if TYPE_CHECKING:
     from tui_chat.library.library import Library
     from tui_chat.models.role import Role
-    from tui_chat.models.transcript import SessionTranscript
+    from tui_chat.models.session import SessionTranscript
 
 
 def profile_files(library: Library) -> dict[str, str]:

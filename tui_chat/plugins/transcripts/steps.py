@@ -17,11 +17,17 @@ from itertools import pairwise
 from tui_chat.interop.formats import FoundConversation
 from tui_chat.interop.transcript_builder import TranscriptBuilder
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.about import NOTHING_ABOUT, About, Summary
 from tui_chat.models.blocks import CallBlock, MediaBlock, ReasoningBlock
-from tui_chat.models.message import Message, MessageRole, text_blocks, tool_result
-from tui_chat.models.session import EntryStatus
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.message import (
+    NOTHING_ABOUT,
+    About,
+    Message,
+    MessageRole,
+    Summary,
+    text_blocks,
+    tool_result,
+)
+from tui_chat.models.session import EntryStatus, SessionTranscript
 from tui_chat.models.usage import NO_USAGE, Usage
 from tui_chat.plugins.transcripts.content import call_arguments, joined
 

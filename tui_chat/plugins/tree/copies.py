@@ -7,9 +7,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tui_chat.errors import InputError, NotYet
-from tui_chat.models.about import About, Brought
 from tui_chat.models.blocks import MediaBlock
-from tui_chat.models.message import Message, is_words
+from tui_chat.models.message import About, Brought, Message, is_words
 from tui_chat.workspace.workspace import Workspace
 
 DONE = "Brought here:"

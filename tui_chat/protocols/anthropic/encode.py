@@ -22,11 +22,10 @@ from dataclasses import replace
 
 from tui_chat.models.blocks import Json, JsonObject, OpaqueBlock, form_of
 from tui_chat.models.endpoint import Endpoint
-from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.envelope import ChatEnvelope, Level, Note, ToolDefinition, Turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
-from tui_chat.models.turn import Turn
+from tui_chat.models.payload import Arr, Obj, Str, Tree
 from tui_chat.protocols.anthropic.messages import (
     ANTHROPIC,
     JOINED,

@@ -37,13 +37,12 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Note
+from tui_chat.models.envelope import Note, Turn, kept_blocks, with_block, with_each_block
 from tui_chat.models.json_text import to_json
-from tui_chat.models.json_tree import Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
+from tui_chat.models.payload import Obj, Tree
 from tui_chat.models.text import Text
-from tui_chat.models.turn import Turn, kept_blocks, with_block, with_each_block
 from tui_chat.protocols.common import losses, reading
 from tui_chat.protocols.common.reading import items_of, learned, string, turn_origin
 from tui_chat.protocols.common.setting_rows import boolean

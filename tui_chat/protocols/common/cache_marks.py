@@ -15,10 +15,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
-from tui_chat.models.blocks import Cache, ReasoningBlock
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.blocks import (
+    Cache,
+    ReasoningBlock,
+)
+from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.preset import CacheLifetime
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.turn_fit import variant
 
 _MAX_MARKS = 4

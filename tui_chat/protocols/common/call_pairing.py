@@ -19,10 +19,9 @@ from hashlib import sha256
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Block, CallBlock, Extras, ResultBlock
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn, kept_blocks, with_block
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import GLUE
-from tui_chat.models.turn import Turn, kept_blocks, with_block
 from tui_chat.protocols.common.tools import NameRule, aliases_for
 from tui_chat.protocols.common.turn_fit import variant
 

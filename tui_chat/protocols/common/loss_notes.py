@@ -25,10 +25,10 @@ from tui_chat.models.envelope import (
     Note,
     Parameters,
     RequestTool,
+    Turn,
 )
 from tui_chat.models.settings import CONTEXT_SETTINGS
 from tui_chat.models.text import GLUE, Origin, OriginKind
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.trees import captured_origin
 
 SILENT: Mapping[str, str] = {

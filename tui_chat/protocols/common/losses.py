@@ -34,10 +34,9 @@ from tui_chat.models.blocks import (
     keys_of,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.media import standard_base64
 from tui_chat.models.text import Origin
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.turn_fit import (
     arguments_object,
     google_signature,

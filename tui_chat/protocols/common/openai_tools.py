@@ -24,10 +24,11 @@ from tui_chat.models.envelope import (
     Note,
     RequestTool,
     ToolDefinition,
+    Turn,
+    with_each_block,
 )
 from tui_chat.models.json_text import as_string, to_json
 from tui_chat.models.tool import name_in, prefix_in
-from tui_chat.models.turn import Turn, with_each_block
 from tui_chat.protocols.common.reading import string
 from tui_chat.protocols.common.setting_rows import boolean
 from tui_chat.protocols.common.trees import captured_origin, dictionary

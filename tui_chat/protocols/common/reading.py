@@ -41,11 +41,11 @@ from tui_chat.models.envelope import (
     Note,
     RequestTool,
     ToolDefinition,
+    Turn,
 )
 from tui_chat.models.json_text import JsonError, decode_repaired, repeated_keys, to_json, type_name
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.setting_rows import Table, read_settings, write_settings
 from tui_chat.protocols.common.trees import dictionary, plain
 

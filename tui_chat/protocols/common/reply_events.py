@@ -31,6 +31,13 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.media import detect_mime_of_base64, kind_of, known_mime, standard_base64
+from tui_chat.models.message import (
+    MOST_SOURCES,
+    TITLE_LENGTH,
+    Source,
+    found_source,
+    web_address,
+)
 from tui_chat.models.reply import (
     Finished,
     FinishReason,
@@ -49,13 +56,6 @@ from tui_chat.models.reply import (
     advance,
 )
 from tui_chat.models.sanitize import one_line as readable_line
-from tui_chat.models.sources import (
-    MOST_SOURCES,
-    TITLE_LENGTH,
-    Source,
-    found_source,
-    web_address,
-)
 from tui_chat.models.text import clean
 from tui_chat.models.token_probabilities import TokenProbability
 from tui_chat.models.usage import NO_USAGE, Usage

@@ -33,12 +33,12 @@ from tui_chat.models.envelope import (
     Note,
     Parameters,
     ToolDefinition,
+    Turn,
 )
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_newer_claude
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.text import GLUE, Origin
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls

@@ -17,8 +17,8 @@ from tui_chat.models.blocks import CallBlock, Json, JsonObject
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import Level, Note, ToolDefinition
 from tui_chat.models.json_text import as_object, as_string
-from tui_chat.models.json_tree import Arr, JsonValue, Obj, Tree, tree_of
 from tui_chat.models.message import Message
+from tui_chat.models.payload import Arr, JsonValue, Obj, Tree, tree_of
 from tui_chat.models.settings import SearchLocation, WebSearch
 from tui_chat.models.text import GLUE, clean
 from tui_chat.models.tool import GROUPS, name_in, prefix_in

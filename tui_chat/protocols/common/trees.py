@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models import json_tree
+from tui_chat.models import payload
 from tui_chat.models.blocks import Extras, HasExtras, Json, JsonObject, ReasoningBlock, own, patched
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
+from tui_chat.models.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
 
 
@@ -77,7 +77,7 @@ def plain(value: Json) -> Json:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in cast("list[Json]", value)]
     if isinstance(value, Obj | Arr | Str | Lit):
-        return json_tree.plain(value)
+        return payload.plain(value)
     return str(value) if kind is Word else value
 
 
@@ -103,7 +103,7 @@ def tree(value: Json, origin: Origin = GLUE) -> Tree:
         return tree(value.value, _inside(value, origin))
     if isinstance(value, Obj | Arr | Str | Lit):
         return value
-    return json_tree.tree_of(value, origin)
+    return payload.tree_of(value, origin)
 
 
 def _inside(value: Named | Labelled, origin: Origin) -> Origin:

@@ -21,6 +21,7 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn, kept_blocks, with_block, with_each_block
 from tui_chat.models.json_text import as_object, as_string, decode_json
 from tui_chat.models.media import (
     as_text,
@@ -32,7 +33,6 @@ from tui_chat.models.media import (
 from tui_chat.models.memo import Memo
 from tui_chat.models.reply import MADE_ID
 from tui_chat.models.text import Text
-from tui_chat.models.turn import Turn, kept_blocks, with_block, with_each_block
 from tui_chat.protocols.common.trees import labelled
 
 _CHAT, _GEMINI, _ANTHROPIC = Protocol.OPENAI_CHAT, Protocol.GEMINI, Protocol.ANTHROPIC

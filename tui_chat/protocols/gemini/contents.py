@@ -39,14 +39,13 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn, with_block, with_each_block
 from tui_chat.models.json_text import to_json
-from tui_chat.models.json_tree import Lit, Obj, Tree
 from tui_chat.models.media import kind_of
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
+from tui_chat.models.payload import Lit, Obj, Tree
 from tui_chat.models.text import GLUE, Text
-from tui_chat.models.turn import Turn, with_block, with_each_block
 from tui_chat.protocols.common import losses, reading
 from tui_chat.protocols.common.reading import items_of, learned, string, turn_origin
 from tui_chat.protocols.common.trees import (

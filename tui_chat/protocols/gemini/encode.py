@@ -31,11 +31,12 @@ from tui_chat.models.envelope import (
     Parameters,
     RequestTool,
     ToolDefinition,
+    Turn,
+    with_block,
 )
-from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
+from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.models.text import Text
-from tui_chat.models.turn import Turn, with_block
 from tui_chat.protocols.base import SYSTEM_SEPARATOR, Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
 from tui_chat.protocols.common.loss_notes import FILLER, NOTHING_TO_SEND, filler_note

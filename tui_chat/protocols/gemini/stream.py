@@ -37,9 +37,9 @@ from tui_chat.models.json_text import (
     as_string,
     to_json,
 )
+from tui_chat.models.message import MOST_SOURCES
 from tui_chat.models.reply import REPLY_SIZE, Reply
 from tui_chat.models.reply_end import finish_reason
-from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large

@@ -18,9 +18,9 @@ from math import inf
 from tui_chat.models.blocks import Json
 from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.envelope import ChatEnvelope, Level, Parameters, ToolDefinition
-from tui_chat.models.json_tree import Arr, Lit, Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import ModelFacts
+from tui_chat.models.payload import Arr, Lit, Obj
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows

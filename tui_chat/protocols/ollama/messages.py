@@ -28,13 +28,12 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn, with_each_block
 from tui_chat.models.json_text import to_json
-from tui_chat.models.json_tree import Obj
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MESSAGE_ROLES, MessageRole
+from tui_chat.models.payload import Obj
 from tui_chat.models.text import Text, clean
-from tui_chat.models.turn import Turn, with_each_block
 from tui_chat.protocols.common import reading
 from tui_chat.protocols.common.losses import argument_notes, loss_notes
 from tui_chat.protocols.common.reading import items_of, learned, string

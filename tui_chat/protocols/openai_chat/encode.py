@@ -24,12 +24,12 @@ from tui_chat.models.envelope import (
     Note,
     Parameters,
     ToolDefinition,
+    Turn,
 )
-from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
+from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.models.settings import WebSearch
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules

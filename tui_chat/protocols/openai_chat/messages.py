@@ -30,11 +30,11 @@ from tui_chat.models.blocks import (
     own,
 )
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Turn
 from tui_chat.models.json_text import to_json
 from tui_chat.models.media import data_url
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common import reading
 from tui_chat.protocols.common.openai import media_at
 from tui_chat.protocols.common.reading import items_of, learned, string

@@ -32,11 +32,10 @@ from tui_chat.models.blocks import (
     TextBlock,
     form_of,
 )
-from tui_chat.models.envelope import Level, NativeTool, Note, RequestTool
-from tui_chat.models.json_tree import Obj
+from tui_chat.models.envelope import Level, NativeTool, Note, RequestTool, Turn
 from tui_chat.models.memo import Memo
+from tui_chat.models.payload import Obj
 from tui_chat.models.text import Origin
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.common.losses import loss_notes
 from tui_chat.protocols.common.reading import items_of, string
 from tui_chat.protocols.common.request_encoder import RequestEncoder

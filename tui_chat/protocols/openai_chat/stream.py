@@ -40,9 +40,9 @@ from tui_chat.models.json_text import (
     to_json,
 )
 from tui_chat.models.media import detect_mime
+from tui_chat.models.message import MOST_SOURCES
 from tui_chat.models.reply import MEDIA_SIZE, Reply, StreamEvent
 from tui_chat.models.reply_end import finish_reason
-from tui_chat.models.sources import MOST_SOURCES
 from tui_chat.protocols.common.error_body import find_error, stream_error
 from tui_chat.protocols.common.openai import add_annotation, read_tokens, read_usage
 from tui_chat.protocols.common.reply_events import ReplyReader, load_body, not_a_reply, too_large

@@ -25,8 +25,8 @@ from tui_chat.models.envelope import (
     Parameters,
     ToolDefinition,
 )
-from tui_chat.models.json_tree import Arr, Obj, Tree
 from tui_chat.models.memo import Memo
+from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules

@@ -27,10 +27,9 @@ from tui_chat.models.blocks import (
     keys_of,
     own,
 )
-from tui_chat.models.envelope import Level, Note
-from tui_chat.models.json_tree import Obj
+from tui_chat.models.envelope import Level, Note, Turn, kept_blocks
 from tui_chat.models.memo import Memo
-from tui_chat.models.turn import Turn, kept_blocks
+from tui_chat.models.payload import Obj
 from tui_chat.protocols.common.losses import loss_notes, reason_note
 from tui_chat.protocols.common.reading import items_of
 from tui_chat.protocols.common.trees import dictionary, object_of, plain

@@ -15,8 +15,8 @@ from textual.content import Content
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import CallBlock
+from tui_chat.models.message import NO_REFERENCES
 from tui_chat.models.session import SpeakerNames
-from tui_chat.models.sources import NO_REFERENCES
 from tui_chat.ui.chat.header_footer import above_rows, count_words, footer_rows, header_rows
 from tui_chat.ui.chat.markdown import code_in, plain_rows, section_rows
 from tui_chat.ui.chat.rows import (

@@ -6,8 +6,8 @@ from itertools import islice
 
 from textual.content import Content
 
+from tui_chat.models.message import References
 from tui_chat.models.sanitize import one_line
-from tui_chat.models.sources import References
 from tui_chat.ui.chat.rows import (
     Row,
     clipped,

@@ -30,7 +30,7 @@ from tui_chat.ui.widgets.after_refresh import call_after_refresh
 
 if TYPE_CHECKING:
     from tui_chat.api import View
-    from tui_chat.models.request import RawResponse
+    from tui_chat.models.session import RawResponse
     from tui_chat.ui.inspector.edit_place import EditPlace
     from tui_chat.ui.inspector.pane import Inspector
     from tui_chat.ui.inspector.rows_view import RowsView

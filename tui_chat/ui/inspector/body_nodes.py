@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.memo import Memo
-from tui_chat.models.payload import line_starts
+from tui_chat.models.payload import Arr, Lit, Obj, Str, Tree, line_starts
 from tui_chat.models.text import GLUE, Origin, OriginKind
 
 Source: TypeAlias = tuple[OriginKind, str]

@@ -13,11 +13,10 @@ from functools import partial
 
 from tui_chat.analysis.unsent_messages import unsent_messages
 from tui_chat.compose import Composed
-from tui_chat.models.envelope import ChatEnvelope, Dropped
+from tui_chat.models.envelope import ChatEnvelope, Dropped, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage, depth_words
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.models.tool import definition_text, origin_text
-from tui_chat.models.turn import Turn
 from tui_chat.ui.inspector.body_nodes import Source
 from tui_chat.ui.inspector.row_wrapping import counted, cut
 from tui_chat.ui.inspector.rows_view import (

@@ -13,9 +13,8 @@ from typing import Literal
 from rich.cells import cell_len
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree
 from tui_chat.models.media import format_size
-from tui_chat.models.payload import LinePiece, first_line
+from tui_chat.models.payload import Arr, LinePiece, Obj, Str, Tree, first_line
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import character_name, exact_runs
 from tui_chat.models.text import GLUE, Origin, OriginKind

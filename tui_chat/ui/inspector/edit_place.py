@@ -8,7 +8,7 @@ from typing import Literal
 
 from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree, plain
+from tui_chat.models.payload import Arr, Obj, Str, Tree, plain
 from tui_chat.models.request_edit import END, BodyPath, json_pointer
 from tui_chat.ui.inspector.drawn_row import BodyRow, Part
 

@@ -11,9 +11,9 @@ from textual.widget import Widget
 
 from tui_chat.compose import Composed
 from tui_chat.library.editing.places import place_in_request
-from tui_chat.models.json_tree import Arr, Obj, Str, Tree
+from tui_chat.models.envelope import Turn
+from tui_chat.models.payload import Arr, Obj, Str, Tree
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.turn import Turn
 from tui_chat.protocols.base import SYSTEM_INSTRUCTION, describe_adapted_role
 from tui_chat.ui.inspector.drawn_row import SYSTEM_KEYS, CursorTarget
 from tui_chat.ui.widgets.typed_app import app_of

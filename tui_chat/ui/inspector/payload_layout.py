@@ -20,8 +20,17 @@ from itertools import accumulate
 from json.encoder import encode_basestring as quoted  # type: ignore[attr-defined]
 from typing import TypeAlias
 
-from tui_chat.models.json_tree import Arr, Lit, Obj, Str, Tree
-from tui_chat.models.payload import LinePiece, Payload, last_line, line_starts
+from tui_chat.models.payload import (
+    Arr,
+    LinePiece,
+    Lit,
+    Obj,
+    Payload,
+    Str,
+    Tree,
+    last_line,
+    line_starts,
+)
 from tui_chat.models.request_edit import json_pointer
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import GLUE, Origin, OriginKind

@@ -17,8 +17,7 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from tui_chat.models.envelope import Note
-from tui_chat.models.json_tree import Lit, Str, body_of
-from tui_chat.models.payload import LinePiece
+from tui_chat.models.payload import LinePiece, Lit, Str, body_of
 from tui_chat.models.request_edit import EDITED
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
-from tui_chat.models.request import RawResponse
 from tui_chat.models.sanitize import sanitize
+from tui_chat.models.session import RawResponse
 from tui_chat.models.usage import Usage
 from tui_chat.ui.inspector.row_wrapping import LEAST, breaks, size_in_words
 from tui_chat.ui.inspector.rows_view import (

@@ -16,8 +16,7 @@ from tui_chat import hooks
 from tui_chat.api import Plugin, View
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.message import Message as ChatMessage
-from tui_chat.models.request import RawResponse
-from tui_chat.models.session import Entry
+from tui_chat.models.session import Entry, RawResponse
 from tui_chat.models.text import Origin
 from tui_chat.ui.inspector.row_wrapping import size_in_words
 from tui_chat.ui.widgets.typed_app import app_of

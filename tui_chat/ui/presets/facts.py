@@ -13,10 +13,9 @@ from tui_chat.context.sent_texts import with_shares
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.editing.outline import Outline, OutlineRow
 from tui_chat.library.editing.places import SentChat
-from tui_chat.models.envelope import Note
+from tui_chat.models.envelope import Note, Turn
 from tui_chat.models.preset import CHAT_HISTORY, PresetMessage
 from tui_chat.models.text import OriginKind
-from tui_chat.models.turn import Turn
 
 HISTORY = "history"
 PARTS = {"system": "System", "before": "Before the chat", "after": "After the chat"}

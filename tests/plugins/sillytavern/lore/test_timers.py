@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from tests.support.contexts import ENDPOINT
 from tui_chat.context import Inputs
 from tui_chat.context.inputs import prefilled_history
-from tui_chat.models.about import About
 from tui_chat.models.generation import ChatSettings
 from tui_chat.models.lorebook import Lorebook, LorebookEntry
-from tui_chat.models.message import Message
+from tui_chat.models.message import About, Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import LoreTimer
 from tui_chat.plugins.sillytavern.lore.outcomes import lore_outcomes

@@ -8,9 +8,7 @@ from pathlib import Path
 from tests.support.app import make_app, opened, rows_shown, screen_text, settle, until
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
-from tui_chat.models.session import Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import RequestRecord, Session, SessionTranscript
 from tui_chat.models.usage import CacheLoss, Usage
 from tui_chat.plugins.tap.calls_view import CallsView
 from tui_chat.store import Store

@@ -15,12 +15,11 @@ from tests.support.macros import ADA, BOT, NOW, TALK, request
 from tests.support.tables import each_row
 from tui_chat.context import Inputs, build_context
 from tui_chat.context.macros.expansion import MAX_DEPTH, MAX_EXPANSION, MAX_NOTES, MAX_VALUES
-from tui_chat.models.envelope import ChatEnvelope
+from tui_chat.models.envelope import ChatEnvelope, Turn
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.models.role import Profile
 from tui_chat.models.text import Origin, OriginKind
-from tui_chat.models.turn import Turn
 
 
 def turn_of(source: str, **inputs: object) -> Turn | None:

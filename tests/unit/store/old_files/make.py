@@ -19,8 +19,8 @@ from tests.support.messages import make_message, thought
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
-from tui_chat.models.request import RequestRecord
 from tui_chat.models.role import Role
+from tui_chat.models.session import RequestRecord
 from tui_chat.models.settings import Settings
 from tui_chat.models.usage import Usage
 from tui_chat.store import Store, schema

@@ -42,9 +42,7 @@ from tui_chat.models.boundary import plain
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.message import Message, Muted, ToolCall
 from tui_chat.models.preset import Preset, PresetMessage
-from tui_chat.models.request import RequestRecord, StoredRequest
-from tui_chat.models.session import Entry, Session
-from tui_chat.models.transcript import SessionTranscript
+from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredRequest
 from tui_chat.request_recipe import (
     dump_recipe,
     read_recipe,

@@ -6,8 +6,8 @@ from rich.cells import cell_len
 
 from tests.support.messages import make_message
 from tests.support.tables import each_row
+from tui_chat.models.message import References, Source
 from tui_chat.models.session import Entry
-from tui_chat.models.sources import References, Source
 from tui_chat.ui.chat.message import MessageLayout
 
 PAGE = Source("The Eiffel Tower, its height and its history", "https://www.tower.example/height")

@@ -9,8 +9,7 @@ from textual.widgets import TextArea
 
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
-from tui_chat.models.json_tree import Obj, tree_of
-from tui_chat.models.payload import render
+from tui_chat.models.payload import Obj, render, tree_of
 from tui_chat.models.request_edit import END, BodyPath
 from tui_chat.ui.inspector.edit_place import EditPlace, place_of
 from tui_chat.ui.inspector.payload_layout import PayloadLayout

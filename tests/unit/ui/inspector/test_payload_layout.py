@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 from tests.support.inspector_app import chat_tree, history, long_chat, said
 from tests.support.strategies import sources, trees
 from tui_chat.models.envelope import Level, Note
-from tui_chat.models.json_tree import Arr, Obj, Tree
-from tui_chat.models.payload import Payload, render
+from tui_chat.models.payload import Arr, Obj, Payload, Tree, render
 from tui_chat.models.sanitize import sanitize
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.inspector.payload_layout import PayloadLayout

@@ -53,12 +53,11 @@ from tui_chat.context.scan import (
 from tui_chat.context.sent_texts import around, profile_notes
 from tui_chat.context.session_texts import Places, expand_places, session_lines
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import ChatEnvelope, Note
+from tui_chat.models.envelope import ChatEnvelope, Note, Placement, Turn
 from tui_chat.models.generation import GenerationKind
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import CHAT_HISTORY, OTHERWISE, Preset, PresetMessage
 from tui_chat.models.role import Role
-from tui_chat.models.turn import Placement, Turn
 from tui_chat.plugins.sillytavern.context.card_texts import (
     MAIN,
     CardExpander,

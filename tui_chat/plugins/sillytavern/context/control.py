@@ -25,9 +25,9 @@ from tui_chat.context.generation import (
 from tui_chat.context.inputs import Inputs
 from tui_chat.context.macros.expansion import Expander
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import Placement, Turn, text_turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.text import Origin, Text
-from tui_chat.models.turn import Placement, Turn, text_turn
 from tui_chat.plugins.sillytavern.policies import policies_of
 
 _PREFILL = Placement("after", rule="The preset has it as the beginning of the reply.")

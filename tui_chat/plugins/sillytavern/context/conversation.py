@@ -16,11 +16,11 @@ from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.macros.syntax import has_macros
 from tui_chat.context.resolved_message import ResolvedMessage
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.models.envelope import Turn, with_text
 from tui_chat.models.memo import Memo, recent_memo
 from tui_chat.models.message import Message, message_origin
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.text import GLUE, Origin, Span, Text, clean
-from tui_chat.models.turn import Turn, with_text
 from tui_chat.plugins.sillytavern.context.examples import without_returns
 from tui_chat.plugins.sillytavern.context.scripts import RequestScripts, scripts_for
 from tui_chat.plugins.sillytavern.policies import NamesPolicy, policies_of

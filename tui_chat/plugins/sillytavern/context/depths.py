@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tui_chat.context.resolved_message import ExpandedTexts, ResolvedMessage, text_of, turn_of
+from tui_chat.models.envelope import Placement, Turn, with_text
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import Text
-from tui_chat.models.turn import Placement, Turn, with_text
 
 DEPTH_ROLES: tuple[MessageRole, ...] = ("assistant", "user", "system", "tool")
 """The order of roles at one depth and order."""

@@ -23,11 +23,11 @@ from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import ResolvedMessage, card_origin, turn_of
 from tui_chat.context.scan import MessageGroups
 from tui_chat.context.session_texts import Places
+from tui_chat.models.envelope import Placement, Turn, text_turn
 from tui_chat.models.memo import Memo
 from tui_chat.models.preset import PresetMessage
 from tui_chat.models.role import Role
 from tui_chat.models.text import Text
-from tui_chat.models.turn import Placement, Turn, text_turn
 from tui_chat.plugins.sillytavern.policies import policies_of
 
 ExampleMessage: TypeAlias = tuple[Literal["example_user", "example_assistant"], Text]

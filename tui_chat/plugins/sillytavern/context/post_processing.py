@@ -20,10 +20,10 @@ from functools import lru_cache
 
 from tui_chat.context.sent_texts import split_turns
 from tui_chat.models.blocks import ResultBlock
+from tui_chat.models.envelope import Placement, Turn, kept_blocks, text_turn, with_text
 from tui_chat.models.memo import Memo
 from tui_chat.models.message import MessageRole
 from tui_chat.models.text import GLUE, Origin, OriginKind, Span, Text
-from tui_chat.models.turn import Placement, Turn, kept_blocks, text_turn, with_text
 from tui_chat.plugins.sillytavern.policies import PostProcessing
 
 PLACEHOLDER = "[Start a new chat]"

@@ -22,10 +22,9 @@ from dataclasses import field
 
 from tui_chat.context.history import HistoryCosts, dropped_turn
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.models.envelope import Dropped, Level, Note
+from tui_chat.models.envelope import Dropped, Level, Note, Turn
 from tui_chat.models.memo import recent_memo
 from tui_chat.models.message import MessageRole
-from tui_chat.models.turn import Turn
 from tui_chat.tokens import Counter
 
 _EARLY = (

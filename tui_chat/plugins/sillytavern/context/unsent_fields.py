@@ -13,10 +13,9 @@ from tui_chat.context.macros.expansion import Expander
 from tui_chat.context.resolved_message import resolve_role_prompt, text_of
 from tui_chat.context.sent_texts import carries, literal_pieces
 from tui_chat.context.session_texts import Places
-from tui_chat.models.envelope import Level, Note
+from tui_chat.models.envelope import Level, Note, Turn
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import CARD_PRESET, Role
-from tui_chat.models.turn import Turn
 
 _PLACES = {
     "description": "{{description}}",
