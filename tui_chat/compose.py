@@ -162,8 +162,8 @@ def encode(
         from tui_chat.edited_request import edit_request  # few requests are edited
 
         count = counter(envelope.parameters.values.model).corrected(inputs.correction)
-        request = edit_request(envelope, encoded, endpoint.protocol, inputs.edits, count)
-        envelope, encoded, edited = request.envelope, request.encoded, request.body
+        protocol, edits = endpoint.protocol, inputs.edits
+        envelope, encoded, edited = edit_request(envelope, encoded, protocol, edits, count)
     notes = sorted((*envelope.notes, *encoded.notes), key=lambda note: _RANK[note.level])
     payload = render(encoded.tree)
     return Composed(envelope, endpoint, encoded, payload, tuple(notes), inputs, edited)

@@ -17,7 +17,6 @@ from functools import lru_cache
 
 from tui_chat.context.budget import budget_notes, count_envelope
 from tui_chat.errors import InputError
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import ChatEnvelope, Level, Note, Parameters
 from tui_chat.models.payload import Arr, Lit, Obj, Tree, body_of
@@ -38,22 +37,13 @@ OTHER_PROTOCOL, INVALID = "edit-of-other-protocol", "edited-body-invalid"
 """Codes of notes about all edits; see also `models.request_edit`."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EditedRequest:
-    """A request as it is sent with edits by hand."""
-
-    envelope: ChatEnvelope
-    """Its model, its stream flag and its budget are those of the edited body; its turns are those
-    of the context."""
-    encoded: Encoded
-    body: EditedBody
-
-
 def edit_request(
     envelope: ChatEnvelope, encoded: Encoded, protocol: Protocol, edits: Sequence[RequestEdit],
     count: Counter,
-) -> EditedRequest:  # fmt: skip
-    """Return an encoded request with edits; `count` counts the tokens of its model."""
+) -> tuple[ChatEnvelope, Encoded, EditedBody]:  # fmt: skip
+    """Return an encoded request with edits; `count` counts the tokens of its model. The envelope
+    has model, stream flag and budget of the edited body, but the turns of the context.
+    """
     own = [edit for edit in edits if edit.protocol is protocol]
     refused = [EditResult(edit, fault=fault) for edit in own if (fault := refusal(edit))]
     body = apply_edits(encoded.tree, [edit for edit in own if not refusal(edit)])
@@ -72,7 +62,7 @@ def edit_request(
             envelope = _with_tokens(envelope, difference)
             envelope = replace(envelope, parameters=_parameters(envelope, decoded, body))
     encoded = replace(encoded, tree=body.tree, notes=(*encoded.notes, *notes))
-    return EditedRequest(envelope, encoded, body)
+    return envelope, encoded, body
 
 
 def refusal(edit: RequestEdit) -> str:

@@ -191,10 +191,9 @@ def _served(was: Prompt, now: Prompt, common: int) -> int:
     """Return the tokens up to the last mark of an earlier prompt that Anthropic finds."""
     return max(
         (
-            kept.tokens
-            for kept in was.marks
-            if kept.tokens <= common
-            and any(0 <= mark.block - kept.block <= LOOK_BACK for mark in now.marks)
+            tokens
+            for tokens, block in was.marks
+            if tokens <= common and any(0 <= marked - block <= LOOK_BACK for _, marked in now.marks)
         ),
         default=0,
     )

@@ -41,16 +41,6 @@ _MARK = "cache_control"
 """Not read by the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class CacheMark:
-    """A `cache_control`, up to which Anthropic caches the prompt."""
-
-    tokens: int
-    """Tokens of the prompt up to and including the marked block."""
-    block: int
-    """The number of the marked block in the whole prompt, from 0."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Prompt:
     """The segments of a prompt: a tool, the system prompt, a message each."""
@@ -58,7 +48,9 @@ class Prompt:
     segments: tuple[Tree, ...]
     ends: tuple[int, ...]
     """Tokens up to and including each segment."""
-    marks: tuple[CacheMark, ...]
+    marks: tuple[tuple[int, int], ...]
+    """Of each `cache_control`, up to which Anthropic caches the prompt: the tokens up to and with
+    the marked block, and the number of that block in the whole prompt, from 0."""
     tools: int
     """The number of segments at the beginning that are tools."""
     counter: Counter
@@ -130,14 +122,12 @@ def prompt_of(composed: Composed, counter: Counter) -> Prompt:
     tools = len(tool_list.items) if isinstance(tool_list, Arr) else 0
     segments = _segments(body)
     ends: list[int] = []
-    marks: list[CacheMark] = []
+    marks: list[tuple[int, int]] = []
     tokens = blocks = 0
     for number, segment in enumerate(segments):
         counted = _counted if isinstance(segment, Obj) else _count
         size, count, marked = counted(segment, counter.uncorrected, number < tools)
-        marks += [
-            CacheMark(tokens + counter.scaled(upto), blocks + block) for upto, block in marked
-        ]
+        marks += [(tokens + counter.scaled(upto), blocks + block) for upto, block in marked]
         tokens += counter.scaled(size)
         blocks += count
         ends.append(tokens)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tui_chat.compose import Composed
-from tui_chat.context import Inputs
 from tui_chat.context.sent_texts import preset_ids, split_turn
 from tui_chat.models.generation import only_on
 from tui_chat.models.preset import PresetMessage
@@ -53,8 +52,10 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return only_on(message.triggers)
     if names := envelope.set_variables.get(message.id):
         return sets(names)
-    if replacement := _card_field(message, inputs):
-        return replacement
+    role, field = inputs.active_role, message.card_field
+    has_fields = role and role.character and field in inputs.rules.card_prompts
+    if role and has_fields and getattr(role.character, field).strip():
+        return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"
     place = OriginKind.PRESET, message.id
     of_origin = ((note.code, note.origin) for note in envelope.notes)
     codes = {code for code, origin in of_origin if origin and (origin.kind, origin.id) == place}
@@ -64,13 +65,3 @@ def _reason(message: PresetMessage, composed: Composed, anchors: Mapping[str, in
         return "it is empty once its macros are expanded" if message.content else "it is empty"
     is_unfit = any(note.code in _UNFIT for note in envelope.notes)
     return "left out to fit" if is_unfit else "not sent"
-
-
-def _card_field(message: PresetMessage, inputs: Inputs) -> str:
-    """Return which text of a character's card replaces a message; empty for none."""
-    role, field = inputs.active_role, message.card_field
-    if role is None or role.character is None or field not in inputs.rules.card_prompts:
-        return ""
-    if not getattr(role.character, field).strip():
-        return ""
-    return f"the {field.replace('_', ' ')} of “{one_line(role.name, 30)}” replaces it"

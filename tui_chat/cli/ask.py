@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from tui_chat.cli.workspace import Failures
     from tui_chat.compose import Composed
     from tui_chat.config import Config
-    from tui_chat.send import PartialReply
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.workspace import Workspace
@@ -375,7 +374,9 @@ class ReplyPrinter:
         try:
             match event:
                 case ReplyGrew():
-                    self._grow(event.grown)
+                    self._begin(event.grown.entry_id)
+                    if event.grown.reply.length > self._length:
+                        self._write(event.grown.reply.text)
                 case ReplyRetrying(waiting):
                     self._note_sent(waiting.why)
                     when = f"in {waiting.seconds:.0f} s" if waiting.seconds >= 0.5 else "at once"
@@ -398,12 +399,6 @@ class ReplyPrinter:
             case _:
                 is_taken = not isinstance(error, InputError)
         self.may_have_been_taken |= is_taken
-
-    def _grow(self, grown: PartialReply) -> None:
-        reply = grown.reply
-        self._begin(grown.entry_id)
-        if reply.length > self._length:
-            self._write(reply.text)
 
     def _begin(self, entry_id: str) -> None:
         if entry_id != self._reply:

@@ -64,7 +64,6 @@ from tui_chat.workspace.attachments import stored_attachment
 if TYPE_CHECKING:
     from tui_chat.models.blocks import MediaBlock
     from tui_chat.models.generation import GenerationKind
-    from tui_chat.workspace.workspace import Workspace
 
 _ADDED_FORMS = tuple(form.name for _, form in parts("request form"))
 """The documents of a request that plugins print, by name."""
@@ -190,17 +189,11 @@ async def _compose(
             files = await workspace.sessions.draft_files()
             parts = tuple(stored_attachment(file).part for file in files)
             text = clean(await workspace.sessions.draft())
-        if not question.bare:
-            await _load_tools(workspace, question)
+        if question.tools and not question.bare:
+            await load_tools(workspace)
         failures.warn()
         inputs = _with_options(workspace.requests.inputs(text, parts), question)
         return compose(of_kind(inputs, question.kind))
-
-
-async def _load_tools(workspace: Workspace, question: BuildOptions) -> None:
-    """Ask the sources of tools for theirs, unless none is to be started."""
-    if question.tools:
-        await load_tools(workspace)
 
 
 def _with_options(inputs: Inputs, question: BuildOptions) -> Inputs:

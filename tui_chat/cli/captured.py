@@ -126,7 +126,12 @@ def convert_command(
     name, request = input_name(file), read_content(file, LARGEST_REQUEST)
     protocol = Protocol(source) if source else None
     if protocol is None:
-        protocol, request = _find_request(request, name)
+        try:
+            with named_in_errors(name):
+                captured = read_captured(request.decode())
+        except UnicodeDecodeError as error:
+            raise InputError(f"{name}: byte {error.start} is not UTF-8") from error
+        protocol, request = captured.protocol, captured.body
     body, notes = convert(request, protocol, to, model=model, name=name)
     if report:
         from tui_chat.cli.documents import ConvertedDocument, NoteDocument, document
@@ -136,15 +141,6 @@ def convert_command(
     else:
         write_body(body)
         write_notes(notes)
-
-
-def _find_request(text: bytes, name: str) -> tuple[Protocol, bytes]:
-    try:
-        with named_in_errors(name):
-            captured = read_captured(text.decode())
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name}: byte {error.start} is not UTF-8") from error
-    return captured.protocol, captured.body
 
 
 def convert(

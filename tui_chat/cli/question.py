@@ -120,18 +120,15 @@ def read_message(question: Question, *, may_be_piped: bool = True) -> str:
     refuse((is_named and is_used, "The standard input can be read only once.", ""))
     piped = ""
     if is_named or (may_be_piped and not is_used and not sys.stdin.isatty()):
-        piped = _decoded(read_standard_input())
+        content = read_standard_input()
+        try:
+            piped = content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"standard input: byte {error.start} is not UTF-8 text.",
+                advice="Send a picture, a sound or a PDF with `--attach -`.",
+            ) from error
     return clean("\n\n".join(text for text in (" ".join(words), piped.strip("\n")) if text))
-
-
-def _decoded(text: bytes) -> str:
-    try:
-        return text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"standard input: byte {error.start} is not UTF-8 text.",
-            advice="Send a picture, a sound or a PDF with `--attach -`.",
-        ) from error
 
 
 def read_part(path: Path) -> MediaBlock:

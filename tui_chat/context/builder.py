@@ -245,18 +245,18 @@ def assemble(request: Request, parts: Parts) -> Content:
     last = (turns.pop(),) if ends_with_last else ()  # whatever the preset puts after the history
     del tokens[len(turns) :]
     length = len(turns)
-    for depth in reversed(depths):
-        for turn in turns_of(((depth.line, depth.placement),), texts):
-            turns.insert(min(depth.place, length), turn)
-            tokens.insert(min(depth.place, length), count.turn(turn))
+    for turn in reversed(turns_of(depths, texts)):
+        at = min(turn.placement.depth or 0, length)
+        turns.insert(at, turn)
+        tokens.insert(at, count.turn(turn))
     ending = (*draft, *after, *last, *parts.ending)
     return Content(
         (*before, *turns, *ending),
         (*map(count.turn, before), *tokens, *map(count.turn, ending)),
         kept.dropped,
         fixed,
-        kept.tokens,
-        kept.dropped_tokens,
+        sum(kept.costs),
+        sum(each.tokens for each in kept.dropped),
         tuple(history_notes(inputs, parts.costs, kept)),
     )
 

@@ -7,9 +7,7 @@ with a character card, lorebooks, an author's note, injected texts or scripts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
 
 from tui_chat.context.builder import CounterOf, build_context
 from tui_chat.context.inputs import Inputs, parameters
@@ -20,8 +18,6 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.generation import side_kind
 from tui_chat.models.preset import FIRST_BUILDER
 
-ContextBuilder: TypeAlias = Callable[[Inputs, CounterOf], ChatEnvelope]
-
 
 def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     """Decide what the model will see, by the rules of the preset's builder.
@@ -31,7 +27,12 @@ def build(inputs: Inputs, counter: CounterOf) -> ChatEnvelope:
     """
     try:
         name = inputs.preset.builder_name or _needed_builder(inputs)
-        builder = builder_named(name)
+        builder = load_named("builder", name) if name else build_context
+        if builder is None:
+            raise InputError(
+                f"The requests of this preset are built by “{name}”; no plugin that is installed "
+                "adds it."
+            )
         load_rules(inputs.preset)
         envelope = builder(inputs, counter)
         if not isinstance(envelope, ChatEnvelope):  # pyright: ignore[reportUnnecessaryIsInstance]  a plugin's
@@ -78,15 +79,4 @@ def _has_added_texts(inputs: Inputs) -> bool:
         or inputs.first("injections")
         or inputs.first("scripts")
         or inputs.preset.scripts
-    )
-
-
-def builder_named(name: str) -> ContextBuilder:
-    """Return the builder with a name; empty for the core's. Raises InputError without one."""
-    if not name:
-        return build_context
-    if builder := load_named("builder", name):
-        return builder
-    raise InputError(
-        f"The requests of this preset are built by “{name}”; no plugin that is installed adds it."
     )

@@ -32,7 +32,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from tui_chat.context.resolved_message import ResolvedMessage, mark_of
-from tui_chat.context.scan import MessageGroups
+from tui_chat.context.scan import MessageGroups, Placed
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import OpaqueBlock, TextBlock
 from tui_chat.models.envelope import IN_HISTORY, CacheMark, Dropped, Level, Note, Placement, Turn
@@ -187,16 +187,13 @@ class TruncatedHistory:
     turns: tuple[Turn, ...]
     costs: tuple[int, ...]
     """Tokens of each turn."""
-    dropped: tuple[Dropped, ...]
-    tokens: int
-    dropped_tokens: int
+    dropped: tuple[Dropped, ...] = ()
 
 
 def truncate(costs: HistoryCosts, allowance: int | None) -> TruncatedHistory:
     """Keep the newest messages that cost at most `allowance` tokens; None keeps all of them."""
-    total = sum(costs.costs)
-    if allowance is None or total <= allowance:
-        return TruncatedHistory(costs.turns, costs.costs, (), total, 0)
+    if allowance is None or sum(costs.costs) <= allowance:
+        return TruncatedHistory(costs.turns, costs.costs)
     left = allowance - sum(costs.costs[index] for index in costs.always_kept)
     start = len(costs.turns)
     for unit in reversed(costs.units):
@@ -218,8 +215,6 @@ def _cut(costs: HistoryCosts, start: int) -> TruncatedHistory:
         tuple(costs.turns[index] for index in kept),
         tuple(costs.costs[index] for index in kept),
         tuple(dropped_turn(costs.turns[index], costs.costs[index]) for index in dropped),
-        sum(costs.costs[index] for index in kept),
-        sum(costs.costs[index] for index in dropped),
     )
 
 
@@ -232,50 +227,35 @@ def dropped_turn(turn: Turn, tokens: int) -> Dropped:
 # --- depths ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class DepthPlacement:
-    """Where one deep message goes."""
-
-    line: ResolvedMessage
-    place: int
-    """Messages of the truncated history that stand before it."""
-    wanted: int
-    """The requested place, before it was clamped to `place`."""
-    placement: Placement
-
-
 def place_deep_messages(
     deep: Sequence[ResolvedMessage], length: int, notes: list[Note]
-) -> list[DepthPlacement]:
-    """Return where the deep messages go in a history of `length` messages, from top to bottom.
+) -> list[Placed]:
+    """Return where the deep messages go in a history of `length` messages, from top to bottom: the
+    depth of a placement says how many messages of the history stand before it.
 
     `deep` is sorted by `order`, which decides among those that ask for one place.
     """
-    placed = [_depth(line, length, notes) for line in deep]
-    return sorted(placed, key=lambda depth: depth.wanted)
+    placed: list[Placed] = []
+    for line in deep:
+        asked = line.message.insertion_point or 0
+        wanted = requested_position(asked, length)
+        place = min(max(wanted, 0), length)
+        if place != wanted:
+            end = "oldest" if wanted < 0 else "newest"
+            words = depth_words(asked) if asked < 0 else f"a place {depth_words(asked)}"
+            sentence = (
+                f"{line.called} asks for {words}, but the sent history has {length} "
+                f"message{'s' * (length != 1)}; it goes to the {end} end."
+            )
+            notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
+        rule = _where(asked, place, length)
+        placed.append((line, Placement("depth", depth=place, rule=rule, asked=asked)))
+    return sorted(placed, key=lambda each: requested_position(each[1].asked or 0, length))
 
 
 def requested_position(depth: int, length: int) -> int:
     """Return how many of `length` messages precede a point, which may lie beyond the ends."""
     return depth if depth >= 0 else length + 1 + depth
-
-
-def _depth(line: ResolvedMessage, length: int, notes: list[Note]) -> DepthPlacement:
-    asked = line.message.insertion_point or 0
-    wanted = requested_position(asked, length)
-    place = min(max(wanted, 0), length)
-    if place != wanted:
-        end = "oldest" if wanted < 0 else "newest"
-        words = depth_words(asked) if asked < 0 else f"a place {depth_words(asked)}"
-        sentence = (
-            f"{line.called} asks for {words}, but the sent history has {length} "
-            f"message{'s' * (length != 1)}; it goes to the {end} end."
-        )
-        notes.append(Note(Level.INFO, "depth-clamped", sentence, line.origin))
-    rule = _where(asked, place, length)
-    return DepthPlacement(
-        line, place, wanted, Placement("depth", depth=place, rule=rule, asked=asked)
-    )
 
 
 def _where(asked: int, place: int, length: int) -> str:
@@ -295,14 +275,14 @@ def _where(asked: int, place: int, length: int) -> str:
 
 
 def mark_history(
-    kept: TruncatedHistory, groups: MessageGroups, deep: Sequence[DepthPlacement]
+    kept: TruncatedHistory, groups: MessageGroups, deep: Sequence[Placed]
 ) -> TruncatedHistory:
     """Return the history with the cache mark of its anchor, if the anchor has one."""
     anchor = next((s.message for s in groups.skeleton if s.message.type == "chat_history"), None)
     mark = None if anchor is None else mark_of(anchor)
     if mark is None:
         return kept
-    moving = (depth.place for depth in deep if (depth.line.message.insertion_point or 0) < 0)
+    moving = (place.depth or 0 for _, place in deep if (place.asked or 0) < 0)
     for at in range(min(moving, default=len(kept.turns)) - 1, -1, -1):
         turn = kept.turns[at]
         has_content = turn.text.plain.strip() or turn.tool_calls or turn.parts or turn.refusal

@@ -49,7 +49,7 @@ def test_an_entry_of_sillytavern_stays_one():
 
 def test_a_new_entry_beside_those_of_sillytavern_is_one_too():
     file = read(WORLD)
-    assert file.form is not None
+    assert file.is_world_info
     added = add_entry(file, replace(file.book.entries[0], constant=False))
     assert [each.id for each in added.book.entries] == ["3", "4"]
     assert json.loads(added.text)["entries"]["4"]["uid"] == 4

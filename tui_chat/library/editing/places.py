@@ -164,7 +164,9 @@ def _at_depth(depth: int, chat: SentChat) -> str:
     if not chat.history:
         where = ""
     elif at:
-        where = f": after {_quote(chat.history[at - 1])}"
+        words = one_line(chat.history[at - 1].text.plain, _QUOTED + 1)
+        is_cut = len(words) > _QUOTED
+        where = f": after “{words[:_QUOTED].rstrip()}{'…' * is_cut}”"
     else:
         where = ": before all of them" if depth > 1 else ""
     if depth == 1:
@@ -184,8 +186,3 @@ def _from_start(point: int, chat: SentChat) -> str:
 
 def _messages(count: int) -> str:
     return "1 message is" if count == 1 else f"{count:,} messages are"
-
-
-def _quote(turn: Turn) -> str:
-    words = one_line(turn.text.plain, _QUOTED + 1)
-    return f"“{words}”" if len(words) <= _QUOTED else f"“{words[:_QUOTED].rstrip()}…”"

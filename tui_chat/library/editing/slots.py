@@ -280,27 +280,19 @@ def first_changed(before: Preset, after: Preset, otherwise: int) -> int:
 # --- recipes ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RowRecipe:
-    """Something to add."""
-
-    id: str
-    label: str
-    detail: str
-
-
 RECIPES = (
-    RowRecipe("system", "System prompt", "what the model is and does, before all else"),
-    RowRecipe("example", "Example pair", "a question and its answer, before the chat"),
-    RowRecipe("reminder", "Reminder", "depth 1: before what you type"),
-    RowRecipe("note", "Author's note", "depth 4: four messages follow it"),
-    RowRecipe("prefill", "Prefill", "the beginning of the reply, at the end"),
-    RowRecipe("message", "Message", "below the cursor"),
-    RowRecipe("placeholder", "Placeholder", "a named anchor for other messages"),
-    RowRecipe("user_profile", "User profile", "the anchor where the profile goes"),
-    RowRecipe("example_dialogues", "Example dialogues", "the anchor where a card's examples go"),
-    RowRecipe("chat_history", "Chat history", "the anchor where the conversation goes"),
+    ("system", "System prompt", "what the model is and does, before all else"),
+    ("example", "Example pair", "a question and its answer, before the chat"),
+    ("reminder", "Reminder", "depth 1: before what you type"),
+    ("note", "Author's note", "depth 4: four messages follow it"),
+    ("prefill", "Prefill", "the beginning of the reply, at the end"),
+    ("message", "Message", "below the cursor"),
+    ("placeholder", "Placeholder", "a named anchor for other messages"),
+    ("user_profile", "User profile", "the anchor where the profile goes"),
+    ("example_dialogues", "Example dialogues", "the anchor where a card's examples go"),
+    ("chat_history", "Chat history", "the anchor where the conversation goes"),
 )
+"""What can be added: the id of each, its label and a detail."""
 _TYPES: tuple[PresetMessageType, ...] = (
     "message",
     "placeholder",

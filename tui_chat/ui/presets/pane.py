@@ -367,8 +367,8 @@ class PresetPane(Vertical):
         if self.edits is None:
             self.notify(UNREADABLE)
             return
-        choices = [Choice(recipe.id, recipe.label, recipe.detail) for recipe in RECIPES]
-        app_of(self).push_screen(ChoiceDialog("Add", choices, RECIPES[0].id), self._add)
+        choices = [Choice(*recipe) for recipe in RECIPES]
+        app_of(self).push_screen(ChoiceDialog("Add", choices, RECIPES[0][0]), self._add)
 
     async def _add(self, recipe: str | None) -> None:
         """Add what was chosen, the cursor in its text."""
@@ -376,7 +376,7 @@ class PresetPane(Vertical):
         if recipe is not None and self.edits is not None and outline is not None:
             number = outline.row_of(self.index) if self.index >= 0 else 0
             after = add_from_recipe(outline, number, recipe)
-            label = next(each.label for each in RECIPES if each.id == recipe)
+            label = next(label for name, label, _ in RECIPES if name == recipe)
             self._take(self.edits.record(after, f"add “{label}”"))
             self.action_open()
 

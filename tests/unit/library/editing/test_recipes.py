@@ -70,10 +70,10 @@ def test_each_recipe_adds_its_messages_and_keeps_all_others(
 ) -> None:
     outline = outline_preset(preset)
     row = data.draw(st.integers(-1, len(outline.rows)))
-    for recipe in RECIPES:
-        if recipe.id != "lore":
-            after = add_from_recipe(outline, row, recipe.id)
-            count = 2 if recipe.id == "example" else 1
+    for recipe, *_ in RECIPES:
+        if recipe != "lore":
+            after = add_from_recipe(outline, row, recipe)
+            count = 2 if recipe == "example" else 1
             assert len(after.messages) == len(preset.messages) + count
             rest = [message for message in after.messages if message in preset.messages]
             assert len(rest) >= len(preset.messages)
