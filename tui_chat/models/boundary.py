@@ -45,7 +45,6 @@ from tui_chat.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler, TypeAdapter, ValidationError
-    from pydantic_core import ErrorDetails
     from pydantic_core.core_schema import CoreSchema, ValidationInfo
 
 T = TypeVar("T")
@@ -280,29 +279,9 @@ class InvalidValue(ValueError):
         self.faults = faults
 
 
-_SENTENCES = {
-    "missing": "is missing",
-    "missing_argument": "is missing",
-    "recursion_loop": "is nested too deeply",
-}
-"""Errors of pydantic in our words, save those that say what the type accepts."""
-_UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
+_SAID = ("value_error", "assertion_error")
+"""Errors of our own checks, which say what is wrong."""
 _BRANCHES = {"str", "int", "float", "bool", "none", "list", "dict", "tuple"}
-
-
-def _fault(kind: Any, error: ErrorDetails) -> ValueFault:
-    """Return an error of pydantic in our words."""
-    path = tuple(step for step in error["loc"] if not _is_branch(step))
-    value, context = error["input"], error.get("ctx", {})
-    name = error["type"]
-    if name in _UNKNOWN:
-        known = ", ".join(keys_of(_kind_at(kind, path[:-1])))
-        return ValueFault(path, "unknown", f"is unknown; known are {known}", value)
-    if name in ("value_error", "assertion_error") and (said := str(context["error"])):
-        return ValueFault(path, "value", said, value)
-    words = "an object" if not path and _is_object(kind) else accepts(_kind_at(kind, path))
-    sentence = _SENTENCES.get(name, f"must be {words}")
-    return ValueFault(path, "missing" if "missing" in name else "value", sentence, value)
 
 
 def _is_branch(step: str | int) -> bool:
@@ -313,15 +292,27 @@ def _is_branch(step: str | int) -> bool:
 
 
 def _faults(kind: Any, error: ValidationError) -> list[ValueFault]:
-    """Return the faults of a value; of a union's branches, one that speaks for all."""
+    """Return the faults of a value in our words; of a union's branches, one that speaks for all."""
     faults: dict[Path, ValueFault] = {}
     for each in error.errors(include_url=False):
-        fault = _fault(kind, each)
-        if fault.path in faults:
-            sentence = f"must be {accepts(_kind_at(kind, fault.path))}"
-            faults[fault.path] = ValueFault(fault.path, "value", sentence, fault.value)
+        path = tuple(step for step in each["loc"] if not _is_branch(step))
+        is_whole = not path and _is_object(kind)
+        sentence = f"must be {'an object' if is_whole else accepts(_kind_at(kind, path))}"
+        name, value = each["type"], each["input"]
+        if path in faults:
+            fault = ValueFault(path, "value", sentence, faults[path].value)
+        elif name in ("unexpected_keyword_argument", "extra_forbidden"):
+            known = ", ".join(keys_of(_kind_at(kind, path[:-1])))
+            fault = ValueFault(path, "unknown", f"is unknown; known are {known}", value)
+        elif "missing" in name:
+            is_missing = name in ("missing", "missing_argument")
+            fault = ValueFault(path, "missing", "is missing" if is_missing else sentence, value)
+        elif name == "recursion_loop":
+            fault = ValueFault(path, "value", "is nested too deeply", value)
         else:
-            faults[fault.path] = fault
+            said = str(each.get("ctx", {}).get("error", "")) if name in _SAID else ""
+            fault = ValueFault(path, "value", said or sentence, value)
+        faults[path] = fault
     return list(faults.values())
 
 

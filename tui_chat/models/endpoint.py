@@ -190,9 +190,7 @@ class Endpoint:
         if not self.key or self.auth == "none":
             return None
         kind, _, name = self.auth.partition(":")
-        if kind == "header":
-            return (name, "")
-        return _AUTH.get(self.auth, usual)
+        return (name, "") if kind == "header" else _AUTH.get(self.auth, usual)
 
 
 def _masked(

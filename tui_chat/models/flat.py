@@ -34,7 +34,15 @@ from tui_chat.models.blocks import (
 )
 from tui_chat.models.boundary import Forms, plain, read_own
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.message import NOT_MUTED, NOTHING_ABOUT, About, Message, MessageRole, Muted
+from tui_chat.models.message import (
+    NOT_MUTED,
+    NOTHING_ABOUT,
+    About,
+    Message,
+    MessageRole,
+    Muted,
+    with_refusal,
+)
 
 _ANTHROPIC, _GEMINI = Protocol.ANTHROPIC, Protocol.GEMINI
 _CHAT, _RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
@@ -227,40 +235,35 @@ class _Reader:
             self._blocks.append(self._result())
         placed = list(_placed(old))
         for piece, content in placed:
-            self._add(piece, content)
+            if (block := self._block(piece, content)) is not None:
+                self._blocks.append(block)
         if refusal and "refusal" not in (piece.kind for piece, _ in placed):
-            place = len(self._blocks)
-            while place and isinstance(self._blocks[place - 1], CallBlock):
-                place -= 1
-            self._blocks.insert(place, TextBlock(refusal, is_refusal=True))
+            return with_refusal(self._blocks, refusal)
         return self._blocks
 
-    def _add(self, piece: LayoutPiece, content: object) -> None:
+    def _block(self, piece: LayoutPiece, content: object) -> Block | None:
+        """Return the block of a piece and its content; None for nothing."""
         cache, words = _cache_of(piece.cache), self._old.semantics.refusal
         match content:
             case str():
-                block = TextBlock(content, cache=cache, extras=self._of_text(piece))
-                self._blocks.append(block)
+                return TextBlock(content, cache=cache, extras=self._of_text(piece))
             case FlatReasoning():
-                self._blocks.append(self._reasoning(content, piece))
+                return self._reasoning(content, piece)
             case CallBlock():
-                block = replace(content, cache=cache, extras=self._of_call(piece))
-                self._blocks.append(block)
+                return replace(content, cache=cache, extras=self._of_call(piece))
             case MediaBlock():
-                block = replace(content, cache=cache, extras=self._of_media(piece))
-                self._blocks.append(block)
+                return replace(content, cache=cache, extras=self._of_media(piece))
             case _ if piece.kind == "refusal" and words:
                 extras = self._extras(piece)
                 if self._protocol is _RESPONSES:
                     extras = self._pair(piece, "part" if piece.name == "more" else piece.name)
-                self._blocks.append(TextBlock(words, is_refusal=True, cache=cache, extras=extras))
+                return TextBlock(words, is_refusal=True, cache=cache, extras=extras)
             case _ if piece.kind == "other" and self._protocol is not None:
                 is_field = self._protocol is _CHAT and not self._is_captured
                 extras = Extras(_CHAT, "field") if is_field else None
-                value = json.loads(piece.data)
-                self._blocks.append(OpaqueBlock(self._protocol, piece.name, value, extras))
+                return OpaqueBlock(self._protocol, piece.name, json.loads(piece.data), extras)
             case _:
-                pass
+                return None
 
     def _extras(self, piece: LayoutPiece, form: str = "", **more: Json) -> Extras | None:
         """Return the extras of a piece. `more`: keys that have fields of their own in the flat
@@ -318,13 +321,10 @@ class _Reader:
     def _of_call(self, piece: LayoutPiece) -> Extras | None:
         if piece is _NO_PIECE and not self._is_captured and self._protocol is not _GEMINI:
             return None
-        form = ""
-        if self._protocol is _CHAT:
-            words = [word for word in ("custom", "function_call") if piece.name.startswith(word)]
-            form = "".join(words)
-        elif self._protocol is _RESPONSES:
+        if self._protocol is _RESPONSES:
             return self._extras(piece, piece.name, id=piece.id)
-        return self._extras(piece, form)
+        words = [word for word in ("custom", "function_call") if piece.name.startswith(word)]
+        return self._extras(piece, "".join(words) if self._protocol is _CHAT else "")
 
     def _of_media(self, piece: LayoutPiece) -> Extras | None:
         if piece is _NO_PIECE and not self._is_captured and self._protocol is not _GEMINI:

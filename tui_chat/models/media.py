@@ -125,42 +125,30 @@ def pixels_of(part: MediaBlock) -> tuple[int, int] | None:
 
 def _pixels(data: bytes) -> tuple[int, int] | None:
     """Read a PNG, GIF, WebP or JPEG header. Raises struct.error, IndexError if it is cut off."""
+    kind, width, height = data[12:16], 0, 0
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         width, height = struct.unpack_from(">II", data, 16)
     elif data.startswith((b"GIF87a", b"GIF89a")):
         width, height = struct.unpack_from("<HH", data, 6)
     elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        width, height = _webp_pixels(data)
+        # https://developers.google.com/speed/webp/docs/riff_container
+        if kind == b"VP8X":
+            width = int.from_bytes(data[24:27], "little") + 1
+            height = int.from_bytes(data[27:30], "little") + 1
+        elif kind == b"VP8L":
+            (bits,) = struct.unpack_from("<I", data, 21)
+            width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        else:
+            width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", data, 26))
     elif data.startswith(b"\xff\xd8"):
-        width, height = _jpeg_pixels(data)
-    else:
-        return None
+        offset = 2
+        while data[offset] == 0xFF:
+            marker = data[offset + 1]
+            if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # the frame header
+                height, width = struct.unpack_from(">HH", data, offset + 5)
+                break
+            offset += 2 + struct.unpack_from(">H", data, offset + 2)[0]
     return (width, height) if 0 < width < 1_000_000 and 0 < height < 1_000_000 else None
-
-
-def _webp_pixels(data: bytes) -> tuple[int, int]:
-    # https://developers.google.com/speed/webp/docs/riff_container
-    kind = data[12:16]
-    if kind == b"VP8X":
-        width, height = (int.from_bytes(data[offset : offset + 3], "little") for offset in (24, 27))
-        return width + 1, height + 1
-    if kind == b"VP8L":
-        (bits,) = struct.unpack_from("<I", data, 21)
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    width, height = struct.unpack_from("<HH", data, 26)
-    return width & 0x3FFF, height & 0x3FFF
-
-
-def _jpeg_pixels(data: bytes) -> tuple[int, int]:
-    """Return the size in the frame header; (0, 0) without one."""
-    offset = 2
-    while data[offset] == 0xFF:
-        marker = data[offset + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack_from(">HH", data, offset + 5)
-            return width, height
-        offset += 2 + struct.unpack_from(">H", data, offset + 2)[0]
-    return 0, 0
 
 
 def is_damaged(part: MediaBlock) -> bool:

@@ -77,11 +77,7 @@ def recent_memo(
     size: int = 4,
 ) -> Callable[[Callable[[K, *Details], V]], Memo[K, *Details, V]]:
     """Return a decorator that remembers results for the last `size` keys, and keeps those alive."""
-
-    def decorate(compute: Callable[[K, *Details], V]) -> Memo[K, *Details, V]:
-        return Memo(compute, recent=size)
-
-    return decorate
+    return lambda compute: Memo(compute, recent=size)
 
 
 _recent_memos: WeakSet[Memo[Any, *tuple[Any, ...], Any]] = WeakSet()

@@ -195,6 +195,14 @@ def text_place(blocks: Sequence[Block]) -> int:
     return next(after, len(blocks))
 
 
+def with_refusal(blocks: list[Block], words: str) -> list[Block]:
+    """Return blocks with a refusal, which goes after all others but the calls at the end."""
+    place = len(blocks)
+    while place and isinstance(blocks[place - 1], CallBlock):
+        place -= 1
+    return [*blocks[:place], TextBlock(words, is_refusal=True), *blocks[place:]]
+
+
 def text_blocks(text: str) -> tuple[Block, ...]:
     """Return the blocks of a message that is one text, or none if it is empty."""
     return (TextBlock(text),) if text else ()

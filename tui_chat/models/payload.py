@@ -238,6 +238,7 @@ class PrettyLines(Sequence[PrettyLine]):
 
 
 _COMMA = (LinePiece(",", GLUE),)
+_QUOTE = LinePiece('"', GLUE)
 COLON = LinePiece(": ", GLUE)
 """Its space is the only character of a line that the body lacks."""
 
@@ -250,7 +251,9 @@ def first_line(node: Tree, key: str | None, last: bool) -> tuple[LinePiece, ...]
     tail = () if last else _COMMA
     match node:
         case Str():
-            return (*head, *_string_pieces(node.text), *tail)
+            spans = node.text.spans
+            texts = (LinePiece(quoted(s.text)[1:-1], s.origin, s.start) for s in spans)
+            return (*head, _QUOTE, *texts, _QUOTE, *tail)
         case Lit():
             return (*head, LinePiece(json.dumps(node.value), node.origin), *tail)
         case Obj() | Arr() if node.items:
@@ -291,16 +294,6 @@ def _origin_of(node: Tree) -> Origin:
         spans = node.text.spans
         return spans[0].origin if len(spans) == 1 else GLUE
     return node.origin
-
-
-_QUOTE = LinePiece('"', GLUE)
-
-
-def _string_pieces(text: Text) -> Iterator[LinePiece]:
-    yield _QUOTE
-    for span in text.spans:
-        yield LinePiece(quoted(span.text)[1:-1], span.origin, span.start)
-    yield _QUOTE
 
 
 class Payload:

@@ -33,6 +33,7 @@ from tui_chat.models.message import (
     Message,
     References,
     Source,
+    with_refusal,
 )
 from tui_chat.models.token_probabilities import PACKED_SIZE, TokenProbability, pack_tokens
 from tui_chat.models.usage import COUNTS, NO_USAGE, Usage
@@ -331,12 +332,7 @@ def _blocks(reply: Reply, protocol: Protocol) -> tuple[Block, ...]:
         elif block.extras is None and not is_plain:
             block = replace(block, extras=_unmarked(block, protocol))
         blocks.append(block)
-    if refusal := str(reply.refusal):
-        place = len(blocks)
-        while place and isinstance(blocks[place - 1], CallBlock):
-            place -= 1
-        blocks.insert(place, TextBlock(refusal, is_refusal=True))
-    return tuple(blocks)
+    return tuple(with_refusal(blocks, words) if (words := str(reply.refusal)) else blocks)
 
 
 _ORDER: tuple[type[Block], ...] = (ReasoningBlock, TextBlock, MediaBlock, CallBlock)
@@ -360,16 +356,10 @@ def _unmarked(block: Block, protocol: Protocol) -> Extras | None:
     """Return the extras of a block that came without any, in a reply that is not plain: its
     protocol sends it back in its place.
     """
-    match block:
-        case TextBlock():
-            form = _TEXT_FORMS.get(protocol)
-            return None if form is None else Extras(protocol, form)
-        case MediaBlock() if protocol is Protocol.OPENAI_RESPONSES:
-            return None
-        case CallBlock() | MediaBlock():
-            return Extras(protocol)
-        case _:
-            return None
+    if isinstance(block, TextBlock):
+        return Extras(protocol, _TEXT_FORMS[protocol]) if protocol in _TEXT_FORMS else None
+    is_own = isinstance(block, MediaBlock) and protocol is not Protocol.OPENAI_RESPONSES
+    return Extras(protocol) if is_own or isinstance(block, CallBlock) else None
 
 
 MADE_ID = re.compile(r"call_[1-9]\d*")
@@ -415,10 +405,11 @@ def advance(reply: Reply, event: StreamEvent) -> Reply:
             return reply
         case TokensReported():
             return _with_tokens(reply, event.tokens)
-        case MediaPart():
-            return _with_part(reply, event.part)
-        case OtherBlock():
-            return _with_other(reply, event)
+        case MediaPart(part=part):
+            size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
+            return _with_block(reply, part, media=size + _size_of_extras(part.extras))
+        case OtherBlock(block=block):
+            return _with_block(reply, block, event.size + len(block.name))
         case _:
             return _grown(reply, event)
 
@@ -434,7 +425,8 @@ def _grown(reply: Reply, event: _Delta) -> Reply:
         return _full(reply)
     size, excess = reply.size + _size_of(event), ""
     if size > REPLY_SIZE:
-        words, size, excess = _words(event)[: REPLY_SIZE - reply.size], REPLY_SIZE, _TOO_LONG
+        words = _words(event)[: REPLY_SIZE - reply.size]
+        size, excess = REPLY_SIZE, _TOO_LONG.format(REPLY_SIZE)
         match event:
             case ToolCallDelta(index=index):
                 event = ToolCallDelta(index, arguments=words)
@@ -442,7 +434,6 @@ def _grown(reply: Reply, event: _Delta) -> Reply:
                 event = ReasoningDelta(index, words)
             case _:
                 event = type(event)(words)
-        excess = excess.format(REPLY_SIZE)
     if isinstance(event, RefusalDelta):
         return replace(reply, refusal=reply.refusal.add(event.text), size=size, excess=excess)
     grown = _added(pieces[place] if place < len(pieces) else _begun(event), event)
@@ -531,26 +522,22 @@ def _added(so_far: BlockSoFar, event: TextDelta | ReasoningDelta | ToolCallDelta
             return replace(so_far, block=block, text=text)
 
 
-def _with_other(reply: Reply, event: OtherBlock) -> Reply:
-    """Return the reply with an opaque block. One that exceeds a limit is dropped."""
-    size = reply.size + event.size + len(event.block.name)
+def _with_block(
+    reply: Reply, block: OpaqueBlock | MediaBlock, size: int = 0, media: int = 0
+) -> Reply:
+    """Return the reply with a whole block of so many characters. One that exceeds a limit is
+    dropped, and `excess` is set.
+    """
+    size, media = size + reply.size, media + reply.media_size
     if len(reply.pieces) >= MOST_PIECES:
         return _full(reply)
     if size > REPLY_SIZE:
         return replace(reply, excess=_TOO_LONG.format(REPLY_SIZE))
-    return replace(reply, pieces=(*reply.pieces, BlockSoFar(event.block)), size=size)
-
-
-def _with_part(reply: Reply, part: MediaBlock) -> Reply:
-    """Return the reply with a part. One that exceeds a limit is dropped, and `excess` is set."""
-    size = len(part.data) + len(part.url) + len(part.mime) + len(part.name)
-    size += reply.media_size + _size_of_extras(part.extras)
-    if len(reply.pieces) >= MOST_PIECES:
-        return _full(reply)
-    if size > MEDIA_SIZE:
+    if media > MEDIA_SIZE:
         words = f"The pictures, sounds and files of the reply have more than {MEDIA_SIZE:,}"
         return replace(reply, excess=f"{words} characters; the rest was dropped.")
-    return replace(reply, pieces=(*reply.pieces, BlockSoFar(part)), media_size=size)
+    pieces = (*reply.pieces, BlockSoFar(block))
+    return replace(reply, pieces=pieces, size=size, media_size=media)
 
 
 def _with_tokens(reply: Reply, tokens: Iterable[TokenProbability]) -> Reply:

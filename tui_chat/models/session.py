@@ -310,16 +310,15 @@ RECORDED_SOURCES = ("tap", TRANSCRIPT)
 
 def recorded_recipe(source: str, request: RecordedRequest, client: str = "") -> dict[str, Any]:
     """Return the recipe of a recorded request: what its record has no other place for."""
-    recipe = {
-        "source": source,
-        "client": client,
-        "headers": None if request.headers is None else [list(pair) for pair in request.headers],
-        "masked": request.is_masked,
-        "missing": request.missing,
-        "came": request.came,
+    headers = None if request.headers is None else [list(pair) for pair in request.headers]
+    optional = {
+        "headers": headers,
+        "masked": request.is_masked or None,
+        "missing": request.missing or None,
+        "came": request.came or None,
     }
-    usual = {"headers": None, "masked": False, "missing": "", "came": ""}
-    return {key: value for key, value in recipe.items() if usual.get(key, recipe) != value}
+    set_ones = {key: value for key, value in optional.items() if value is not None}
+    return {"source": source, "client": client, **set_ones}
 
 
 def _header_pairs(value: object) -> tuple[tuple[str, str], ...] | None:

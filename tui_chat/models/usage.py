@@ -117,11 +117,10 @@ def cost_of(usage: Usage, prices: Prices | None, media: Set[str] = frozenset()) 
     if prices is None or usage.input is None or usage.output is None or prices.apart & media:
         return None
     prices = prices.for_input(usage.input)
-    if prices.input is None or prices.output is None:
-        return None
     cached, written, hour = usage.cached or 0, usage.cache_write or 0, usage.cache_write_1h
     reasoned = 0 if prices.reasoning is None else usage.reasoning or 0
-    if hour and prices.cache_write_1h is None:
+    is_hour_unknown = hour and prices.cache_write_1h is None
+    if prices.input is None or prices.output is None or is_hour_unknown:
         return None
     counts = (
         (usage.input - cached - written, prices.input),
