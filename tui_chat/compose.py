@@ -25,8 +25,7 @@ from tui_chat.models.envelope import ChatEnvelope, Level, Note
 from tui_chat.models.payload import Payload, render
 from tui_chat.models.session import RecordedRequest
 from tui_chat.protocols.base import Encoded
-from tui_chat.protocols.base_url import request_url
-from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.registry import protocol_of, request_url
 from tui_chat.tokens import Counter, counter_for
 
 if TYPE_CHECKING:

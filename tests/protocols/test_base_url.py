@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.protocols.base_url import read_base_url, request_url, with_scheme
+from tui_chat.protocols.registry import read_base_url, request_url, with_scheme
 
 CHAT, RESPONSES = Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES
 ANTHROPIC, GEMINI, OLLAMA = Protocol.ANTHROPIC, Protocol.GEMINI, Protocol.OLLAMA

@@ -31,7 +31,7 @@ from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.envelope import RequestSettings
 from tui_chat.models.settings import ResponseFormat
-from tui_chat.protocols.common.loss_notes import SILENT
+from tui_chat.protocols.common.losses import SILENT
 
 SCHEMA = {"type": "object", "properties": {"zed": {"type": "string"}}}
 words = st.sampled_from(["alpha7", "beta7", "gamma7"])

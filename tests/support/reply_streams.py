@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 import httpx
 
 from tui_chat.models.reply import Reply, StreamEvent, advance
-from tui_chat.protocols.base import StreamParser
+from tui_chat.protocols.common.reply_events import ReplyReader
 from tui_chat.providers.client import JSON_LINES, IncomingResponse
 
 
@@ -39,7 +39,7 @@ def _split(pieces: Sequence[bytes], kind: str) -> list[tuple[str, str]]:
     return asyncio.run(split())
 
 
-def parse(parser: StreamParser, events: Iterable[tuple[str, str]]) -> list[StreamEvent]:
+def parse(parser: ReplyReader, events: Iterable[tuple[str, str]]) -> list[StreamEvent]:
     """Feed all events and close."""
     parsed = [ours for event, data in events for ours in parser.feed(event, data)]
     return [*parsed, *parser.close()]

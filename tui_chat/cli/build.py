@@ -57,7 +57,7 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.generation import generation_kinds, side_kind
 from tui_chat.models.message import Message
 from tui_chat.models.text import clean
-from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND
+from tui_chat.protocols.common.losses import NOTHING_TO_SEND
 from tui_chat.turn_file import read_turn
 from tui_chat.workspace.attachments import stored_attachment
 

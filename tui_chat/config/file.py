@@ -40,7 +40,7 @@ from tui_chat.models.envelope import ToolDefinition
 from tui_chat.models.model_facts import ModelFacts, spellings
 from tui_chat.models.prices import Prices
 from tui_chat.models.tool import CommandTool
-from tui_chat.protocols.base_url import read_base_url
+from tui_chat.protocols.registry import read_base_url
 
 _MOST_FAULTS = 5
 _REMOVED = frozenset({"provider_keeps", "cache_breakpoints"})

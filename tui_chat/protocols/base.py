@@ -16,16 +16,16 @@ The role that a turn gets in each protocol
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-from typing import Protocol as Interface
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.endpoint import Endpoint, Protocol
 from tui_chat.models.envelope import ChatEnvelope, Note
 from tui_chat.models.message import MessageRole
 from tui_chat.models.payload import Obj
-from tui_chat.models.reply import Reply, StreamEvent
+from tui_chat.models.reply import Reply
+from tui_chat.protocols.common.reply_events import ReplyReader
 
 BEARER = ("Authorization", "Bearer ")
 """The header in which most providers expect the key, and its prefix."""
@@ -50,21 +50,6 @@ class Encoded:
     reply calls them by the latter; `tool_names.restore_names` restores the former."""
 
 
-class StreamParser(Interface):
-    """Turns the events of one streamed reply into ours; one parser reads one reply."""
-
-    def feed(self, event: str, data: str) -> Sequence[StreamEvent]:
-        """Take one server-sent event, or one line (`event` is empty if the stream names none).
-
-        Unknown events are ignored. Raises Refused for an error inside the stream.
-        """
-        ...
-
-    def close(self) -> Sequence[StreamEvent]:
-        """End the stream. Raises ReplyCut if the reply has not ended."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestSigns:
     """The keys and words that tell a captured request of this protocol from one of another."""
@@ -83,16 +68,6 @@ class RequestSigns:
     """True for a message that no other protocol writes so."""
 
 
-def _unversioned(host: str, port: int | None, path: str) -> tuple[str, str]:
-    """Return a path as it was typed, and no version."""
-    return path, ""
-
-
-def _same_path(root: str, path: str, version: str) -> str:
-    """Return the path of a request as its encoder made it."""
-    return path
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlRules:
     """The rules for reading a base URL; see `base_url`."""
@@ -104,10 +79,10 @@ class UrlRules:
     own_end: re.Pattern[str] | None = None
     """An end that no other protocol has, so that a base URL for another one is refused. None if
     people paste such URLs for another protocol too."""
-    root: Callable[[str, int | None, str], tuple[str, str]] = _unversioned
+    root: Callable[[str, int | None, str], tuple[str, str]] = lambda host, port, path: (path, "")
     """From host, port and the path that was typed: the path that requests are put behind, and the
     version that was typed, if the paths of requests begin with one."""
-    request_path: Callable[[str, str, str], str] = _same_path
+    request_path: Callable[[str, str, str], str] = lambda root, path, version: path
     """From the root, the path of a request and the version that was typed: the path to send."""
 
 
@@ -121,7 +96,7 @@ class ProtocolDefinition:
     """Encode an envelope as a request."""
     decode: Callable[[bytes], ChatEnvelope]
     """Decode a captured request body. Raises InputError if it is not of this protocol."""
-    parser: Callable[[], StreamParser]
+    parser: Callable[[], ReplyReader]
     """Return a fresh parser for a streamed reply."""
     read_reply: Callable[[bytes], Reply]
     """Read a reply that came whole. Raises Refused for an error in a 200 body, and ReplyCut if

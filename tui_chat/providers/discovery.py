@@ -23,9 +23,8 @@ from tui_chat.errors import ProviderError, Refused, TuiChatError
 from tui_chat.models.endpoint import Endpoint, Protocol, Retries, Timeouts
 from tui_chat.models.json_text import as_object, decode_lenient, objects_in
 from tui_chat.models.model_facts import ModelFacts
-from tui_chat.protocols.base_url import request_url
 from tui_chat.protocols.common.error_body import response_error
-from tui_chat.protocols.registry import protocol_of
+from tui_chat.protocols.registry import protocol_of, request_url
 from tui_chat.providers.client import HttpClient, IncomingResponse, OutgoingRequest
 from tui_chat.providers.failures import is_loopback
 

@@ -51,8 +51,13 @@ from tui_chat.protocols.anthropic.settings import (
 )
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.loss_notes import FILLER, NOTHING_TO_SEND, begins_reply, filler_note
-from tui_chat.protocols.common.losses import reason_note
+from tui_chat.protocols.common.losses import (
+    FILLER,
+    NOTHING_TO_SEND,
+    begins_reply,
+    filler_note,
+    reason_note,
+)
 from tui_chat.protocols.common.reading import RequestReader, objects_at, string
 from tui_chat.protocols.common.request_encoder import (
     RequestedTool,

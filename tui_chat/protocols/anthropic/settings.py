@@ -31,7 +31,7 @@ from tui_chat.models.model_facts import CLAUDE_EFFORTS, NEWEST_CLAUDE_OUTPUT, is
 from tui_chat.models.settings import EFFORTS, ResponseFormat, ToolChoice, WebSearch
 from tui_chat.models.text import Origin
 from tui_chat.protocols.common import setting_rows as rows
-from tui_chat.protocols.common.loss_notes import default_note, setting_note
+from tui_chat.protocols.common.losses import default_note, setting_note
 from tui_chat.protocols.common.reading import string
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,

@@ -93,8 +93,10 @@ def _is_in_order(turns: Sequence[Turn], rules: PairingRules) -> bool:
             continue
         if caller is not None and not _has_valid_results(caller, tuple(results), rules):
             return False
-        caller, results = (turn if calls else None), []
-        seen += [call.id for call in calls]
+        caller, results = None, []
+        if calls:
+            caller = turn
+            seen += [call.id for call in calls]
     return not rules.unique_ids or len(set(seen)) == len(seen)
 
 

@@ -9,10 +9,20 @@ in the message that is sent of it.
 4. `REASONS` has code and sentence of each kind of loss. Where the fitting of a turn knows why
    something is lost, it names another reason than the kind.
 5. A turn of bare texts, calls and results loses nothing, since every protocol has a form for them.
+
+Of a request's settings and tools
+1. A loss that changes the model's input or options is a warning; any other (a cache mark, a
+   billing tag, a value that says what happens anyway) is information.
+2. A note names a setting as its request does, so that it can be found there.
+3. A setting is lost if the protocol's own table does not read it from what was written. Where the
+   fitting of a request knows why, it has said so; else the protocol has no such setting.
+4. What only the protocol of a captured request knows is lost for another one, by key.
+5. What is in `SILENT` vanishes without a note, for the reason given there.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -34,9 +44,20 @@ from tui_chat.models.blocks import (
     keys_of,
 )
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, Turn
+from tui_chat.models.envelope import (
+    EARLIER_TURNS,
+    ChatEnvelope,
+    Level,
+    NativeTool,
+    Note,
+    Parameters,
+    RequestTool,
+    Turn,
+)
 from tui_chat.models.media import standard_base64
-from tui_chat.models.text import Origin
+from tui_chat.models.settings import CONTEXT_SETTINGS
+from tui_chat.models.text import GLUE, Origin, OriginKind
+from tui_chat.protocols.common.trees import captured_origin
 from tui_chat.protocols.common.turn_fit import (
     arguments_object,
     google_signature,
@@ -78,7 +99,7 @@ REASONS = {
 }
 """Code and sentence by the name of the reason, which for most is the kind of the loss. `{label}` is
 the protocol, `{source}` the one it came from, `{value}` what is lost."""
-_INFORMATIONAL = ("reasoning without calls", "citations", "cache mark", "text", "refusal")
+_INFORMATION = ("reasoning without calls", "citations", "cache mark", "text", "refusal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +178,7 @@ def reason_note(
     """Return the note for a reason by its name."""
     code, _, sentence = REASONS[reason].partition(": ")
     sentence = sentence.format(label=protocol.label, value=value, source=source)
-    level = Level.INFO if reason in _INFORMATIONAL else Level.WARNING
+    level = Level.INFO if reason in _INFORMATION else Level.WARNING
     return Note(level, code, sentence, origin)
 
 
@@ -308,3 +329,210 @@ def _sets_nothing(value: Json) -> bool:
     if isinstance(value, dict) and value:
         return all(inner == "" for inner in cast("JsonObject", value).values())
     return value in (None, "", [])
+
+
+# --- notes on settings -------------------------------------------------------------------
+
+SILENT: Mapping[str, str] = {
+    "null, an empty text or list": "It sets nothing.",
+    "model": "It is carried over, or replaced by the model that was asked for.",
+    "stream": "Every protocol says it in its own way: a key, or Gemini's path.",
+    "store: false": "Anthropic and Ollama store no replies.",
+}
+"""The values that another protocol's request may lack without a note, and why. The table in
+docs/configuration.md is this one."""
+_REDUNDANT = frozenset({"model", "stream"})
+"""Keys that repeat a setting; see `SILENT`."""
+
+
+def setting_note(name: str, why: str, origin: Origin, level: Level = Level.WARNING) -> Note:
+    """Return the note for a setting that is not sent."""
+    return Note(level, "setting-left-out", f"{with_key(name, origin)} is not sent: {why}.", origin)
+
+
+def with_key(label: str, origin: Origin) -> str:
+    """Return a setting's label, with its key in the request unless the label names it."""
+    key = origin.id.rpartition(".")[2]
+    return label if re.search(rf"\b{re.escape(key)}\b", label) else f"{label} ({origin.id})"
+
+
+def default_note(origin: Origin, sentence: str) -> Note:
+    """Return the note on a value that is not set and is sent because it is required."""
+    return Note(Level.INFO, "default-invented", sentence, origin)
+
+
+FILLER = "."
+"""The smallest text that every provider accepts where it demands one and nobody wrote any."""
+NOTHING_TO_SEND = Note(Level.ERROR, "nothing-to-send", "There is no message to send yet.")
+
+
+def filler_note(why: str) -> Note:
+    """Return the note on a message that is added."""
+    sentence = f"The user message “{FILLER}” is added: {why}."
+    return Note(Level.WARNING, "filler-added", sentence, GLUE)
+
+
+# --- settings ----------------------------------------------------------------------------
+
+_LABELS = {
+    "replies": "the number of replies",
+    "user_id": "the user's identifier",
+    "reasoning_summary": "the reasoning summary",
+}
+_INFORMATIONAL = frozenset({"service_tier", "user_id", "store"})
+"""Settings that change neither the prompt nor the reply."""
+_IMPLIED: Mapping[str, tuple[object, str]] = {
+    "replies": (1, "{} sends one reply anyway"),
+    "reasoning_summary": ("none", "{} sends no summary anyway"),
+    "parallel_tool_calls": (True, "{} allows several calls at once anyway"),
+}
+"""Values that say what happens anyway where there is no such setting, with that as the reason."""
+_ONE_CHOICE = ("effort", "reasoning_budget")
+"""Settings of which one is sent."""
+_UNSENT = CONTEXT_SETTINGS | {"model", "stream", "web_search", *_ONE_CHOICE}
+"""Settings that are not compared: no protocol has them, or the encoder says what becomes of
+them."""
+
+
+def setting_losses(
+    asked: Parameters, heard: Parameters, protocol: Protocol, told: Collection[Origin]
+) -> Iterator[Note]:
+    """Yield the notes on settings that are asked for and not `heard` in what is sent; `told` are
+    the origins of those of which the reason was said.
+    """
+    for name, origin in asked.origins.items():
+        value = getattr(asked.values, name)
+        if value is None or name in _UNSENT or origin in told or name in heard.origins:
+            continue
+        if name == "store" and value is False:
+            continue
+        label, why = _LABELS.get(name, name), "{} has no such setting"
+        level = Level.INFO if name in _INFORMATIONAL else Level.WARNING
+        if name == "logprobs":
+            label = f"logprobs with top_logprobs {value}"
+        if name in _IMPLIED and _IMPLIED[name][0] == value:
+            level, why = Level.INFO, _IMPLIED[name][1]
+        yield setting_note(label, why.format(protocol.label), origin, level)
+
+
+# --- what only another protocol knows ----------------------------------------------------
+
+_INFORMATIONAL_KEYS = frozenset(
+    (
+        *("background", "betas", "cache_control", "include", "inference_geo", "keep_alive"),
+        *("labels", "metadata", "prompt_cache_key", "prompt_cache_options", "speed"),
+        *("prompt_cache_retention", "safety_identifier", "service_tier", "serviceTier", "store"),
+        *("stream_options", "user"),
+    )
+)
+"""Keys of requests that affect neither the prompt nor the reply."""
+_GROUPS = frozenset(
+    ("reasoning", "text", "thinking", "output_config", "generationConfig", "toolConfig", "options")
+)
+"""Keys that hold several settings, each of which gets its own note."""
+_FORMS = ("response_format", "tool_choice")
+"""Settings whose form may say more than what is carried over."""
+
+
+def _rest_notes(envelope: ChatEnvelope, rest: Extras, shared: Collection[str]) -> Iterator[Note]:
+    """Yield the notes on the keys that only the protocol of a captured request knows."""
+    owner, earlier = rest.protocol.label, EARLIER_TURNS.get(rest.protocol, ())
+    origins = envelope.parameters.origins
+    read = {origin.id for origin in origins.values()}
+    forms = {origins[name].id for name in _FORMS if name in origins}
+    groups = _GROUPS | {
+        path[: match.start()] for path in read for match in re.finditer(r"\.|$", path)
+    }
+    left = {key: value for key, value in rest.keys.items() if key not in shared}
+    for path, value in dict((*_leaves(left, "", groups - forms), *_changes(rest, forms))).items():
+        key, level, code = path.partition(".")[0], Level.WARNING, "setting-left-out"
+        if (path in read and path not in forms) or key in _REDUNDANT or value in (None, "", []):
+            continue
+        if path in forms:
+            level, code = Level.INFO, "setting-changed"
+            sentence = f"{path} is carried over without the form that it had for {owner}."
+        elif key in earlier:
+            level, code = Level.ERROR, "earlier-turns-missing"
+            kept = f"{key} {value}" if isinstance(value, str) else key
+            sentence = f"The request continues what {owner} keeps ({kept}); the messages before it "
+            sentence += "are missing here."
+        else:
+            level = Level.INFO if key in _INFORMATIONAL_KEYS else level
+            sentence = f"{path} was set for {owner} and is not carried over."
+        yield Note(level, code, sentence, captured_origin(path))
+
+
+def _leaves(
+    fields: Mapping[str, Json], place: str, groups: Collection[str]
+) -> Iterator[tuple[str, Json]]:
+    """Yield the paths and values of keys, those in groups one by one."""
+    for key, value in fields.items():
+        path = f"{place}{key}"
+        if path in groups and isinstance(value, dict) and value:
+            yield from _leaves(cast("JsonObject", value), f"{path}.", groups)
+        else:
+            yield path, value
+
+
+def _changes(rest: Extras, forms: Collection[str]) -> Iterator[tuple[str, Json]]:
+    """Yield the forms that have a value otherwise than we write it, and the words of lists that we
+    write without them, such as those of `include`.
+    """
+    for change in rest.changes:
+        path, before, value = ".".join(change.path), change.before[0], [*change.value, None][0]
+        form = next((form for form in forms if f"{path}.".startswith(f"{form}.")), "")
+        if value is not None and form:
+            yield form, value
+        elif isinstance(before, list) and isinstance(value, list):
+            for word in cast("list[Any]", value):
+                if isinstance(word, str) and word not in before:
+                    yield f"{path}.{word}", word
+
+
+def _tool_notes(tool: RequestTool, owner: Protocol) -> Iterator[Note]:
+    """Yield the notes on what only another protocol knows of a tool."""
+    code, sentence = "tool-extras-left-out", ""
+    keys = [
+        key
+        for key, value in keys_of(tool).items()
+        if key not in ("type", "name") and value not in (None, "", [], {})
+    ]
+    if isinstance(tool, NativeTool) and tool.hosted is None:
+        code = "tool-left-out"
+        sentence = f"The tool “{tool.name}” has a form that only {owner.label} knows; it is left "
+        sentence += "out."
+    elif keys:
+        sentence = f"Keys of the tool “{tool.name}” that are not carried over from {owner.label}: "
+        sentence += f"{', '.join(keys)}."
+    if sentence:
+        yield Note(Level.WARNING, code, sentence, captured_origin("tools"))
+
+
+# --- all of it ---------------------------------------------------------------------------
+
+
+def begins_reply(turn: Turn) -> bool:
+    """Return True for a turn written as the beginning of a reply (a prefill), if it is last."""
+    written = (OriginKind.PRESET, OriginKind.SETTING, OriginKind.LORE)
+    return turn.role == "assistant" and turn.origin.outermost.kind in written
+
+
+def envelope_notes(
+    envelope: ChatEnvelope, protocol: Protocol, shared: Collection[str] = ()
+) -> Iterator[Note]:
+    """Yield notes for what only another protocol knows of a request's tools and settings, and on
+    what is not sent of a composed one.
+
+    `shared`: settings that both protocols have under the same name, so that they are not.
+    """
+    if envelope.cache_marks and protocol is not Protocol.ANTHROPIC:
+        verb = "is" if envelope.cache_marks == 1 else "are"
+        sentence = f"Cache marks are sent to Anthropic only; {envelope.cache_marks} of the preset "
+        sentence += f"{verb} left out."
+        yield Note(Level.INFO, "cache-mark-left-out", sentence)
+    if envelope.source in (None, protocol):
+        return
+    for tool in envelope.tools or ():
+        yield from _tool_notes(tool, envelope.source)
+    if envelope.rest is not None:
+        yield from _rest_notes(envelope, envelope.rest, shared)

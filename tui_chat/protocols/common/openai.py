@@ -4,14 +4,14 @@ annotations of a reply's text and its usage. Ollama writes tools as OpenAI Chat 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Json, MediaBlock, MediaKind
 from tui_chat.models.endpoint import Protocol
-from tui_chat.models.envelope import Level, Note, ToolDefinition
+from tui_chat.models.envelope import Level, Note, Parameters, ToolDefinition
 from tui_chat.models.json_text import (
     JsonObject,
     as_array,
@@ -24,7 +24,7 @@ from tui_chat.models.media import split_data_url
 from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.models.token_probabilities import TokenProbability, received_token
 from tui_chat.models.usage import Usage
-from tui_chat.protocols.common.loss_notes import setting_note
+from tui_chat.protocols.common.losses import setting_note
 from tui_chat.protocols.common.reply_events import ReplyEvents
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 from tui_chat.protocols.common.setting_rows import boolean
@@ -44,39 +44,35 @@ def shared_items(request: RequestEncoder) -> dict[str, Json]:
     if rest is None or request.captured or rest.protocol not in _OPENAI:
         return shared
     for key in SHARED:
-        value: Json = rest.keys.get(key)
-        if value is None:
-            continue
+        value, origin = rest.keys.get(key), captured_origin(key)
         is_chat = request.protocol is Protocol.OPENAI_CHAT
         if key == "prompt_cache_options" and isinstance(value, dict) and is_chat:
-            value = _chat_cache_options(cast("dict[str, Json]", value), request)
-        shared[key] = labelled(value, origin=captured_origin(key))
+            options = cast("dict[str, Json]", value)
+            value = {name: option for name, option in options.items() if name in ("mode", "ttl")}
+            for name in options.keys() - value.keys():
+                label, why = f"{key}.{name}", "OpenAI Chat has no such setting"
+                request.notes.append(setting_note(label, why, origin, Level.INFO))
+            if value.get("ttl") == "12h":
+                value["ttl"] = "30m"
+                sentence = "The prompt cache's lifetime of 12 hours is sent as 30 minutes, the "
+                sentence += "only one of OpenAI Chat."
+                request.notes.append(Note(Level.INFO, "setting-changed", sentence, origin))
+        if value is not None:
+            shared[key] = labelled(value, origin=origin)
     return shared
 
 
-def _chat_cache_options(options: dict[str, Json], request: RequestEncoder) -> dict[str, Json]:
-    """Return cache options without what only Responses has."""
-    origin = captured_origin("prompt_cache_options")
-    kept = {key: value for key, value in options.items() if key in ("mode", "ttl")}
-    for key in options.keys() - kept.keys():
-        why, name = "OpenAI Chat has no such setting", f"prompt_cache_options.{key}"
-        request.notes.append(setting_note(name, why, origin, Level.INFO))
-    if kept.get("ttl") == "12h":
-        kept["ttl"] = "30m"
-        sentence = "The prompt cache's lifetime of 12 hours is sent as 30 minutes, the only one of "
-        sentence += "OpenAI Chat."
-        request.notes.append(Note(Level.INFO, "setting-changed", sentence, origin))
-    return kept
-
-
-def fitted_user(request: RequestEncoder) -> str | None:
-    """Return whom a request is made for."""
+def with_openai_values(
+    request: RequestEncoder, fitted: Parameters, tiers: Mapping[str, str]
+) -> Parameters:
+    """Return the parameters with response format, service tier and user as OpenAI accepts them."""
+    form, tier = request.openai_format(), request.service_tier(tiers)
     user, is_openai = request.values.user_id, request.envelope.source in _OPENAI
-    if user is None or len(user) <= _LONGEST_USER or is_openai:
-        return user
-    why = f"OpenAI accepts {_LONGEST_USER} characters"
-    request.leave_out("user_id", "the user's identifier", why, Level.INFO)
-    return None
+    if user is not None and len(user) > _LONGEST_USER and not is_openai:
+        why = f"OpenAI accepts {_LONGEST_USER} characters"
+        request.leave_out("user_id", "the user's identifier", why, Level.INFO)
+        user = None
+    return fitted.with_values(response_format=form, service_tier=tier, user_id=user)
 
 
 _OPENAI = (Protocol.OPENAI_CHAT, Protocol.OPENAI_RESPONSES)
@@ -109,18 +105,15 @@ class Notation:
         if value in ("auto", "none", "required"):
             return ToolChoice(value)
         fields = as_object(value)
-        match fields.get("type"):
-            case "function" if name := self._name(fields):
-                return ToolChoice("required", (name,))
-            case "allowed_tools":
-                allowed = self._inner(fields, "allowed_tools")
-                names = [self._name(as_object(tool)) for tool in as_array(allowed.get("tools"))]
-                mode: Any = allowed.get("mode")
-                if (mode == "auto" or mode == "required") and names and all(names):
-                    return ToolChoice(mode, tuple(names))
-                return None
-            case _:
-                return None
+        if fields.get("type") == "function" and (name := self._name(fields)):
+            return ToolChoice("required", (name,))
+        if fields.get("type") == "allowed_tools":
+            allowed = self._inner(fields, "allowed_tools")
+            names = [self._name(as_object(tool)) for tool in as_array(allowed.get("tools"))]
+            mode: Any = allowed.get("mode")
+            if (mode == "auto" or mode == "required") and names and all(names):
+                return ToolChoice(mode, tuple(names))
+        return None
 
     def write_choice(self, choice: ToolChoice) -> Any:
         """Return `tool_choice` as the protocol writes it."""
@@ -153,21 +146,16 @@ class Notation:
 
     def write_format(self, form: ResponseFormat) -> dict[str, Any]:
         """Return a format as the protocol writes it. Responses requires a schema in it."""
-        match form.kind:
-            case "text":
-                return {"type": "text"}
-            case "json":
-                return {"type": "json_object"}
-            case "schema":
-                schema = form.schema if self.nested else form.schema or {}
-                fields = {
-                    "name": form.name or "reply",
-                    "description": form.description or None,
-                    "schema": schema,
-                    "strict": form.strict,
-                }
-                set_fields = {key: value for key, value in fields.items() if value is not None}
-                return self._typed("json_schema", set_fields)
+        if form.kind != "schema":
+            return {"type": "text" if form.kind == "text" else "json_object"}
+        fields = {
+            "name": form.name or "reply",
+            "description": form.description or None,
+            "schema": form.schema if self.nested else form.schema or {},
+            "strict": form.strict,
+        }
+        set_fields = {key: value for key, value in fields.items() if value is not None}
+        return self._typed("json_schema", set_fields)
 
     def _inner(self, fields: JsonObject, kind: str) -> JsonObject:
         return as_object(fields.get(kind)) if self.nested else fields
@@ -231,24 +219,26 @@ def add_annotation(events: ReplyEvents, annotation: JsonObject) -> None:
 _CITATIONS = frozenset({"url_citation", "file_citation", "container_file_citation"})
 
 
-_NONE: JsonObject = {}
-_DETAILS = ("prompt_tokens_details", "input_tokens_details")
-_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
 _READ = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
 """DeepSeek's word for what came from the cache, Kimi's, and Anthropic's at gateways."""
 
 
+def _count(holder: JsonObject, *names: str) -> int | None:
+    counts = (as_count(holder.get(name)) for name in names)
+    return next((count for count in counts if count is not None), None)
+
+
 def read_usage(usage: JsonObject) -> Usage:
     """Return usage in the words of OpenAI's protocols, or of a server that imitates them."""
-    details = _first_object(usage, _DETAILS)
-    output_details = _first_object(usage, _OUTPUT_DETAILS)
-    cached = _first_count(details, ("cached_tokens", "cache_read_tokens"))
-    cached = _first_count(usage, _READ) if cached is None else cached
-    write = _first_count(details, ("cache_write_tokens", "cache_creation_tokens"))
+    details = as_object(usage.get("prompt_tokens_details") or usage.get("input_tokens_details"))
+    thought = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
+    cached = _count(details, "cached_tokens", "cache_read_tokens")
+    cached = _count(usage, *_READ) if cached is None else cached
+    write = _count(details, "cache_write_tokens", "cache_creation_tokens")
     write = as_count(usage.get("cache_creation_input_tokens")) if write is None else write
-    given = _first_count(usage, ("prompt_tokens", "input_tokens"))
-    output = _first_count(usage, ("completion_tokens", "output_tokens"))
-    reasoning = as_count(output_details.get("reasoning_tokens"))
+    given = _count(usage, "prompt_tokens", "input_tokens")
+    output = _count(usage, "completion_tokens", "output_tokens")
+    reasoning = as_count(as_object(thought).get("reasoning_tokens"))
     reasoning = as_count(usage.get("reasoning_tokens")) if reasoning is None else reasoning
     total = as_count(usage.get("total_tokens"))
     if given is not None and "prompt_tokens" not in usage and "cache_read_input_tokens" in usage:
@@ -278,15 +268,6 @@ def _amount(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 10**15:
         return None
     return Decimal(str(value))
-
-
-def _first_object(holder: JsonObject, names: Sequence[str]) -> JsonObject:
-    return next((found for name in names if (found := as_object(holder.get(name)))), _NONE)
-
-
-def _first_count(holder: JsonObject, names: Sequence[str]) -> int | None:
-    counts = (as_count(holder.get(name)) for name in names)
-    return next((count for count in counts if count is not None), None)
 
 
 def read_tokens(values: object) -> Iterator[TokenProbability]:

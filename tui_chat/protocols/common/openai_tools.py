@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from operator import is_
 from typing import Any, cast
 
@@ -55,11 +54,13 @@ def with_functions(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
     tools: list[RequestTool] = []
     taken = {tool.name for tool in envelope.functions}
     custom: list[str] = []
-    for tool in (*(envelope.tools or ()), *_announced(envelope, source)):
+    announced = (item for turn in envelope.turns for item in announced_tools(turn))
+    more = (NativeTool(source, name_in(item), item) for item in announced)
+    for tool in (*(envelope.tools or ()), *more):
         if isinstance(tool, ToolDefinition) or tool.hosted is not None:
             tools.append(tool)
             continue
-        for namespace, definition in _definitions(dictionary(tool.value)):
+        for namespace, definition in _definitions(dictionary(tool.value), notes):
             function = _function(definition, source)
             if function is None:
                 tools.append(NativeTool(source, name_in(definition), definition))
@@ -71,14 +72,13 @@ def with_functions(envelope: ChatEnvelope) -> tuple[ChatEnvelope, list[Note]]:
             names.setdefault((namespace, function.name), name)
             custom += [name] if definition.get("type") == "custom" else []
             tools.append(replace(function, name=name))
-        notes += _group_notes(dictionary(tool.value))
     if custom:
         sentence = f"Tools that take free text are sent as functions with one text, “{INPUT}”: "
-        notes.append(_note(Level.WARNING, "tool-as-function", f"{sentence}{', '.join(custom)}."))
-    spoken = without_announcements(envelope.turns)
-    turns = tuple(_with_function_calls(turn, names) for turn in spoken)
+        notes.append(_note("tool-as-function", f"{sentence}{', '.join(custom)}."))
     has_tools = envelope.tools is not None or bool(tools)
     changed = replace(envelope, tools=tuple(tools) if has_tools else None)
+    spoken = without_announcements(envelope.turns)
+    turns = tuple(_with_function_calls(turn, names) for turn in spoken)
     is_same = len(turns) == len(envelope.turns) and all(map(is_, turns, envelope.turns))
     return (changed if is_same else replace(changed, turns=turns)), notes
 
@@ -108,24 +108,28 @@ def without_announcements(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     )
 
 
-def _announced(envelope: ChatEnvelope, source: Protocol) -> Iterator[NativeTool]:
-    for turn in envelope.turns:
-        for item in announced_tools(turn):
-            yield NativeTool(source, name_in(item), item)
-
-
 def _definitions(
-    fields: Mapping[str, Any], namespace: str = ""
+    fields: Mapping[str, Any], notes: list[Note], namespace: str = ""
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the definitions of a tool or a group of them, each with its namespace."""
+    """Yield the definitions of a tool or a group of them, each with its namespace. Adds notes on
+    what groups say besides their tools.
+    """
     group = fields.get("tools")
     if not isinstance(group, list):
         yield namespace, dict(fields)
         return
+    if lost := [key for key, value in fields.items() if value and key not in _GROUP_KEYS]:
+        sentence = f"Keys of the tools “{name_in(fields)}” that are not carried over from "
+        sentence += f"{Protocol.OPENAI_RESPONSES.label}: {', '.join(lost)}."
+        notes.append(_note("tool-extras-left-out", sentence))
     inner = str(fields.get("name") or "") or namespace
     for entry in cast("list[Any]", group):
         if isinstance(entry, dict):
-            yield from _definitions(cast("dict[str, Any]", entry), inner)
+            yield from _definitions(cast("dict[str, Any]", entry), notes, inner)
+
+
+def _note(code: str, sentence: str) -> Note:
+    return Note(Level.WARNING, code, sentence, captured_origin("tools"))
 
 
 def _function(definition: JsonObject, source: Protocol) -> ToolDefinition | None:
@@ -135,75 +139,49 @@ def _function(definition: JsonObject, source: Protocol) -> ToolDefinition | None
         return None
     fields = dictionary(definition.get(cast("str", kind))) or definition
     name, description = string(fields, "name"), string(fields, "description")
+    parameters, strict = dictionary(fields.get("parameters")), boolean(fields.get("strict"))
+    read = ["type", "name", "description"]
+    read += ["parameters"] * bool(parameters) + ["strict"] * (strict is not None)
+    if kind == "custom":
+        parameters, strict = dict(_FREE_TEXT), None
+        is_text = fields.get("format") == {"type": "text"}
+        read = [*read[:3], *["format"] * is_text]
     if not name:
         return None
-    read = ["type", "name", "description"]
-    if kind == "function":
-        parameters, strict = dictionary(fields.get("parameters")), boolean(fields.get("strict"))
-        read += ["parameters"] * bool(parameters) + ["strict"] * (strict is not None)
-    else:
-        strict, parameters = (
-            None,
-            {
-                "type": "object",
-                "properties": {INPUT: {"type": "string"}},
-                "required": [INPUT],
-                "additionalProperties": False,
-            },
-        )
-        read += ["format"] * (fields.get("format") == {"type": "text"})
     extras = Extras(source, keys={key: v for key, v in fields.items() if key not in read})
     return ToolDefinition(name, description, parameters, strict, extras=extras)
 
 
-def _group_notes(fields: Mapping[str, Any]) -> Iterator[Note]:
-    """Yield notes on what groups of tools say besides their tools."""
-    group = fields.get("tools")
-    if not isinstance(group, list):
-        return
-    lost = [key for key, value in fields.items() if value and key not in _GROUP_KEYS]
-    if lost:
-        sentence = f"Keys of the tools “{name_in(fields)}” that are not carried over from "
-        sentence += f"{Protocol.OPENAI_RESPONSES.label}: {', '.join(lost)}."
-        yield _note(Level.WARNING, "tool-extras-left-out", sentence)
-    for entry in cast("list[Any]", group):
-        if isinstance(entry, dict):
-            yield from _group_notes(cast("dict[str, Any]", entry))
-
-
-def _note(level: Level, code: str, sentence: str) -> Note:
-    return Note(level, code, sentence, captured_origin("tools"))
+_FREE_TEXT = {
+    "type": "object",
+    "properties": {INPUT: {"type": "string"}},
+    "required": [INPUT],
+    "additionalProperties": False,
+}
 
 
 def _with_function_calls(turn: Turn, names: _Names) -> Turn:
     """Return a turn whose calls are those of functions, the same object for the same names."""
-    calls = turn.tool_calls
-    if all(_function_call(call, names) is call for call in calls):
+
+    def changed(block: Block) -> Block:
+        return _function_call(block, names) if isinstance(block, CallBlock) else block
+
+    calls = [_function_call(call, names) for call in turn.tool_calls]
+    if all(map(is_, calls, turn.tool_calls)):
         return turn
-    key = ("functions", *(_function_call(call, names).name for call in calls))
-    return variant(turn, key, lambda turn: with_each_block(turn, partial(_as_function, names)))
-
-
-def _as_function(names: _Names, block: Block) -> Block:
-    return _function_call(block, names) if isinstance(block, CallBlock) else block
+    key = ("functions", *(call.name for call in calls))
+    return variant(turn, key, lambda turn: with_each_block(turn, changed))
 
 
 def _function_call(call: CallBlock, names: _Names) -> CallBlock:
     extras = call.extras
     if extras is None or extras.protocol not in _OPENAI:
         return call
-    is_custom = extras.form == "custom"
-    namespace = as_string(extras.keys.get("namespace"))
+    is_custom, namespace = extras.form == "custom", as_string(extras.keys.get("namespace"))
     if not is_custom and not namespace:
         return call
-    name = names.get((namespace, call.name), "") or _only(names, call.name) or call.name
+    same = [function for (_, own), function in names.items() if own == call.name]
+    name = names.get((namespace, call.name)) or (same[0] if len(same) == 1 else call.name)
     arguments = to_json({INPUT: call.arguments}) if is_custom else call.arguments
     keys = {key: value for key, value in extras.keys.items() if key != "namespace"}
-    bare = Extras(extras.protocol, keys=keys)
-    return replace(call, name=name, arguments=arguments, extras=bare)
-
-
-def _only(names: _Names, name: str) -> str:
-    """Return the function of a name if one namespace alone has it."""
-    found = [function for (_, own), function in names.items() if own == name]
-    return found[0] if len(found) == 1 else ""
+    return replace(call, name=name, arguments=arguments, extras=Extras(extras.protocol, keys=keys))

@@ -21,7 +21,7 @@ from tui_chat.models.envelope import Level, Note, Parameters
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.settings import EFFORTS
 from tui_chat.models.text import Origin
-from tui_chat.protocols.common.loss_notes import default_note, setting_note, with_key
+from tui_chat.protocols.common.losses import default_note, setting_note, with_key
 from tui_chat.protocols.common.request_encoder import RequestEncoder
 
 BUDGETS = {

@@ -15,6 +15,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
 from tui_chat.errors import ProviderError, ReplyCut, TooLarge
@@ -438,8 +439,11 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
         return []
     try:
         values = [decode_lenient(data)]
-    except ValueError:
-        values = _values_in_lines(data)
+    except ValueError:  # a server may not have separated its events
+        lines = [line for line in data.split("\n") if line.strip() not in ("", "[DONE]")]
+        values = list[object]()
+        with suppress(ValueError):
+            values = [decode_lenient(line) for line in lines]
     if not values:
         if event == "error":
             raise stream_error(error_in_text(data))
@@ -456,15 +460,6 @@ def load_event(event: str, data: str, *, whole: bool) -> list[JsonObject]:
             raise stream_error(find_error(chunk) or error_in_text(data))
         _raise_for_error(chunk)
     return chunks
-
-
-def _values_in_lines(data: str) -> list[object]:
-    """Return the JSON values of events that a server did not separate; none if they are not."""
-    try:
-        lines = [line for line in data.split("\n") if line.strip() not in ("", "[DONE]")]
-        return [decode_lenient(line) for line in lines] if "\n" in data else []
-    except ValueError:
-        return []
 
 
 _SIGNS_OF_LIFE = frozenset({"ping", "keepalive", "keep-alive", "keep_alive", "heartbeat"})

@@ -42,7 +42,7 @@ from tui_chat.models.text import GLUE, Origin
 from tui_chat.protocols.base import BEARER, Encoded
 from tui_chat.protocols.common.cache_marks import limit_cache_marks
 from tui_chat.protocols.common.call_pairing import PairingRules, pair_calls
-from tui_chat.protocols.common.loss_notes import (
+from tui_chat.protocols.common.losses import (
     default_note,
     envelope_notes,
     setting_losses,
@@ -283,31 +283,33 @@ class RequestEncoder:
         """Return the reply's format; None for plain text, which every protocol sends anyway."""
         form = self.values.response_format
         if form is not None and form.kind == "text" and not self.captured:
-            why, name = "a reply is plain text anyway", "the response format “text”"
-            self.leave_out("response_format", name, why, Level.INFO)
+            why = "a reply is plain text anyway"
+            self._leave_format_out("the response format “text”", why, Level.INFO)
             return None
         return form
+
+    def _leave_format_out(self, name: str, why: str, level: Level = Level.WARNING) -> None:
+        self.leave_out("response_format", name, why, level)
 
     def openai_format(self) -> ResponseFormat | None:
         """Return the reply's format as OpenAI accepts it."""
         form = self._format()
-        if form is None:
-            return None
+        if form is None or form.kind == "text":
+            return form
         if form.kind == "json":
             if any("json" in turn.text.plain.lower() for turn in self.envelope.turns):
                 return form
             why = "OpenAI requires the word “json” in the messages for it"
-            self.leave_out("response_format", "the response format “json”", why)
+            self._leave_format_out("the response format “json”", why)
             return None
-        if form.kind == "schema":
-            schema = json_schema(form.schema or {}, form.dialect)
-            form = replace(form, schema=schema, dialect="json")
-            if not form.name:
-                title = schema.get("title")
-                is_name = isinstance(title, str) and NAMES_64.allows(title)
-                form = replace(form, name=title if is_name else "reply")
-                sentence = f"OpenAI requires a name for the reply's schema: “{form.name}” is sent."
-                self.notes.append(default_note(self.parameters.origin("response_format"), sentence))
+        schema = json_schema(form.schema or {}, form.dialect)
+        form = replace(form, schema=schema, dialect="json")
+        if not form.name:
+            title = schema.get("title")
+            is_name = isinstance(title, str) and NAMES_64.allows(title)
+            form = replace(form, name=title if is_name else "reply")
+            sentence = f"OpenAI requires a name for the reply's schema: “{form.name}” is sent."
+            self.notes.append(default_note(self.parameters.origin("response_format"), sentence))
         return form
 
     def schema_only_format(self) -> ResponseFormat | None:
@@ -315,16 +317,15 @@ class RequestEncoder:
         form, label = self._format(), self.protocol.label
         if form is None:
             return None
-        lost = [(Level.WARNING, "description", form.description), (Level.INFO, "name", form.name)]
-        for level, field, value in lost:
-            if value:
-                name, why = f"the {field} of the reply's schema", f"{label} has no field for it"
-                self.leave_out("response_format", name, why, level)
+        why = f"{label} has no field for it"
+        if form.description:
+            self._leave_format_out("the description of the reply's schema", why)
+        if form.name:
+            self._leave_format_out("the name of the reply's schema", why, Level.INFO)
         if form.strict is False or (form.strict and self.protocol is Protocol.GEMINI):
-            word = "true" if form.strict else "false"
+            word, level = ("true", Level.INFO) if form.strict else ("false", Level.WARNING)
             sentence = f"{label} has no “strict” for the reply's schema and always enforces it; "
             sentence += f"“strict: {word}” is left out."
-            level = Level.INFO if form.strict else Level.WARNING
             self.note_change("response_format", sentence, level)
         if form.kind == "schema" and not form.schema:
             sentence = f"The reply's schema is empty; {label} may send any JSON."

@@ -154,7 +154,9 @@ def write_settings(parameters: Parameters, table: Table, skip: Container[str] = 
     rows = [row for row in table if row.key not in skip]
     for row in rows:
         value, origin = getattr(parameters.values, row.setting), parameters.origin(row.setting)
-        is_sent = not row.is_alternative or _is_chosen(row, origin, rows)
+        # Of several keys it is the one that a captured request has it under, else the first.
+        keys = [each.key for each in rows if each.setting == row.setting and each.is_alternative]
+        is_sent = not keys or row.key == (origin.id if origin.id in keys else keys[0])
         if not is_sent or value is None or value == ():
             continue
         if (raw := row.write(value)) is not None:
@@ -163,14 +165,6 @@ def write_settings(parameters: Parameters, table: Table, skip: Container[str] = 
                 holder = holder.setdefault(step, {})
             _put(holder, row.path[-1], labelled(raw, origin=origin))
     return body
-
-
-def _is_chosen(row: Row, origin: Origin, rows: Sequence[Row]) -> bool:
-    """Return True if a setting is written under this one of its keys: the one that a captured
-    request has it under, else the first.
-    """
-    keys = [each.key for each in rows if each.setting == row.setting and each.is_alternative]
-    return row.key == (origin.id if origin.id in keys else keys[0])
 
 
 def _put(holder: JsonObject, key: str, value: Json) -> None:

@@ -57,24 +57,18 @@ def aliases_for(names: Iterable[str], rule: NameRule) -> dict[str, str]:
     taken = {name for name in distinct if rule.allows(name)}
     aliases: dict[str, str] = {}
     for name in distinct:
-        if name not in taken:
-            aliases[name] = _unique(_sanitize(name, rule), taken, rule)
-            taken.add(aliases[name])
+        if name in taken:
+            continue
+        alias = rule.forbidden.sub("_", name)[: rule.longest] or "_"
+        alias = alias if rule.allows(alias) else (rule.start + alias)[: rule.longest]
+        free, number = alias, 2
+        while free in taken:
+            ending = f"_{number}"
+            free = alias[: rule.longest - len(ending)] + ending
+            number += 1
+        aliases[name] = free
+        taken.add(free)
     return aliases
-
-
-def _sanitize(name: str, rule: NameRule) -> str:
-    alias = rule.forbidden.sub("_", name)[: rule.longest] or "_"
-    return alias if rule.allows(alias) else (rule.start + alias)[: rule.longest]
-
-
-def _unique(alias: str, taken: set[str], rule: NameRule) -> str:
-    free, number = alias, 2
-    while free in taken:
-        ending = f"_{number}"
-        free = alias[: rule.longest - len(ending)] + ending
-        number += 1
-    return free
 
 
 def restore_names(message: Message, aliases: Sequence[tuple[str, str]]) -> Message:

@@ -8,12 +8,13 @@ the protocol's, and `Named` has a narrower origin than what is around it. An obj
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models import payload
-from tui_chat.models.blocks import Extras, HasExtras, Json, JsonObject, ReasoningBlock, own, patched
+from tui_chat.models.blocks import HasExtras, Json, JsonObject, ReasoningBlock, own, patched
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.payload import Arr, Lit, Obj, Str, Tree
 from tui_chat.models.text import GLUE, Origin, OriginKind, Text, clean
@@ -121,12 +122,11 @@ def with_keys(written: JsonObject, holder: HasExtras, protocol: Protocol) -> Jso
     extras = own(holder, protocol)
     if extras is None or not (extras.keys or extras.changes):
         return written
-    other = "reasoning" if isinstance(holder, ReasoningBlock) else _OTHER
-    keys = _named(extras.keys, other)
-    return patched(written, Extras(protocol, extras.form, keys, extras.changes), plain)
+    other = "what only its provider understands"
+    other = "reasoning" if isinstance(holder, ReasoningBlock) else other
+    return patched(written, replace(extras, keys=_named(extras.keys, other)), plain)
 
 
-_OTHER = "what only its provider understands"
 _NAMES = {
     "cache_control": "cache mark",
     "prompt_cache_breakpoint": "cache mark",

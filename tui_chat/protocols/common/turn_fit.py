@@ -45,33 +45,30 @@ def portable(turn: Turn, protocol: Protocol) -> Turn:
     """
     if turn.captured_from(protocol):
         return turn
-    turn = with_portable_forms(turn, protocol)
-    return without(turn, lambda block: _is_empty(block, protocol))
+
+    def is_empty(block: Block) -> bool:
+        if isinstance(block, OpaqueBlock):
+            return block.protocol is not protocol
+        is_text = isinstance(block, TextBlock) and not block.text and own(block, protocol) is None
+        return is_text and not google_signature(block)
+
+    return without(with_portable_forms(turn, protocol), is_empty)
 
 
 def with_portable_forms(turn: Turn, protocol: Protocol) -> Turn:
     """Return a turn whose texts that were pieces of one are that, with pictures and files in a form
     that all protocols accept.
     """
-    turn = _without_stream_borders(turn, protocol)
-    return with_each_block(turn, lambda block: _portable(block, protocol))
 
+    def changed(block: Block) -> Block:
+        return portable_media(block, protocol) if isinstance(block, MediaBlock) else block
 
-def _portable(block: Block, protocol: Protocol) -> Block:
-    return portable_media(block, protocol) if isinstance(block, MediaBlock) else block
+    return with_each_block(_without_stream_borders(turn, protocol), changed)
 
 
 def without(turn: Turn, leaves_out: Callable[[Block], bool]) -> Turn:
     """Return a turn without some of its blocks."""
     return kept_blocks(turn, [i for i, block in enumerate(turn.blocks) if not leaves_out(block)])
-
-
-def _is_empty(block: Block, protocol: Protocol) -> bool:
-    """Return True for a block of another protocol that is nothing elsewhere."""
-    if isinstance(block, OpaqueBlock):
-        return block.protocol is not protocol
-    is_text = isinstance(block, TextBlock) and not block.text and own(block, protocol) is None
-    return is_text and not google_signature(block)
 
 
 def _without_stream_borders(turn: Turn, protocol: Protocol) -> Turn:
@@ -184,17 +181,12 @@ def text_borders(turn: Turn) -> list[int]:
             continue
         if not block.text:
             continue
-        goes_on = turn.role == "assistant" and not is_apart
-        if last is not None and not (goes_on and _is_cited_between(last, block)):
+        extras = [each.extras for each in (last, block) if each is not None and each.extras]
+        is_cited = any(mine.keys.get("citations") for mine in extras)
+        if last is not None and not (turn.role == "assistant" and not is_apart and is_cited):
             borders.append(index)
         last, is_apart = block, False
     return borders
-
-
-def _is_cited_between(before: TextBlock, after: TextBlock) -> bool:
-    """Return True if a captured text that cites ends or begins where another begins."""
-    extras = (block.extras for block in (before, after) if block.extras is not None)
-    return any(mine.keys.get("citations") for mine in extras)
 
 
 def merged_text(turn: Turn) -> Text:

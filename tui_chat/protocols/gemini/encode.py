@@ -39,7 +39,7 @@ from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.models.text import Text
 from tui_chat.protocols.base import SYSTEM_SEPARATOR, Encoded
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.loss_notes import FILLER, NOTHING_TO_SEND, filler_note
+from tui_chat.protocols.common.losses import FILLER, NOTHING_TO_SEND, filler_note
 from tui_chat.protocols.common.reading import RequestReader, items_of, objects_at
 from tui_chat.protocols.common.request_encoder import (
     RequestedTool,

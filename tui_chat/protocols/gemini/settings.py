@@ -27,7 +27,7 @@ from tui_chat.models.envelope import (
 from tui_chat.models.model_facts import ModelFacts, maker_of
 from tui_chat.models.settings import EFFORTS, ResponseFormat, ToolChoice, WebSearch
 from tui_chat.protocols.common import setting_rows as rows
-from tui_chat.protocols.common.loss_notes import setting_note
+from tui_chat.protocols.common.losses import setting_note
 from tui_chat.protocols.common.reading import items_of, string
 from tui_chat.protocols.common.reasoning_effort import (
     AUTO,

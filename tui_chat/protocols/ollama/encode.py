@@ -25,7 +25,7 @@ from tui_chat.models.settings import ResponseFormat, ToolChoice
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND
+from tui_chat.protocols.common.losses import NOTHING_TO_SEND
 from tui_chat.protocols.common.openai import read_function, write_function
 from tui_chat.protocols.common.reading import RequestReader, objects_at
 from tui_chat.protocols.common.reasoning_effort import AUTO, reasoning_by_word, with_reasoning

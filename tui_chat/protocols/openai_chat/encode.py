@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -21,8 +21,10 @@ from tui_chat.models.envelope import (
     ChatEnvelope,
     HostedTool,
     Level,
+    NativeTool,
     Note,
     Parameters,
+    RequestTool,
     ToolDefinition,
     Turn,
 )
@@ -30,16 +32,17 @@ from tui_chat.models.memo import Memo
 from tui_chat.models.model_facts import is_openai_model, plain_model_name
 from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.models.settings import WebSearch
+from tui_chat.models.text import Origin
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND, default_note
+from tui_chat.protocols.common.losses import NOTHING_TO_SEND, default_note
 from tui_chat.protocols.common.openai import (
     NESTED,
     SHARED,
-    fitted_user,
     read_function,
     shared_items,
+    with_openai_values,
     write_function,
 )
 from tui_chat.protocols.common.reading import RequestReader, objects_at
@@ -53,8 +56,14 @@ from tui_chat.protocols.common.request_encoder import (
 from tui_chat.protocols.common.setting_rows import Row, Table
 from tui_chat.protocols.common.tools import NAMES_64, definition_tree, read_search, write_search
 from tui_chat.protocols.common.trees import captured_origin, default_origin, dictionary
-from tui_chat.protocols.openai_chat.messages import CHAT, Target, read_message, write_message
-from tui_chat.protocols.openai_chat.sent_message import note_keys, sent_message, undocumented_rest
+from tui_chat.protocols.openai_chat.messages import (
+    CHAT,
+    Target,
+    documented,
+    read_message,
+    sent_message,
+    write_message,
+)
 
 _STREAM = default_origin("stream", "the reply is shown as it arrives")
 _MAX_STOPS = 4
@@ -189,7 +198,8 @@ def _messages(
             follow_ups = []
         message = sent_message(turn, to)
         messages.append(message.tree)
-        request.notes += message.notes
+        if message.notes:
+            request.notes += message.notes
         if message.undocumented and request.captured:
             names |= dict.fromkeys(message.undocumented)
         elif message.undocumented and to.strict:
@@ -265,8 +275,53 @@ def _fitted(
     if values.stream and facts.stream_usage is not False and request.is_converted:
         sentence = "The token usage of the stream is requested (include_usage)."
         request.notes.append(default_note(_STREAM, sentence))
-    return fitted.with_values(
-        response_format=request.openai_format(),
-        service_tier=request.service_tier(_TIERS),
-        user_id=fitted_user(request),
+    return with_openai_values(request, fitted, _TIERS)
+
+
+# --- keys that OpenAI does not document --------------------------------------------------
+
+_SETTINGS = frozenset(
+    (
+        *("audio", "function_call", "functions", "logit_bias", "logprobs", "max_tokens"),
+        *("max_completion_tokens", "metadata", "modalities", "moderation", "n", "prediction"),
+        *("prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "seed", "stop"),
+        *("reasoning_effort", "response_format", "safety_identifier", "service_tier", "store"),
+        *("stream", "stream_options", "temperature", "tool_choice", "tools", "top_logprobs"),
+        *("top_p", "frequency_penalty", "presence_penalty", "parallel_tool_calls", "user"),
+        *("verbosity", "web_search_options", "messages", "model"),
     )
+)
+"""Keys of a request that OpenAI documents."""
+
+
+def note_keys(request: RequestEncoder, names: Iterable[str], origin: Origin | None = None) -> None:
+    """Add the note on undocumented keys, if there are any. `origin`: that of their turn."""
+    said = ", ".join(dict.fromkeys(names))
+    if not said:
+        return
+    sentence = f"Sent unchanged, although OpenAI itself refuses them: {said}."
+    if request.facts.strict_keys:
+        sentence = f"Left out, since this server refuses unknown keys: {said}."
+    origin = origin or captured_origin("unknown keys")
+    request.notes.append(Note(Level.WARNING, "unknown-keys", sentence, origin))
+
+
+def undocumented_rest(request: RequestEncoder) -> dict[str, None]:
+    """Return the undocumented keys of a captured request and its tools, which are taken from it if
+    its server refuses them.
+    """
+    envelope, facts, rest = request.envelope, request.facts, request.envelope.rest
+    if rest is None or not request.captured or facts.strict_keys is False:
+        return {}
+    names = dict.fromkeys(key for key in rest.keys if key not in _SETTINGS)
+    kept = {key: value for key, value in rest.keys.items() if key not in names}
+
+    def documented_tool(tool: RequestTool) -> RequestTool:
+        if tool.extras is None or isinstance(tool, NativeTool):
+            return tool
+        return replace(tool, extras=replace(tool.extras, keys=documented(tool.extras.keys, names)))
+
+    tools = envelope.tools and tuple(map(documented_tool, envelope.tools))
+    if facts.strict_keys:
+        request.envelope = replace(envelope, tools=tools, rest=replace(rest, keys=kept))
+    return names

@@ -30,13 +30,13 @@ from tui_chat.models.payload import Arr, Obj, Tree
 from tui_chat.protocols.base import Encoded
 from tui_chat.protocols.common import setting_rows as rows
 from tui_chat.protocols.common.call_pairing import PairingRules
-from tui_chat.protocols.common.loss_notes import NOTHING_TO_SEND, default_note
+from tui_chat.protocols.common.losses import NOTHING_TO_SEND, default_note
 from tui_chat.protocols.common.openai import (
     FLAT,
     SHARED,
-    fitted_user,
     read_function,
     shared_items,
+    with_openai_values,
     write_function,
 )
 from tui_chat.protocols.common.reading import RequestReader, items_of, string
@@ -61,10 +61,10 @@ from tui_chat.protocols.openai_responses.messages import (
     OF_THE_MODEL,
     RESPONSES,
     read_turns,
+    sent_items,
     split_conversation,
     write_turns,
 )
-from tui_chat.protocols.openai_responses.sent_items import sent_items
 
 _STORE = default_origin("store", "the provider keeps no copy of the conversation")
 _LEAST_TOKENS = 16
@@ -162,7 +162,7 @@ READER = RequestReader(
 def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     """Encode an envelope; see the module's rules."""
     request = RequestEncoder(envelope, endpoint)
-    captured = request.captured
+    captured, developer = request.captured, bool(request.facts.developer_role)
     names = [
         block.name
         for turn in (request.envelope.turns if captured else ())
@@ -183,9 +183,10 @@ def encode(envelope: ChatEnvelope, endpoint: Endpoint) -> Encoded:
     if "input" not in body:
         items: list[Tree] = []
         for turn in turns:
-            trees, notes = sent_items(turn, bool(request.facts.developer_role), captured)
+            trees, notes = sent_items(turn, developer, captured)
             items += trees
-            request.notes += notes
+            if notes:
+                request.notes += notes
         body["input"] = Arr(tuple(items))
         if not items and not is_continued:
             request.notes.append(NOTHING_TO_SEND)
@@ -226,10 +227,7 @@ def _fitted(request: RequestEncoder, tools: Sequence[SentTool]) -> Parameters:
             why, level = f"{request.model} does not reason", Level.WARNING
         request.leave_out("reasoning_summary", f"the reasoning summary “{summary}”", why, level)
         summary = None
-    form, tier, user = request.openai_format(), request.service_tier(_TIERS), fitted_user(request)
-    fitted = fitted.with_values(
-        reasoning_summary=summary, response_format=form, service_tier=tier, user_id=user
-    )
+    fitted = with_openai_values(request, fitted.with_values(reasoning_summary=summary), _TIERS)
     if request.captured:
         return fitted
     loose = [tool.name for tool in functions_of(tools) if tool.strict is None]
