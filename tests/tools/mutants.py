@@ -398,7 +398,9 @@ def main() -> None:
         for mutant in mutants_of(path)
     ]
     sample = random.Random(chosen.seed).sample(mutants, min(chosen.sample, len(mutants)))
-    tests = sorted({test for mutant in sample for test in tests_of(ROOT / mutant.function[0])})
+    named = sorted({test for mutant in sample for test in tests_of(ROOT / mutant.function[0])})
+    # Of a folder and a file in it, pytest collects the file alone.
+    tests = [test for test in named if not any(test.startswith(f"{other}/") for other in named)]
     print(f"{len(mutants)} mutants, {len(sample)} tried", flush=True)
     arguments = [
         "-s",
