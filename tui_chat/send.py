@@ -137,6 +137,10 @@ def new_exchange(
     return NewExchange(parent_id, user, composed.model, record)
 
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
 async def send(
     composed: Composed,
     reply: Awaitable[Entry],
@@ -158,30 +162,41 @@ async def send(
     seconds. `begin_with` is the text at the end of the request that the reply continues; the stored
     reply begins with it, too. `changes_with` returns what is stored with the end of the reply.
     """
-    storing = asyncio.ensure_future(reply)
-    was_stopped = False
-    try:
-        entry = await asyncio.shield(storing)
-    except asyncio.CancelledError:
-        # The store commits it anyway, and a stored reply has to be ended.
-        entry, was_stopped = await storing, True
+    # What is stored has to be ended, and what has ended to be shown, however often it is cancelled.
+    entry, is_stopped = await _uncancelled(reply)
     recorder = ResponseRecorder(clock)
     begun, priced = _reply_beginning(begin_with), (prices_of, changes_with)
     streaming = _StreamingReply(composed, entry, store, emit, clock, recorder, *priced, begun)
     flushing = asyncio.create_task(streaming.keep_flushed())
+    status: Ending = "complete"
+    error, fault = None, None
     try:
-        if was_stopped:
+        if is_stopped:
             raise asyncio.CancelledError
         await receive(composed, client, streaming.grow, emit, begin_with, recorder)
     except asyncio.CancelledError:
-        await streaming.finish(flushing, "stopped")
-        raise
-    except TuiChatError as error:
-        return await streaming.finish(flushing, "failed", error)
-    except Exception:
-        await streaming.finish(flushing, "failed", _INTERNAL_ERROR)
-        raise
-    return await streaming.finish(flushing, "complete")
+        is_stopped, status = True, "stopped"
+    except TuiChatError as refused:
+        error, status = refused, "failed"
+    except Exception as unexpected:
+        fault, error, status = unexpected, _INTERNAL_ERROR, "failed"
+    ended, is_cancelled = await _uncancelled(streaming.finish(flushing, status, error))
+    if fault is not None:
+        raise fault
+    if is_stopped or is_cancelled:
+        raise asyncio.CancelledError
+    return ended
+
+
+async def _uncancelled(work: Awaitable[_T]) -> tuple[_T, bool]:
+    """Return the result of work, which goes on if this task is cancelled, and True if it was."""
+    task, is_cancelled = asyncio.ensure_future(work), False
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            is_cancelled = True
+    return task.result(), is_cancelled
 
 
 _INTERNAL_ERROR = TuiChatError(
@@ -279,9 +294,6 @@ _MAX_INLINE = 64 * 1024
 """Characters or bytes that are parsed on the event loop; larger data is parsed on a thread."""
 _EVENTS_PER_TURN = 100
 """Events of one chunk that are processed before the event loop gets a turn."""
-
-_P = ParamSpec("_P")
-_T = TypeVar("_T")
 
 
 async def _parse_without_blocking(
@@ -458,7 +470,7 @@ class _StreamingReply:
     ) -> tuple[StoredEnd, Callable[[], Awaitable[StoredEnd]] | None]:
         """Store the end; if the file cannot be written to, return it with what stores it again."""
         try:
-            return await asyncio.shield(asyncio.ensure_future(save())), None
+            return await save(), None
         except RecordGone:
             raise
         except StoreError as fault:

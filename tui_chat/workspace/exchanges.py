@@ -365,7 +365,8 @@ class Exchanges:
             self._spawn(self._reload(exchange.session_id))
         end = exchange.end
         entry = end.entry if end is not None else None
-        is_kept = entry is not None and entry.status != "stopped" and not entry.unsaved
+        is_stopped = task.cancelled() or (entry is not None and entry.status == "stopped")
+        is_kept = entry is not None and not is_stopped and not entry.unsaved
         settled = ReplySettled(
             exchange.session_id,
             entry,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 
@@ -13,7 +16,7 @@ from tests.support.workspace import LOOPBACKS, contents, ids, moved, say
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.tokens import Correction
-from tui_chat.workspace.events import Failed, ReplyGrew
+from tui_chat.workspace.events import Failed, ReplyGrew, ReplySettled
 from tui_chat.workspace.usage import dump_corrections, read_corrections
 
 
@@ -27,6 +30,22 @@ async def test_the_user_message_is_stored_before_the_request_leaves(make_workspa
     ]
     assert stored[0].message.content == "precious words"
     await workspace.replies.stop()
+
+
+async def test_a_reply_stopped_twice_while_its_end_is_stored_has_ended(make_workspace, tmp_path):
+    workspace, heard = await make_workspace(model="echo")
+    assert await workspace.replies.submit("all of it")
+    with closing(sqlite3.connect(tmp_path / "chat.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")  # the end waits for it
+        await heard.until(lambda: any(e.grown.reply.finish for e in heard.of(ReplyGrew)))
+        stopping = [asyncio.ensure_future(workspace.replies.stop()) for _ in range(2)]
+        await asyncio.sleep(0.05)
+        other.execute("ROLLBACK")
+    await asyncio.gather(*stopping)
+    assert not workspace.state.is_streaming
+    last = workspace.state.entries[-1]
+    assert (last.status, last.message.content) == ("complete", "all of it")
+    assert not heard.of(ReplySettled)[0].continues, "who stops a reply wants nothing to follow"
 
 
 async def test_opening_a_session_that_ends_with_a_user_message_sends_nothing(make_workspace):
