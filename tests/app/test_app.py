@@ -214,7 +214,7 @@ async def test_a_switched_model_answers(tmp_path: Path):
         app = await opened(pilot)
         await pilot.press("ctrl+o")
         await until(pilot, lambda: len(app.screen_stack) == 2)
-        await pilot.press(*"zzz", "enter")
+        await pilot.press(*"zzz z", "enter")
         options = app.screen.query_one(OptionList)
         assert "No matches" in str(options.get_option_at_index(0).prompt)
         await pilot.press("ctrl+u", *"echo gemini")

@@ -108,7 +108,7 @@ async def test_only_what_can_be_done_is_done(tmp_path: Path, monkeypatch: pytest
         await until(pilot, lambda: len(said) == len(keys) + 2)
         assert [sentence.partition(";")[0] for sentence in said] == [
             *["This reply is still arriving"] * 8,
-            *["There is one version of this message"] * 2,
+            *(f"“{way} version” is not possible here." for way in ("Previous", "Next")),
             "There is no link, picture or file in this message.",
             "Nothing in this message is folded.",
             "Only replies have their own request",

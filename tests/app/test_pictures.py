@@ -86,7 +86,7 @@ async def test_replies(album: Album, tmp_path: Path):
 
         def arrived() -> str:
             partial = workspace_of(app).state.partial
-            return str(partial.reply.content) if partial is not None else ""
+            return str(partial.reply.text) if partial is not None else ""
 
         await until(pilot, lambda: "never once looked" in arrived())
         await album.take(pilot, "arriving-reply")

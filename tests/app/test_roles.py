@@ -89,7 +89,7 @@ async def test_a_role_is_deleted_and_its_sessions_stay(tmp_path: Path):
         await until(pilot, lambda: isinstance(app.screen, RoleForm))
         app.screen.query_one("#delete", Button).press()
         await until(pilot, lambda: isinstance(app.screen, Confirm))
-        question = str(app.screen.query_one(Static).render())
+        question = str(app.screen.query(Static).first().render())
         assert "The session bound to it stays" in question
         await pilot.press("tab", "enter")
         workspace = workspace_of(app)

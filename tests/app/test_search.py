@@ -236,7 +236,7 @@ async def test_a_filter_without_matches_names_the_configured_key(tmp_path: Path)
         await pilot.press("escape")
         rows = app.query_one(SessionsPane).rows
         app.query_one(SessionsPane).filter.value = "nothing has this"
-        await until(pilot, lambda: "Ctrl+K searches the messages." in rows.empty_text)
+        await until(pilot, lambda: "Ctrl+K searches messages." in rows.empty_text)
 
 
 async def test_searching(album: Album, tmp_path: Path) -> None:

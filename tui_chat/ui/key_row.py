@@ -22,6 +22,7 @@ from tui_chat.ui.keys import MAX_KEYS, key_name
 from tui_chat.ui.panes import Panes
 from tui_chat.ui.verbs import VERBS
 from tui_chat.ui.widgets.pane_key import MOVES
+from tui_chat.ui.widgets.plain_links import PlainLinks
 from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ MOST = 6
 """Entries of a pane; with more, none is seen."""
 ALL = "all keys"
 """The word of the key that lists all."""
-APP = ("help", "palette", "inspector", "preset", "sessions")
-"""The verbs of the app in the row, the last that has no room first."""
+APP = ("help", "palette", "inspector", "sessions", "preset")
+"""The verbs of the app in the row, those first that get room first."""
 GAP = 2
 """Cells between two entries."""
 
@@ -121,7 +122,7 @@ def app_entries(screen: Screen[object]) -> Iterator[Entry]:
             yield entry._replace(keys=(keys or entry.keys)[:1], word=word)
 
 
-class KeyRow(Widget):
+class KeyRow(PlainLinks):
     """Shows the keys of the pane with the focus, and those of the app; a click presses one."""
 
     ALLOW_SELECT = False
@@ -150,9 +151,9 @@ class KeyRow(Widget):
         left = Content(" " * GAP).join((*pane, *first))
         right: list[Content] = []
         for entry in app[1:]:
-            if left.cell_length + GAP + _width((*right, entry)) > room:
-                break
-            right.insert(0, entry)
+            if left.cell_length + GAP + _width((*right, entry)) <= room:
+                right.append(entry)
+        right.sort(key=lambda entry: (not entry.plain.startswith("F"), entry.plain))
         shared = Content(" " * GAP).join(right)
         return Content.assemble(
             left, " " * max(room - left.cell_length - shared.cell_length, 0), shared
@@ -180,22 +181,28 @@ class KeyPanel(Static):
     }
     """
 
+    _palette_key = ""
+
+    def on_resize(self) -> None:
+        """Lay the keys out for the terminal's new width."""
+        if self.display:
+            self.show_keys(self._palette_key)
+
     def show_keys(self, palette_key: str) -> None:
         """Show the keys of the pane with the focus and of the app; `palette_key` finds the rest."""
         screen: Screen[object] = self.screen
-        width = app_of(self).size.width - 4
-        moves_last = sorted(
-            entries(screen, of_app=False).values(), key=lambda entry: entry.word == MOVES
-        )
-        is_wide = width >= 92
-        room = width // (3 if is_wide else 2) - 2
-        own = [_line(entry, room) for entry in moves_last if entry.is_possible]
+        width, self._palette_key = app_of(self).size.width - 4, palette_key
+        of_pane = entries(screen, of_app=False).values()
+        own = [each for each in of_pane if each.is_possible and each.word != MOVES]
+        own += [each for each in of_pane if each.is_possible and each.word == MOVES]
         of_app = entries(screen, of_app=True)
-        app = [_line(of_app[verb.id], room) for verb in VERBS if verb.id in of_app]
-        if is_wide:
-            rows = _in_columns([*_halves(own), app], width)
+        app = [of_app[verb.id] for verb in VERBS if verb.id in of_app]
+        half = (len(own) + 1) // 2
+        if width >= 92:
+            of_own = [own] if len(own) <= len(app) else [own[:half], own[half:]]
+            rows = _in_columns([*of_own, app], width)
         else:
-            rows = [*_in_columns(_halves(own), width), Content("")]
+            rows = [*_in_columns([own[:half], own[half:]], width), Content("")]
             rows.append(Content("  ").join(entry.content for entry in app_entries(screen)))
         rows += [Content(""), Content.styled(f"{palette_key} finds everything else.", "dim")]
         inspector = next(iter(screen.query("Inspector")), None)
@@ -225,20 +232,20 @@ def _shorter(title: str) -> Iterator[str]:
         yield title
 
 
-def _halves(lines: list[Content]) -> list[list[Content]]:
-    half = (len(lines) + 1) // 2
-    return [lines[:half], lines[half:]]
-
-
-def _in_columns(columns: list[list[Content]], width: int) -> list[Content]:
-    """Return rows in which columns of the same width stand beside each other."""
-    room = width // len(columns) - 2
+def _in_columns(columns: Sequence[Sequence[Entry]], width: int) -> list[Content]:
+    """Return rows in which columns of entries stand beside each other. Where they do not fit, the
+    widest ones say less.
+    """
+    rooms = [max((_line(entry, width).cell_length for entry in col), default=0) for col in columns]
+    while sum(rooms) + 2 * (len(rooms) - 1) > width:
+        rooms[rooms.index(max(rooms))] -= 1
     height = max(map(len, columns))
-    filled = [[*column, *[Content("")] * (height - len(column))] for column in columns]
-    return [
-        Content("  ").join(cell.truncate(room, ellipsis=True, pad=True) for cell in row)
-        for row in zip(*filled, strict=True)
+    cells = [
+        [_line(entry, room).truncate(room, ellipsis=True, pad=True) for entry in column]
+        + [Content(" " * room)] * (height - len(column))
+        for column, room in zip(columns, rooms, strict=True)
     ]
+    return [Content("  ").join(row) for row in zip(*cells, strict=True)]
 
 
 def _legend(inspector: Widget) -> Content:

@@ -285,7 +285,8 @@ class Panes(Horizontal):
         if self.inspector.pane is not None and self.inspector in around:
             preferred.insert(0, self.inspector.pane.views.current)
         elif self.presets.pane is not None and self.presets in around:
-            preferred.insert(0, self.presets.pane.rows)
+            pane = self.presets.pane
+            preferred[:0] = pane.rows, pane.form.name_field
         elif self.sessions in around:
             preferred.insert(0, self.sessions.rows)
         return next((widget for widget in (*preferred, *candidates) if widget in candidates), None)

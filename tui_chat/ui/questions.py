@@ -30,12 +30,15 @@ async def ask(
     *,
     has_filter: bool = True,
     hint: str = "",
+    typed: str = "",
 ) -> str | None:
     """Ask for a choice (id, label, perhaps detail); return its id. See `ChoiceDialog`."""
     from tui_chat.ui.dialogs.choices import Choice, ChoiceDialog
 
     offered = [Choice(id, label, "".join(detail)) for id, label, *detail in choices]
-    dialog = ChoiceDialog(title, offered, current, preview, has_filter=has_filter, hint=hint)
+    dialog = ChoiceDialog(
+        title, offered, current, preview, has_filter=has_filter, hint=hint, typed=typed
+    )
     return await app.push_screen_wait(dialog)
 
 

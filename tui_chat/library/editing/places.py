@@ -159,7 +159,8 @@ def _at_depth(depth: int, chat: SentChat) -> str:
     """Return the place of a message that `depth` messages follow, the answered one among them."""
     sent = len(chat.history) + (chat.answered is not None)
     if sent and depth > len(chat.history) + 1:
-        return f"Only {_messages(sent)} sent: goes before all of them."
+        whole = "it" if sent == 1 else "all of them"
+        return f"Only {_messages(sent)} sent: goes before {whole}."
     at = len(chat.history) - depth + 1
     if not chat.history:
         where = ""

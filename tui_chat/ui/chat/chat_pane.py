@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from textual import on, work
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import Static
@@ -152,32 +152,32 @@ class ChatPane(Area):
 
     def handle(self, event: WorkspaceEvent) -> None:
         """Show what changed in the conversation."""
-        from tui_chat.workspace import events
+        from tui_chat.workspace import events as happened
 
         match event:
-            case events.BranchChanged():
+            case happened.BranchChanged():
                 self._show_branch()
-            case events.ConfigChanged(before):
+            case happened.ConfigChanged(before):
                 mode = self.workspace.state.config.editing_mode
                 if mode != before.editing_mode:
                     self.composer.set_editing_mode(mode)
-            case events.PresetChanged() | events.RequestOutdated():
+            case happened.PresetChanged() | happened.RequestOutdated():
                 self.drafts.compose_soon()
-            case events.RequestComposed():
+            case happened.RequestComposed():
                 self.show_budget()
                 # another role, profile or setting
                 self.transcript.set_options(speakers=self.workspace.state.speakers)
-            case events.ReplyRetrying(pause):
+            case happened.ReplyRetrying(pause):
                 # Without “The provider refused the request”: a narrow line has the cause.
                 why = _LABEL.sub(r"\1", str(pause.why))
                 activity = self.activity
                 activity.show_pause(pause.attempt, pause.attempts, pause.seconds, why)
-            case events.ReplyGrew():
+            case happened.ReplyGrew():
                 grown = event.grown
                 self._stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
-            case events.ReplySettled():
+            case happened.ReplySettled():
                 self._show_queue()
-            case events.Done():
+            case happened.Done():
                 if event.message_id:
                     self.transcript.show_message(event.message_id)
             case _:
@@ -424,6 +424,11 @@ class ChatPane(Area):
         self.activity.hint = insert_keys(hint, self._keys)
 
     # --- the focus -----------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """Let a click on the title focus the conversation."""
+        if event.widget is self.title_line and "@click" not in event.style.meta:
+            self.transcript.focus()
 
     def focus_moved(self, focused: Widget) -> None:
         """End the search when neither the find bar nor the transcript has the focus."""

@@ -372,9 +372,13 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.post_message(self.PasteRequested())
 
     def action_copy(self) -> None:
-        """Copy the selection, large pastes included; without one, clear the text."""
+        """Copy the selection, large pastes included, or what is selected in another pane; without
+        any, clear the text.
+        """
         if self.selected_text:
             self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
+        elif self.screen.get_selected_text():
+            raise SkipAction  # the screen copies it
         elif self.document.text:
             self.rewrite("")
             key = key_name(UNDO_KEYS.partition(",")[0])

@@ -24,6 +24,7 @@ from tui_chat.ui.chat.turns import turn_at, user_turns, words_of
 from tui_chat.ui.questions import ask, ask_text, confirm
 from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
+from tui_chat.ui.widgets.plain_links import is_text_edited
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message, Muted
@@ -69,6 +70,15 @@ class Conversation(Transcript, WorkspaceWidget):
     @property
     def _chat(self) -> ChatPane:
         return self.host.panes.chat
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable going to another version of a message that has none."""
+        if action == "sibling" and self.current is not None and self.current.siblings < 2:
+            return None
+        return super().check_action(action, parameters)
+
+    def focus_on_click(self) -> bool:
+        return not is_text_edited(self)
 
     # --- rows ----------------------------------------------------------------------------
 
@@ -171,9 +181,7 @@ class Conversation(Transcript, WorkspaceWidget):
         entry = self._entry()
         if entry is None:
             return
-        if entry.siblings < 2:
-            self.notify("There is one version of this message; r and e make others.")
-        elif 0 <= entry.sibling + step < entry.siblings:
+        if 0 <= entry.sibling + step < entry.siblings:
             await self.workspace.branches.show_version(entry.message.id, step)
         else:
             self.notify(f"This is the {'oldest' if step < 0 else 'newest'} version.")

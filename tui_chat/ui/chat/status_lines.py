@@ -9,11 +9,11 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
-from textual.widget import Widget
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
 from tui_chat.ui.chat.rows import clipped
+from tui_chat.ui.widgets.plain_links import PlainLinks
 
 Tone = Literal["hint", "warning", "error"]
 """The urgency of a status."""
@@ -50,14 +50,21 @@ class ChatFacts:
     """Messages that are sent after the reply."""
 
     def line(self, width: int) -> Content:
-        """Return the facts in a width in cells: where there is no room, the model's name is cut."""
+        """Return the facts in a width in cells: where there is no room, the role is left out, then
+        the model's name is cut.
+        """
+        whole = self._line(width, self.role)
+        is_cut = "…" in whole.plain and "…" not in f"{self.model}{self.role}"
+        return self._line(width, "") if is_cut else whole
+
+    def _line(self, width: int, role: str) -> Content:
         choose, edits = "sessions.choose_model", self.edits
         before = [_button(f"{self.queued:,} queued", "composer.queue")] if self.queued else []
         after = [
             _button(one_line(words, 60), action).stylize(style)
             for words, action, style in (
                 ("" if self.has_key else "no API key", choose, "$text-warning"),
-                (self.role, "sessions.choose_role", ""),
+                (role, "sessions.choose_role", ""),
                 (
                     f"{edits:,} edit{'s' * (edits != 1)} by hand" if edits else "",
                     "inspector.show_view('notes')",
@@ -74,7 +81,7 @@ class ChatFacts:
         return line.truncate(max(width, 1), ellipsis=True)
 
 
-class TitleLine(Widget):
+class TitleLine(PlainLinks):
     """The session's title and what there is to know of it; at the right, that text has come below
     what is shown.
     """
@@ -103,7 +110,7 @@ class TitleLine(Widget):
         return left.pad_right(max(width - left.cell_length - mark.cell_length, 0)) + mark
 
 
-class ActivityLine(Widget):
+class ActivityLine(PlainLinks):
     """The row below the conversation: a status, else a hint. Without any it stays, as the space
     above the composer: the text would jump if it went.
     """
@@ -168,6 +175,8 @@ class ActivityLine(Widget):
         width = self.content_size.width
         if not self._is_streaming:
             text, tone = self._words()
+            while cell_len(text) > width and " · " in text:
+                text = text.rpartition(" · ")[0]
             return Content.styled(clipped(text, max(width, 1)), self._TONES[tone])
         is_saved, stops = self.is_saved and self._is_reply_saved, "Esc stop"
         facts = " · ".join(filter(None, (NOT_SAVED * (not is_saved), self._pause)))

@@ -345,6 +345,7 @@ class Transcript(BlockView[Row]):
         entry_id = "" if index is None else self.entries[index].message.id
         if entry_id != self._reported_cursor:
             self._reported_cursor = entry_id
+            self.refresh_bindings()  # what can be done with the message
             if entry_id:
                 self._highlighted = ""  # a bar now marks the cursor and nothing else
                 self.post_message(self.CursorMoved(entry_id))

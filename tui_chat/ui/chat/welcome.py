@@ -78,7 +78,7 @@ def welcome(
         words = "bring ChatGPT, Claude, SillyTavern chats"
         offers.append(Offer("/import", words, "plugins.import('')"))
     offers += [
-        Offer("/ @", "commands, files", "composer.focus"),
+        Offer("/ @", "commands, files", "search_commands"),
         Offer(keys["help"], "all keys", "help"),
     ]
     offers = [offer for offer in offers if offer.key != NO_KEY]

@@ -198,6 +198,7 @@ class Confirm(ScrollDialog[bool | None]):
             with Horizontal(classes="buttons"):
                 yield Button(self._no, id="no", compact=True)
                 yield Button(self._yes, id="yes", variant="error", compact=True)
+            yield Static(f"y {self._yes} · n {self._no} · Esc cancel", classes="hint", markup=False)
 
     def on_mount(self) -> None:
         self.query_one("#yes" if self._asked_for else "#no", Button).focus()

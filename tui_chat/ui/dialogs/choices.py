@@ -71,11 +71,14 @@ class ChoiceDialog(Dialog[str | None]):
         hint: str = "",
         keys: Collection[str] = (),
         marks_current: bool = True,
+        typed: str = "",
     ) -> None:
         """`preview` is called with the id of each choice that gets highlighted. Without
         `has_filter` typing does nothing. `keys`: those of the `MORE_KEYS` that choose.
+        `typed`: what the list is filtered by at first.
         """
         super().__init__()
+        self._typed = typed
         self._keys, self._mark = keys, "● " if marks_current else "  "
         self.key = "enter"
         """The key that chose."""
@@ -94,14 +97,14 @@ class ChoiceDialog(Dialog[str | None]):
             longest = max((len(choice.detail) for choice in self.choices), default=0)
             box.styles.width = min(max(self.min_width, self._label_width + longest + 12), MAX_WIDTH)
             if self._has_filter:
-                yield TextField(placeholder="Type to filter")
+                yield TextField(self._typed, placeholder="Type to filter")
             options = OptionList()
             options.can_focus = not self._has_filter
             yield options
             yield Static(self.hint, classes="hint")
 
     def on_mount(self) -> None:
-        self._filter("")
+        self._filter(self._typed)
 
     def offer(self, choices: Sequence[Choice]) -> None:
         """Replace the choices; the filter and the highlighted choice stay. The current one is
@@ -119,7 +122,7 @@ class ChoiceDialog(Dialog[str | None]):
         self._label_width = min(max((len(choice.label) for choice in choices), default=0), 32)
 
     @on(Input.Changed)
-    def _typed(self, event: Input.Changed) -> None:
+    def _filter_changed(self, event: Input.Changed) -> None:
         self._filter(event.value)
 
     def _filter(self, words: str, highlighted: str = "") -> None:

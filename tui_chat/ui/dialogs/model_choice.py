@@ -45,8 +45,17 @@ class ModelChoiceDialog(ChoiceDialog):
         super().__init__(title, choices, current)
 
     def matching(self, words: str) -> list[Choice]:
-        """Return the models that have all these words; `ENDPOINT/MODEL` has two."""
-        return super().matching(words.replace("/", " "))
+        """Return the models with all these words, of which `ENDPOINT/MODEL` has two. Without any,
+        return what is typed: an endpoint may have models that it does not list.
+        """
+        name = words.strip()
+        found = super().matching(words.replace("/", " "))
+        if found or len(name.split()) != 1:
+            return found
+        endpoint, _, model = name.partition("/")
+        if not model or endpoint not in {choice.group for choice in self.choices}:
+            endpoint, model = self._current.partition("\n")[0], name
+        return [Choice(f"{endpoint}\n{model}", f"Use “{model}”", f"{endpoint} does not list it")]
 
     def option(self, choice: Choice) -> Option:
         """Return the line of a model; it says which is the default."""

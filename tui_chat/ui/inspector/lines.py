@@ -4,10 +4,11 @@ note and the cache forecast.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from rich.style import Style as RichStyle
+from rich.cells import cell_len
 from textual.content import Content
 from textual.reactive import reactive
 from textual.style import Style
@@ -20,6 +21,7 @@ from tui_chat.models.usage import short_number
 from tui_chat.ui.inspector.drawn_row import CursorTarget
 from tui_chat.ui.inspector.origins import origin_phrase
 from tui_chat.ui.inspector.rows_view import STYLES, styled
+from tui_chat.ui.widgets.plain_links import PlainLinks
 
 if TYPE_CHECKING:
     from tui_chat.analysis.cache_forecast import Forecast
@@ -54,7 +56,7 @@ class Switch(NamedTuple):
         return clickable(Content.assemble(*parts), self.action)
 
 
-class Line(Static):
+class Line(PlainLinks, Static):
     """One line of text, cut at the end of the pane."""
 
     ALLOW_SELECT = False
@@ -71,11 +73,6 @@ class Line(Static):
     def __init__(self, pane: Widget, *, id: str) -> None:
         super().__init__(id=id)
         self._pane = pane
-
-    @property
-    def link_style(self) -> RichStyle:
-        """The style of what can be clicked: its own."""
-        return RichStyle.null()
 
     def show(self, content: Content) -> None:
         """Show another text."""
@@ -106,12 +103,19 @@ class Switches(Line):
         return content.truncate(width, ellipsis=True)
 
 
-def origin_line(under: CursorTarget | None, rule: str, places: str) -> Content:
-    """Return what the cursor is on, and why it is there; `places` is which of several places."""
+_QUOTED = re.compile("“([^”]{12})[^”]{3,}”")
+
+
+def origin_line(under: CursorTarget | None, rule: str, places: str, width: int) -> Content:
+    """Return what the cursor is on, and why it is there; `places` is which of several places. In
+    too small a width in cells, names are cut.
+    """
     if under is None:
         return styled((rule, "muted"))
     color = f"$origin-{under.origin.kind}"
     words = sanitize(origin_phrase(under), "exact")
+    if sum(map(cell_len, (words, places, rule))) + 8 > width:
+        words = _QUOTED.sub(r"“\1…”", words)
     parts = [("▌ ", color), (words, f"bold {color}")]
     if under.hidden:
         parts.append((f" · hides {under.hidden}", STYLES["warning"]))

@@ -340,7 +340,9 @@ class Inspector(Widget):
         self._under, self._rule = under, rule
         is_here = self.has_focus_within or self.has_pseudo_class("hover")
         is_used = is_here or not self.views.payload.cursor.is_on_draft
-        self._origin.show(origin_line(under, rule, self._places) if is_used else Content(""))
+        width = self._origin.content_size.width
+        line = origin_line(under, rule, self._places, width) if is_used else Content("")
+        self._origin.show(line)
 
     def watch_view_shown(self) -> None:
         had_focus = self.has_focus_within
@@ -393,20 +395,23 @@ class Inspector(Widget):
 
     def on_descendant_focus(self) -> None:
         """Post the origin under the cursor, although the cursor did not move."""
-        self._show_origin(self._under, self._rule)
+        self._show_origin_again()
         self.post_message(self.OriginPointed(self.origin_under_cursor))
 
     def on_enter(self) -> None:
-        self._show_origin(self._under, self._rule)
+        self._show_origin_again()
 
     def on_leave(self) -> None:
-        self._show_origin(self._under, self._rule)
+        self._show_origin_again()
 
     def on_descendant_blur(self) -> None:
         """Close the line to find words once another pane has the focus: the view follows that."""
-        self.call_after_refresh(self._show_origin, self._under, self._rule)
+        self.call_after_refresh(self._show_origin_again)
         if self._find_bar is not None and self._find_bar.display:
             self.call_after_refresh(self._close_left_find)
+
+    def _show_origin_again(self) -> None:
+        self._show_origin(self._under, self._rule)
 
     def _close_left_find(self) -> None:
         if self.is_attached and self.screen.focused is not None and not self.has_focus_within:

@@ -44,6 +44,7 @@ from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
+from tui_chat.ui.widgets.plain_links import is_text_edited
 
 
 class PayloadView(LineView):
@@ -135,6 +136,9 @@ class PayloadView(LineView):
         """True if the draft was followed before another pane's cursor led away from it."""
         self._is_left = False
         """True if the body is of a conversation that was left: the next one keeps nothing of it."""
+
+    def focus_on_click(self) -> bool:
+        return not is_text_edited(self)
 
     # Showing
 

@@ -381,6 +381,7 @@ class RowsView(RowList):
         row = self.row_here
         if row != self._highlighted:
             self._highlighted = row
+            self.refresh_bindings()  # what Enter does
             self.post_message(self.RowHighlighted(row))
 
     def post_highlighted_again(self) -> None:
@@ -392,6 +393,13 @@ class RowsView(RowList):
         """Leave the end if the cursor left it, and post the row."""
         self._at_end = self._at_end and self.cursor == max(len(self.rows) - 1, 0)
         self._post_highlighted()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Disable Enter where there is nothing to open."""
+        row = self.row_here
+        if action == "choose" and row is not None and not row.action and row.origin is None:
+            return None
+        return super().check_action(action, parameters)
 
     def action_choose(self) -> None:
         if (row := self.row_here) is not None and not self.choose(row):

@@ -23,7 +23,8 @@ PLACES: dict[HitPlace, str] = {
 }
 """The part of a message with the words, if it is not its text."""
 WRITERS = {"user": "You", "assistant": "Reply", "tool": "Tool", "system": "System", None: "Title"}
-_MARK = "bold underline $text-warning"
+MARK = "bold underline $text-warning"
+"""The style of words that were found."""
 _NEIGHBOR = 300
 """Characters shown of a message before or after the hit."""
 _LINES_BEFORE, _BEFORE, _SHOWN = 4, 300, 6_000
@@ -72,7 +73,7 @@ def _marked(text: str, marks: Iterable[tuple[int, int]]) -> Content:
     end_before = 0
     for start, end in marks:
         if end_before <= start < end <= len(text):
-            pieces += [(sanitize(text[end_before:start]), ""), (sanitize(text[start:end]), _MARK)]
+            pieces += [(sanitize(text[end_before:start]), ""), (sanitize(text[start:end]), MARK)]
             end_before = end
     return Content.assemble(*pieces, sanitize(text[end_before:]))
 

@@ -19,7 +19,7 @@ from tui_chat.errors import TuiChatError
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.search import Hit, Query
 from tui_chat.ui.dialogs.base import Dialog, set_title
-from tui_chat.ui.search.hits import found_words, hit_content, preview_content
+from tui_chat.ui.search.hits import MARK, found_words, hit_content, preview_content
 from tui_chat.ui.search.query_text import KnownNames, parse_query
 from tui_chat.ui.widgets.safe_text import TextField
 
@@ -40,6 +40,7 @@ NOTHING = (
     "All words must be in one message: try fewer, or a beginning with a star, such as begin*."
 )
 FEWER = "\nThe filters exclude the rest: remove one."
+ARRIVING = "\nA reply that still arrives is not searched."
 
 _LAST: WeakKeyDictionary[TuiChat, str] = WeakKeyDictionary()
 """The query that was typed last in each app."""
@@ -63,8 +64,8 @@ class SearchScreen(Dialog[Hit | None]):
     }
     SearchScreen.-medium, SearchScreen.-narrow {
         #search-hits { layout: vertical; }
-        VerticalScroll { margin: 1 0 0 0; height: 2fr; }
-        OptionList { height: 3fr; }
+        VerticalScroll { margin: 1 0 0 0; }
+        OptionList { height: auto; max-height: 60%; }
     }
     SearchScreen.-short VerticalScroll { display: none; }
     """
@@ -131,7 +132,8 @@ class SearchScreen(Dialog[Hit | None]):
         except TuiChatError as error:
             self._show((), f"{error}\n{error.advice}".strip())
             return
-        self._show(hits, NOTHING + (FEWER if query.narrows else ""))
+        arriving = ARRIVING if self._workspace.state.streaming_sessions else ""
+        self._show(hits, NOTHING + (FEWER if query.narrows else "") + arriving)
         if not has_fault:
             order = "Best first" if query.text and hits.is_ranked else "Newest first"
             count = f"{len(hits)} found" if len(hits) < LIMIT else f"first {LIMIT}"
@@ -157,6 +159,14 @@ class SearchScreen(Dialog[Hit | None]):
                 entries = await self._workspace.store.branches.around(hit.message_id)
                 content = preview_content(hit, entries)
         self._preview.update(content)
+        self.call_after_refresh(self._scroll_to_mark, content)
+
+    def _scroll_to_mark(self, content: Content) -> None:
+        """Bring the first word that was found into sight."""
+        scroll = self.query_one(VerticalScroll)
+        at = next((span.start for span in content.spans if span.style == MARK), 0)
+        rows_above = len(content[:at].wrap(max(self._preview.size.width, 1))) - 1
+        scroll.scroll_to(y=rows_above - scroll.size.height // 2, animate=False)
 
     async def action_hits(self, action: str) -> None:
         """Move in the list, whatever has the focus."""

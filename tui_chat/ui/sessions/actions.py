@@ -74,14 +74,15 @@ class SessionActions(Area):
 
     @work(group="dialog", exclusive=True)
     async def action_go_to(self, title: str = "") -> None:
-        """Open a session that is chosen by its title."""
+        """Open a session chosen by its title, or the only one whose title has these words."""
         workspace = await self.host.opened_workspace()
         state, now = workspace.state, self.context.now()
         newest = nlargest(MAX_JUMPS, state.sessions, key=lambda session: session.updated)
-        exact = [each for each in newest if each.title.casefold() == title.casefold()]
-        if title and len(exact) == 1:
-            self.action_open(exact[0].session_id)
-            return
+        for is_meant in (str.__eq__, str.__contains__):
+            meant = [s for s in newest if is_meant(s.title.casefold(), title.casefold())]
+            if title and len(meant) == 1:
+                self.action_open(meant[0].session_id)
+                return
         choices = [
             (
                 session.session_id,
@@ -93,14 +94,18 @@ class SessionActions(Area):
         if not choices:
             raise InputError("There are no sessions yet.")
         hint = "Enter open · Esc cancel"
-        if session_id := await ask(self.tui, "Go to session", choices, state.session_id, hint=hint):
+        session_id = await ask(
+            self.tui, "Go to session", choices, state.session_id, hint=hint, typed=title
+        )
+        if session_id:
             self.action_open(session_id)
 
     @work(group="dialog", exclusive=True)
     async def action_new(self) -> None:
-        """Create a session with the role that was used last."""
-        await self.host.opened_workspace()
-        await self._create(None)
+        """Create a session with the role that was used last; another new session keeps its own."""
+        state = (await self.host.opened_workspace()).state
+        own = state.role.role_id if state.role is not None else ""
+        await self._create(own if state.session is None else None)
 
     async def _create(self, role_id: str | None, *, is_temporary: bool = False) -> None:
         """Create a session; None for the role that was used last, empty for none."""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 EMPTY = "No sessions yet."
 NOTHING = "No sessions match."
-SEARCH = "\n{search} searches the messages."
+SEARCH = "\n{search} searches messages."
 """Follows it if a plugin adds the search of all conversations."""
 
 
@@ -94,6 +94,9 @@ class SessionsPane(SessionActions):
     has the focus, else on the active one.
     """
 
+    WRITING_ACTIONS: ClassVar[frozenset[str]] = SessionActions.WRITING_ACTIONS | {
+        *("rename", "delete", "undo", "mark", "tag", "move_to_folder")
+    }
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("sessions"),
         Binding("escape", "clear_selection", "Clear selection", show=False),

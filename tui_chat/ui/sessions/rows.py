@@ -286,14 +286,17 @@ class SessionList(ContentList):
     def row_content(self, row: int) -> tuple[Content, Content]:
         shown = self._rows[row]
         if (session := shown.session) is not None:
-            return self._session_content(session, shown), self._session_fact(session, shown)
+            fact = self._session_fact(session, shown)
+            return self._session_content(session, shown, self.room_beside(fact)), fact
         is_folded = self._is_folded(shown)
         title = f"{'▸ ' if is_folded else ''}{one_line(shown.title)}"
         count = f"{shown.below:,}" if is_folded else ""
         return Content.styled(title, f"bold {LABEL}"), Content.styled(count, LABEL)
 
-    def _session_content(self, session: SessionSummary, row: SessionRow) -> Content:
-        """Return mark, title, tags, and what is not usual: program, folder, source, role, model."""
+    def _session_content(self, session: SessionSummary, row: SessionRow, room: int) -> Content:
+        """Return mark, title, tags, and what is not usual: program, folder, source, role, model, as
+        far as it fits into `room` cells: a title that is whole must not look cut.
+        """
         is_side = row.level > 1 or "subagent" in session.tags
         if session.session_id in self.selected:
             mark = "✓ ", "bold $text-accent"
@@ -309,13 +312,16 @@ class SessionList(ContentList):
             facts.append(f"fork of {session.fork_of}")
         own = (session.role_name, session.model)
         facts += (fact for fact, usual in zip(own, self._usual, strict=True) if fact != usual)
-        return Content.assemble(
+        content = Content.assemble(
             (branch, LABEL),
             mark,
             (one_line(session.title) or "Untitled", strong),
             *((f" #{one_line(tag, 40)}", "$text-accent") for tag in session.tags),
-            *((f" · {one_line(fact, 80)}", LABEL) for fact in facts if fact),
         )
+        for fact in filter(None, facts):
+            longer = content + Content.styled(f" · {one_line(fact, 80)}", LABEL)
+            content = longer if longer.cell_length <= room else content
+        return content
 
     def _session_fact(self, session: SessionSummary, row: SessionRow) -> Content:
         status = "streaming" if session.session_id in self._streaming else session.status

@@ -41,6 +41,10 @@ class ContentList(RowList):
         """Return a row's text, which is cut if need be, and its fact, which never is."""
         raise NotImplementedError
 
+    def room_beside(self, fact: Content) -> int:
+        """Return the cells for the text of a row with a fact."""
+        return max(self.scrollable_content_region.width - fact.cell_length - 3, 1)
+
     def draw_line(self, line: int, width: int) -> Strip:
         if width < 1 or not 0 <= line < self.row_count:
             return Strip.blank(max(width, 0), self.palette())

@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.safe_text import TextField
 
 
@@ -32,10 +33,10 @@ class FindBar(Horizontal):
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "step(1)", "Next hit", show=False),
-        Binding("up", "step(-1)", "Previous hit", show=False),
-        Binding("enter", "accept", "Go to the hits", show=False, priority=True),
-        Binding("escape", "cancel", "Stop finding", show=False, priority=True),
+        pane_key("down", "step(1)", "hits", "Next hit", shown=True),
+        pane_key("up", "step(-1)", "hits", "Previous hit", shown=True),
+        Binding("enter", "accept", "to the hits", tooltip="Go to the hits", priority=True),
+        Binding("escape", "cancel", "close", tooltip="Stop finding", priority=True),
     ]
 
     @dataclass
@@ -78,10 +79,7 @@ class FindBar(Horizontal):
         if not is_on and self.display and not self._input.has_focus:
             self.display = False
         is_missing = is_on and not count
-        keys = "  Enter, then n N · Esc close" if count and self.size.width > 60 else ""
-        self._count.update(
-            f"{number} of {count:,}{keys}" if count else "nothing" if is_missing else ""
-        )
+        self._count.update(f"{number} of {count:,}" if count else "nothing" if is_missing else "")
         self._count.set_class(is_missing, "-none")
 
     @on(Input.Changed)
