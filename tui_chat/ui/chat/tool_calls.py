@@ -1,6 +1,6 @@
 """Lays out tool calls: name, what they do, whether there is a result, and how to give one.
 Calls of well-known tools have a summary in a few words, and edits of files are drawn as a diff;
-see `models.tool_call_summary`. What is not known stays JSON.
+see `models.tool`. What is not known stays JSON.
 """
 
 from __future__ import annotations
