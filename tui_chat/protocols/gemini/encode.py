@@ -229,17 +229,25 @@ def _contents(request: RequestEncoder, spoken: Sequence[Turn]) -> Iterator[Tree]
     if "gemini-3" in request.model and not request.captured:
         users = (index for index, turn in enumerate(spoken) if turn.role == "user")
         signed = max(users, default=-1) + 1
-    runs: list[tuple[list[Turn], list[SentContent]]] = []
+    run: list[Turn] = []
+    sent: list[SentContent] = []
     for index, turn in enumerate(spoken):
-        turn = _named(spoken, index)
-        if not runs or not _joins(runs[-1][0], turn):
-            runs.append(([], []))
+        if turn.role == "tool":
+            turn = _named(spoken, index)
         content = sent_content(turn, index >= signed)
-        request.notes += content.notes
-        runs[-1][0].append(turn)
-        runs[-1][1].append(content)
-    for run, sent in runs:
-        yield sent[0].content if len(run) == 1 else _joined_content(run[0], *sent)
+        if content.notes:
+            request.notes += content.notes
+        if run and not _joins(run, turn):
+            yield _content_of(run, sent)
+            run, sent = [], []
+        run.append(turn)
+        sent.append(content)
+    if run:
+        yield _content_of(run, sent)
+
+
+def _content_of(run: Sequence[Turn], sent: Sequence[SentContent]) -> Tree:
+    return sent[0].content if len(run) == 1 else _joined_content(run[0], *sent)
 
 
 @Memo
