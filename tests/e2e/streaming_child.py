@@ -91,7 +91,7 @@ def measured(text: str) -> tuple[int, int]:
 def hear(progress: SendProgress) -> None:
     match progress:
         case PartialReply():
-            say("shown", own_time(os.getpid()), progress.entry_id, len(progress.reply.content))
+            say("shown", own_time(os.getpid()), progress.entry_id, len(progress.reply.text))
         case _:
             pass
 

@@ -83,7 +83,7 @@ async def test_a_restart_restores_everything(make_workspace):
 async def test_the_reply_streams_in(make_workspace):
     workspace, heard = await make_workspace(model="lorem:600:300", sent=["go"])
     grown = [change.grown.reply for change in heard.of(ReplyGrew)]
-    sizes = [len(reply.content) for reply in grown]
+    sizes = [len(reply.text) for reply in grown]
     assert len(sizes) > 8, "once a frame, for half a second"
     assert sizes == sorted(sizes)
     assert str(grown[-1].content) == workspace.state.entries[-1].message.content
