@@ -32,6 +32,7 @@ READERS: list[tuple[Protocol, Read, Write]] = [
     (OLLAMA, OLLAMA_READER.read, OLLAMA_READER.write),
     (GEMINI, GEMINI_READER.read, GEMINI_READER.write),
 ]
+CONVERSATIONS = ("messages", "input", "contents")
 MUTANTS = 2_000
 LONGEST_CHANGE = 100
 """Characters of a value that a recorded message has otherwise than we write it. A longer one is
@@ -43,6 +44,8 @@ def test_a_request_comes_back_from_its_blocks(protocol: Protocol, read: Read, wr
     for body in bodies_of(protocol):
         request = read(body)
         assert same_json(write(request), body)
+        rest = request.rest.changes if request.rest is not None and request.turns else ()
+        assert not any(change.path[0] in CONVERSATIONS for change in rest), "the turns have it"
         for extras in message_extras(request):
             long = [c for c in extras.changes if len(json.dumps(c.value)) > LONGEST_CHANGE]
             assert not long

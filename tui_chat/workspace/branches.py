@@ -49,10 +49,7 @@ class Branches:
     @reported(())
     async def tree(self) -> tuple[Node, ...]:
         """Return all messages of the active session, each after its parent."""
-        core = self.core
-        if core.state.session is None:
-            return ()
-        return await core.active_store.branches.tree(core.state.session_id)
+        return await self.core.active_store.branches.tree(self.core.state.session_id)
 
     @reported(MappingProxyType[str, str]({}))
     async def excerpts(self, message_ids: Iterable[str], length: int = 200) -> Mapping[str, str]:

@@ -38,9 +38,10 @@ async def test_a_failed_side_reply_is_reported(make_workspace):
 
 @pytest.mark.parametrize("kind", ["impersonate", "quiet"])
 async def test_tools_and_replies_that_are_no_part_of_the_conversation(make_workspace, kind: Any):
-    workspace, heard = await make_workspace(model="toolsmith", tools=(BY_HAND,))
+    workspace, heard = await make_workspace(model="echo", sent=["hi"], tools=(BY_HAND,))
     assert b"ask_me" in workspace.requests.compose("hi").payload.body
     assert b"ask_me" not in workspace.requests.compose_kind(kind, "hi").payload.body
+    await workspace.settings.set_model("loopback", "toolsmith")
     await say(workspace, heard, "Use the tool.")
     workspace.requests.set_draft("", (), kind)
     workspace.requests.compose_shown()

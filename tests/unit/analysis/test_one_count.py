@@ -78,6 +78,10 @@ def test_a_captured_request_has_the_input_that_its_reply_reported(
     tools = next(e for e in token_shares(made.envelope).shares if e.kind is OriginKind.TOOL)
     assert sum(item.tokens for item in tools.items) == tools.tokens
     assert abs(tools.tokens / reported - _tools(estimated) / budget_of(estimated).total) < 0.01
+    assert (
+        abs(budget.history / reported - budget_of(estimated).history / budget_of(estimated).total)
+        < 0.01
+    )
     assert abs(budget.uncorrected - budget_of(estimated).total) <= 1
     grown = calibrate(captured(longer(protocol), protocol), reported + 20)
     forecast = forecast_cache(made, grown, counter_for(grown.model))

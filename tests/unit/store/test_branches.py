@@ -291,6 +291,7 @@ async def test_a_fork_names_its_own_messages_whatever_its_recipes_have(store: St
         "variables": {"mood": "two\nlines", "x": "a"},
         "pinned": ["a", "gone"],
         "muted": [["b", {"whole": True}]],
+        "summaries": ["c"],
         "edits": [{"path": ["b"], "answered": "c"}],
         "parent": "c",
     }
@@ -303,6 +304,7 @@ async def test_a_fork_names_its_own_messages_whatever_its_recipes_have(store: St
         "variables": recipe["variables"],
         "pinned": [a, "gone"],
         "muted": [[b, {"whole": True}]],
+        "summaries": [c],
         "edits": [{"path": ["b"], "answered": c}],
         "parent": c,
     }

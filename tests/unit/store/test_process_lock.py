@@ -93,6 +93,14 @@ async def test_a_reply_of_a_running_program_is_not_interrupted(
     assert (await again.sessions.list())[0].status == "interrupted"
 
 
+async def test_a_file_that_a_killed_program_left_is_removed(path: Path, open_store: Opener) -> None:
+    left = path.with_name(f"{path.name}-live-killed")
+    path.parent.mkdir(exist_ok=True)
+    left.touch()
+    await open_store()
+    assert not left.exists()
+
+
 async def test_two_stores_in_one_process_do_not_interfere(open_store: Opener) -> None:
     one = await open_store()
     session = await one.sessions.create()

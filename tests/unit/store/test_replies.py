@@ -105,6 +105,9 @@ async def test_flushed_text_is_visible_and_the_end_is_stored(store: Store) -> No
     )
     assert stored.entry == facts
     assert (await store.branches.load(made.session_id))[-1] == facts
+    [call] = await store.requests.calls(made.session_id)
+    assert (call.usage, call.usage.cache_write_1h) == (facts.usage, 0)
+    assert (call.cost, call.is_side) == (facts.cost, False)
     with pytest.raises(StoreError):
         await store.replies.flush(reply.id, reply)
 

@@ -31,7 +31,9 @@ ENTRIES = (
     Entry(Message.of("assistant", "d", id="d"), "a", sibling=2, siblings=3),
     Entry(Message.of("user", "e", id="e"), "d"),
 )  # fmt: skip
-TRANSCRIPT = SessionTranscript(SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood", "fine"),))
+TRANSCRIPT = SessionTranscript(
+    SESSION, ENTRIES, Role("r", "Pirate", "Arr."), (("mood", "fine"),), draft="x"
+)
 
 
 async def shown(store: Store) -> list[str]:

@@ -72,7 +72,9 @@ def test_paths_that_are_not_files_are_refused(tmp_path: Path):
 
 def test_large_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "large.png"
-    path.write_bytes(PNG)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\2\x80\0\0\1\xe0" + bytes(4))
+    monkeypatch.setattr(attachments, "LARGEST", 28)
+    assert read_attachment(path).label == "large.png · 28 B · 640 × 480 · ~765 tokens"
     monkeypatch.setattr(attachments, "LARGEST", 10)
     with pytest.raises(InputError, match="too large: 28 B") as told:
         read_attachment(path)

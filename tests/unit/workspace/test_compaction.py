@@ -8,7 +8,7 @@ from tests.support.tables import each_row
 from tests.support.workspace import contents, ids, last_failure, limited, say
 from tui_chat.models.message import Muted
 from tui_chat.workspace.compaction import HEADING
-from tui_chat.workspace.events import Done
+from tui_chat.workspace.events import Done, Failed
 
 
 def sent(workspace, draft: str = "") -> list[str]:
@@ -130,6 +130,21 @@ async def test_as_much_as_fits_into_a_request_is_summed_up(make_workspace):
     assert again.messages > plan.messages
 
 
+async def test_three_tenths_of_the_history_stay(make_workspace):
+    workspace, _ = await make_workspace(sent=["w"] * 10)
+    plan = await workspace.compaction.plan()
+    assert (plan.messages, plan.end) == (14, 14)
+
+
+async def test_a_message_that_is_too_long_for_a_summary_is_named(make_workspace):
+    workspace, heard = await make_workspace(endpoints=limited(500))
+    await say(workspace, heard, "long " * 250, "short")
+    assert await workspace.compaction.plan() is None
+    error = heard.of(Failed)[-1].error
+    assert "Nothing can be compacted" in str(error)
+    assert "too long" in error.advice
+
+
 async def test_what_it_cannot_do_is_said(make_workspace):
     workspace, heard = await make_workspace()
     assert await workspace.compaction.plan() is None
@@ -139,7 +154,7 @@ async def test_what_it_cannot_do_is_said(make_workspace):
     assert "Too short to compact" in last_failure(heard)
     await say(workspace, heard, *WORDS)
     plan = await workspace.compaction.plan()
-    await workspace.branches.delete(ids(workspace)[-2])
+    await workspace.branches.delete(ids(workspace)[-1])
     assert not await workspace.compaction.accept(plan, "SUM")
     assert "not on the shown branch" in last_failure(heard)
 

@@ -85,6 +85,8 @@ async def test_the_recorded_request_of_an_opened_session_is_shown(make_workspace
     viewed = workspace.state.request.viewed
     assert viewed.is_automatic
     assert json.loads(shown(workspace).payload.body) == json.loads(BODY)
+    workspace.requests.set_draft(" ")
+    assert workspace.state.request.viewed is viewed, "nothing was typed"
     workspace.requests.set_draft("And tomorrow?")
     assert workspace.state.request.viewed is None
 
@@ -193,7 +195,7 @@ async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_drop
     make_workspace, monkeypatch
 ):
     monkeypatch.setattr(requests, "LONG_BRANCH", 2)
-    workspace, _ = await make_workspace(sent=["one"])
+    workspace, heard = await make_workspace(sent=["one"])
     live = workspace.requests
     live.set_draft("two")
     assert live.takes_long, "the session's first request is not composed yet"
@@ -210,12 +212,14 @@ async def test_a_long_session_is_composed_in_a_thread_and_stale_results_are_drop
     assert live.takes_long
     composing = live.compose_in_thread()
     before = workspace.state.request.shown
+    heard.changes.clear()
 
     async def change_the_draft() -> None:
         live.set_draft("three")
 
     await asyncio.gather(composing, change_the_draft())
     assert workspace.state.request.shown is before, "the draft changed while it was composed"
+    assert heard.of(RequestOutdated), "so it is composed once more"
     assert b"three" in shown(workspace).payload.body
 
 

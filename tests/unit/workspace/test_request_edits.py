@@ -108,12 +108,15 @@ async def test_kept_edits_hold_until_they_are_removed(make_workspace: MakeWorksp
     await here.edits.change("add", ("seed",), 7, kept=True)
     assert (await here.send("one"))["seed"] == 7
     assert (await here.send("two"))["seed"] == 7
+    assert here.edits.is_kept(("seed",))
     here.type("")
     await here.edits.undo()
     assert "seed" not in here.shown
     await here.edits.undo()
     assert here.failures[-1] == "Nothing to undo."
     await here.edits.change("add", ("seed",), 8, kept=False)
+    assert here.shown["seed"] == 8
+    assert not here.edits.is_kept(("seed",))
     [edit] = here.workspace.state.edits
     await here.edits.keep(edit, kept=True)
     assert [edit.kept for edit in here.workspace.state.edits] == [True]

@@ -159,6 +159,7 @@ async def test_a_request_that_cannot_be_composed_again_has_a_reason(make_workspa
     assert (sent.how, sent.is_exact) == ("kept", True)
     assert sent.captured is not None
     assert sent.composed.inputs is None
+    assert sent.composed.endpoint is workspace.state.endpoint
     assert "is missing" in sent.why
     forget_bodies(workspace, monkeypatch)
     sent = await workspace.sent.sent_request(entry_id)

@@ -200,3 +200,7 @@ async def test_changed_role_files_are_loaded(make_workspace, tmp_path: Path):
     file.write_text('{"name": "Cook", "system_prompt": "Cook better."}')
     workspace, _ = await make_workspace()
     assert workspace.state.roles[0].system_prompt == "Cook better."
+    await workspace.windows.check()
+    file.write_text('{"name": "Cook", "system_prompt": "Cook while it runs."}')
+    await workspace.windows.check()
+    assert workspace.state.roles[0].system_prompt == "Cook while it runs."

@@ -84,17 +84,24 @@ async def test_a_profile_created_in_the_app_is_a_file(make_workspace, tmp_path: 
 
 
 async def test_a_deleted_profile_is_used_by_nobody(make_workspace, tmp_path):
-    for name in ("me", "other"):
+    for name in ("me", "other", "third"):
         put(tmp_path / "profiles", name, {"name": name})
     workspace, heard = await make_workspace(sent=["hi"])
     await workspace.settings.set_profile("other")
+    first = workspace.state.session_id
     await workspace.sessions.new()
     await workspace.settings.set_profile("me")
     await workspace.settings.delete_profile("me")
-    assert workspace.library.names("profiles") == ("other",)
+    assert workspace.library.names("profiles") == ("other", "third")
     assert workspace.state.profile_name == ""
     await workspace.sessions.new()
     assert not heard.of(Failed), "new chats do not look for it"
+    await workspace.settings.set_profile("third")
+    await workspace.sessions.open(first)
+    await workspace.settings.delete_profile("third")
+    assert workspace.state.profile_name == "other"
+    await workspace.sessions.new()
+    assert not heard.of(Failed)
     with pytest.raises(InputError, match="no profile"):
         await workspace.settings.delete_profile("nobody")
 

@@ -150,7 +150,7 @@ def read_search(wire: JsonObject) -> WebSearch:
     return WebSearch(cast("str", known), read_location(wire.get("user_location")))
 
 
-def write_search(search: WebSearch, *, nested: bool) -> JsonObject:
+def write_search(search: WebSearch, *, nested: bool = False) -> JsonObject:
     """Return a search's size and place for OpenAI; Chat has the place in an object (`nested`)."""
     fields: JsonObject = {}
     if search.context_size:

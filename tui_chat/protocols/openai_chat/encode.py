@@ -127,7 +127,7 @@ def _read_hosted(wire: JsonObject) -> HostedTool | None:
 
 
 def _write_hosted(tool: HostedTool) -> JsonObject:
-    fields = write_search(replace(tool.search, location=None), nested=True)
+    fields = write_search(replace(tool.search, location=None))
     if tool.search.max_uses is not None:
         fields["max_uses"] = tool.search.max_uses
     return {"type": _OPENROUTER, **({"parameters": fields} if fields else {})}

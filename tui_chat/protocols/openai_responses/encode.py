@@ -125,7 +125,7 @@ def _read_hosted(wire: JsonObject) -> HostedTool | None:
 def _write_hosted(tool: HostedTool) -> JsonObject:
     if tool.kind == "code_execution":
         return {"type": "code_interpreter", "container": {"type": "auto"}}
-    fields: JsonObject = {"type": "web_search", **write_search(tool.search, nested=False)}
+    fields: JsonObject = {"type": "web_search", **write_search(tool.search)}
     if tool.search.allowed_domains:
         fields["filters"] = {"allowed_domains": list(tool.search.allowed_domains)}
     if tool.search.live is False:
