@@ -86,7 +86,7 @@ async def test_the_reply_streams_in(make_workspace):
     sizes = [len(reply.text) for reply in grown]
     assert len(sizes) > 8, "once a frame, for half a second"
     assert sizes == sorted(sizes)
-    assert str(grown[-1].content) == workspace.state.entries[-1].message.content
+    assert str(grown[-1].text) == workspace.state.entries[-1].message.content
     assert workspace.state.entries[-1].usage.output
 
 

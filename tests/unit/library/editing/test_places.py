@@ -73,7 +73,7 @@ def at(depth: int) -> PresetMessage:
         ("→ Goes before the last 2 messages, the message to answer included: "
          "after “Why does my prompt cache…”.", place(at(2), HISTORY, chat=(*CHAT, "?"), draft="")),
         ("→ Only 3 messages are sent: goes before all of them.", place(at(90), HISTORY)),
-        ("→ Only 1 message is sent: goes before all of them.", place(at(90), HISTORY, chat=())),
+        ("→ Only 1 message is sent: goes before it.", place(at(90), HISTORY, chat=())),
         ("→ Goes before the first message of the chat history.",
          place(replace(X, insertion_point=0), HISTORY)),
         ("→ Goes after the first message of the chat history.",
