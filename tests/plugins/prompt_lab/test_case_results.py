@@ -4,10 +4,9 @@ from dataclasses import replace
 
 from tests.plugins.prompt_lab.conftest import make_case, make_suite, make_variant
 from tui_chat.models.endpoint import Endpoint, Protocol
-from tui_chat.plugins.prompt_lab.case_results import CaseResults, graded_cases
+from tui_chat.plugins.prompt_lab.grades import CaseResults, grade, graded_cases, judged_checks
 from tui_chat.plugins.prompt_lab.plan import plan
 from tui_chat.plugins.prompt_lab.values import Case, Cell, CellReply, ReplyCheck, Suite, Verdict
-from tui_chat.plugins.prompt_lab.verdicts import grade, judged_checks
 
 RUBRIC = ReplyCheck("llm-rubric", "Is polite.")
 GOOD = Verdict("llm-rubric", True, "Very polite.", 1.0)

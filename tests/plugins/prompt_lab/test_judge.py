@@ -20,9 +20,9 @@ from tests.plugins.prompt_lab.test_runner import (
 )
 from tests.support.tables import each_row
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.prompt_lab.budget import RunBudget
 from tui_chat.plugins.prompt_lab.checks import Undecidable
-from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
+from tui_chat.plugins.prompt_lab.costs import RunBudget
+from tui_chat.plugins.prompt_lab.grades import judge_request, read_answer
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import ReplyCheck
 from tui_chat.providers.client import HttpClient

@@ -17,7 +17,7 @@ from tests.support.program import DEVNULL, Program, run_program
 from tui_chat.cli.app import new_id, open_http_client
 from tui_chat.config import Config
 from tui_chat.library.prices import load_prices
-from tui_chat.plugins.prompt_lab.budget import RunBudget
+from tui_chat.plugins.prompt_lab.costs import RunBudget
 from tui_chat.plugins.prompt_lab.plan import plan
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.workspace import (
-    edits_of,
-    preset_with,
-    put,
-    rewrite,
-    words,
-)
+from tests.support.workspace import edits_of, preset_with, put, rewrite, words
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.plugins.prompt_lab.preset_states import PresetStates, changes
 from tui_chat.workspace.workspace import Workspace

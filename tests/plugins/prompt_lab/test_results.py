@@ -15,13 +15,7 @@ from tui_chat.models.role import Role
 from tui_chat.models.usage import Usage
 from tui_chat.plugins.prompt_lab.plan import plan, request_of
 from tui_chat.plugins.prompt_lab.results import KEPT_RUNS, LabStore
-from tui_chat.plugins.prompt_lab.values import (
-    Cell,
-    CellReply,
-    ReplyCheck,
-    Run,
-    Verdict,
-)
+from tui_chat.plugins.prompt_lab.values import Cell, CellReply, ReplyCheck, Run, Verdict
 from tui_chat.store import Store
 
 HISTORY = (Message.of("user", "Hi", "h1"), Message.of("assistant", "Hello", "h2"))

@@ -20,11 +20,10 @@ from tui_chat.models.endpoint import Endpoint, Retries
 from tui_chat.models.model_facts import ModelFacts
 from tui_chat.models.prices import Prices
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.prompt_lab.budget import RunBudget, is_local
-from tui_chat.plugins.prompt_lab.endpoint_limits import EndpointLimit, usual_limit
+from tui_chat.plugins.prompt_lab.costs import RunBudget, is_local
 from tui_chat.plugins.prompt_lab.plan import plan
 from tui_chat.plugins.prompt_lab.results import LabStore
-from tui_chat.plugins.prompt_lab.runner import Runner
+from tui_chat.plugins.prompt_lab.runner import EndpointLimit, Runner, usual_limit
 from tui_chat.plugins.prompt_lab.values import Cell, ReplyCheck, Run, Suite, Variant
 from tui_chat.providers.client import HttpClient
 

@@ -23,9 +23,9 @@ from tui_chat.library.library import Library
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset, PresetMessage
 from tui_chat.plugins.prompt_lab import preset_cases, suites
+from tui_chat.plugins.prompt_lab.plan import ablations, changed_preset, resolve
 from tui_chat.plugins.prompt_lab.suites import add_case, read_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Case, ReplyCheck, Suite, VariantChoice
-from tui_chat.plugins.prompt_lab.variants import ablations, changed_preset, resolve
 
 PRESET = {"name": "ada", "presetMessages": [{"id": "who", "content": "You are Ada."}]}
 

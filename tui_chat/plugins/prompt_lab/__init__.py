@@ -1,25 +1,22 @@
 """The prompt lab: variants of a prompt on cases, with the exact request behind every cell.
 
 values          `Suite` of `Case`s with `ReplyCheck`s, `Variant`, `Plan` of `Cell`s with their
-                `CellReply` and `Verdict`s, `Run`, `Group`, `Preference`
-suites          `read_suite(path)`, `suite_file(folder, preset)`, `add_case(...)`; a suite's file
-                (promptfoo: tables and lines of tests)
-variants        `resolve(suite, ...)`, `changed_preset(...)`, `ablations(variant)`
-checks          the kinds of checks, and what they decide (check_files: as files write them;
-                judge: a model that is asked; verdicts: what a cell gets for its checks)
-plan            `plan(suite, variants)` composes a plan; `request_of(case, variant)` one request
-estimates       what a plan costs (budget: the money that a run may spend)
+                `CellReply` and `Verdict`s, `Run`, `Group`
+suites          `read_suite(path)`, `suite_file(folder, preset)`, `add_case(...)`
+preset_cases    the cases of `presets test`, and what they expect of requests
+check_files     checks of replies, and tests of promptfoo, as files write them
+checks          the kinds of checks, and what they decide
+plan            variants: `resolve(suite, ...)`; `plan(suite, variants)` composes a plan
+costs           what a plan costs, and the money that a run may spend
+grades          what a cell gets for its checks, the judge, and the results that are known
 results         `LabStore`: runs in the database (tables: the tables and their migrations)
-runner          `Runner(lab, run, ...).send("waiting")` (endpoint_limits: how many at once)
+runner          `Runner(lab, run, ...).send("waiting")`
 comparison      better, worse, or not distinguishable: `compare(old, new)`
-command         `tui-chat eval` (report: its tables and files; junit: results for CI services;
-                run_command: `eval run` plans, and sends)
-preset_tests    `tui-chat presets test` (preset_cases: their files; request_checks: what they
-                expect of parts of a request)
-preset_states   every saved state of a preset (states_actions: listed, compared, restored)
-turn_cases      turns of conversations as cases
-case_list       the cases of a preset, edited beside saved (case_results: what is known of their
-                cells; cases_view: in the inspector; cases_actions: the actions that lead there)
+command         `tui-chat eval` (report: its tables and files; run_command: `eval run`)
+preset_tests    `tui-chat presets test`
+preset_states   every saved state of a preset
+case_list       the cases of a preset, edited beside saved (cases_view: in the inspector)
+actions         the actions of the app
 """
 
 from tui_chat.api import Action, Command, Part, Plugin, View
@@ -43,7 +40,7 @@ PLUGIN = Plugin(
     actions=(
         Action(
             "preset-states",
-            "tui_chat.plugins.prompt_lab.states_actions:choose_state",
+            "tui_chat.plugins.prompt_lab.actions:choose_state",
             "History",
             "Earlier states of this preset…",
             keys="h",
@@ -53,7 +50,7 @@ PLUGIN = Plugin(
         ),
         Action(
             "try-cases",
-            "tui_chat.plugins.prompt_lab.cases_actions:show_cases",
+            "tui_chat.plugins.prompt_lab.actions:show_cases",
             "Try",
             "Try the preset on its cases",
             keys="t",
@@ -65,7 +62,7 @@ PLUGIN = Plugin(
         ),
         Action(
             "case",
-            "tui_chat.plugins.prompt_lab.cases_actions:make_case",
+            "tui_chat.plugins.prompt_lab.actions:make_case",
             "Case",
             "Make a case of this turn…",
             keys="plus",
@@ -76,7 +73,7 @@ PLUGIN = Plugin(
         ),
         Action(
             "case-with-history",
-            "tui_chat.plugins.prompt_lab.cases_actions:make_whole_case",
+            "tui_chat.plugins.prompt_lab.actions:make_whole_case",
             "Case",
             "Make this turn a case with the whole conversation…",
             aliases=("test case", "eval"),

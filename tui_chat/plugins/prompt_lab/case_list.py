@@ -15,17 +15,16 @@ from weakref import WeakKeyDictionary
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.budget import RunBudget
-from tui_chat.plugins.prompt_lab.case_results import (
+from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare
+from tui_chat.plugins.prompt_lab.costs import Estimate, RunBudget, estimate
+from tui_chat.plugins.prompt_lab.grades import (
     CaseResults,
     are_equal,
     grade_of,
     graded_cases,
+    judges_of,
     may_succeed,
 )
-from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare
-from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
-from tui_chat.plugins.prompt_lab.judge import judges_of
 from tui_chat.plugins.prompt_lab.plan import plan
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner

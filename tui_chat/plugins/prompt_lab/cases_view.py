@@ -18,8 +18,8 @@ from tui_chat.models.common_prefix import common_prefix
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.usage import short_number
 from tui_chat.plugins.prompt_lab.case_list import CaseList, CaseRow
-from tui_chat.plugins.prompt_lab.case_results import grade_of
-from tui_chat.plugins.prompt_lab.estimates import Estimate
+from tui_chat.plugins.prompt_lab.costs import Estimate
+from tui_chat.plugins.prompt_lab.grades import grade_of
 from tui_chat.plugins.prompt_lab.plan import request_of
 from tui_chat.plugins.prompt_lab.values import Cell, CellReply, Plan
 from tui_chat.ui.inspector.row_wrapping import counted, cut

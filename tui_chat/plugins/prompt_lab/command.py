@@ -1,4 +1,4 @@
-"""`tui-chat eval`: shows, compares and keeps runs; `run_plans` and `run_command` make them."""
+"""`tui-chat eval`: shows, compares and keeps runs; `run_command` makes them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from tui_chat.cli.options import json_option
 from tui_chat.cli.output import Styled, counted, write_json, write_line, write_list
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.prompt_lab.comparison import (
-    PairCounts,
-    compare,
-    paired_variants,
-)
+from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare, paired_variants
 from tui_chat.plugins.prompt_lab.report import (
     problem_of,
     run_json,

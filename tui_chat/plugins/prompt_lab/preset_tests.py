@@ -20,9 +20,15 @@ from tui_chat.files import write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import plain
 from tui_chat.models.envelope import Turn
-from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
-from tui_chat.plugins.prompt_lab.preset_cases import ExpectedTurn, PresetCase, find_cases, load_case
-from tui_chat.plugins.prompt_lab.request_checks import origin_words, placement_words
+from tui_chat.plugins.prompt_lab.preset_cases import (
+    ExpectedTurn,
+    PresetCase,
+    find_cases,
+    load_case,
+    origin_words,
+    placement_words,
+)
+from tui_chat.plugins.prompt_lab.report import TestResult, junit_xml
 
 _WORDS = {
     "passed": Styled("passed", "green"),

@@ -28,19 +28,21 @@ from tui_chat.files import write_text
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.library.prices import load_prices
 from tui_chat.models.sanitize import one_line, sanitize
-from tui_chat.plugins.prompt_lab.budget import RunBudget
-from tui_chat.plugins.prompt_lab.case_results import CaseResults, graded_cases
 from tui_chat.plugins.prompt_lab.command import compare_results, open_lab, print_run
-from tui_chat.plugins.prompt_lab.estimates import Estimate, estimate
-from tui_chat.plugins.prompt_lab.judge import judges_of
-from tui_chat.plugins.prompt_lab.junit import TestResult, junit_xml
-from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan
-from tui_chat.plugins.prompt_lab.report import count_words, junit_tests, run_with_cells
+from tui_chat.plugins.prompt_lab.costs import Estimate, RunBudget, estimate
+from tui_chat.plugins.prompt_lab.grades import CaseResults, graded_cases, judges_of
+from tui_chat.plugins.prompt_lab.plan import MOST_CELLS, applies, plan, resolve
+from tui_chat.plugins.prompt_lab.report import (
+    TestResult,
+    count_words,
+    junit_tests,
+    junit_xml,
+    run_with_cells,
+)
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file
 from tui_chat.plugins.prompt_lab.values import Cell, Plan, Run, Suite
-from tui_chat.plugins.prompt_lab.variants import resolve
 from tui_chat.providers.keys import resolve_key
 
 Lost: TypeAlias = dict[int, dict[tuple[str, str, int], int]]

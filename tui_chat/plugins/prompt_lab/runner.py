@@ -2,11 +2,15 @@
 
 1. Each cell is marked as `streaming` on the disk before its request leaves, and has its result when
    it has ended. No reply is kept here: memory does not grow with what has ended.
-2. Cells of an endpoint leave in the order of the plan, as many at once as `endpoint_limits` says.
-3. A budget that does not suffice for the next cell ends the run, once no cell on its way can give
+2. Cells of an endpoint leave in the order of the plan, four at once, or one for a server on this
+   machine or a private network: a local model answers one request at a time. The offline provider
+   is no such server. Endpoints do not wait for each other.
+3. After a refusal for rate limits or overload (429, 529) no request leaves before the wait that the
+   provider asks for is over.
+4. A budget that does not suffice for the next cell ends the run, once no cell on its way can give
    some of its reserve back.
-4. A cancelled run keeps what ended. What was on its way is `interrupted`, with its text.
-5. The conversations of the app are not touched, and tool calls are not run.
+5. A cancelled run keeps what ended. What was on its way is `interrupted`, with its text.
+6. The conversations of the app are not touched, and tool calls are not run.
 """
 
 from __future__ import annotations
@@ -21,17 +25,28 @@ from decimal import Decimal
 from typing import cast
 
 from tui_chat.compose import Composed
-from tui_chat.config import Config
+from tui_chat.config import LOOPBACK_URL, Config
 from tui_chat.errors import ConfigError, Refused, TuiChatError
 from tui_chat.library.prices import KnownPrices
+from tui_chat.models.endpoint import Endpoint
 from tui_chat.models.prices import Prices
 from tui_chat.models.reply import Reply
 from tui_chat.models.usage import cost_of, source_of_cost
-from tui_chat.plugins.prompt_lab.budget import FREE, RunBudget, is_local, reserve_of
 from tui_chat.plugins.prompt_lab.checks import Undecidable, undecided
-from tui_chat.plugins.prompt_lab.endpoint_limits import OVERLOADED, EndpointLimit, usual_limit
-from tui_chat.plugins.prompt_lab.judge import judge_request, read_answer
-from tui_chat.plugins.prompt_lab.plan import input_tokens, output_limit, request_of
+from tui_chat.plugins.prompt_lab.costs import FREE, RunBudget, is_local, reserve_of
+from tui_chat.plugins.prompt_lab.grades import (
+    grade,
+    judge_request,
+    judged_checks,
+    read_answer,
+    request_verdicts,
+)
+from tui_chat.plugins.prompt_lab.plan import (
+    endpoint_and_model,
+    input_tokens,
+    output_limit,
+    request_of,
+)
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.values import (
     Case,
@@ -43,12 +58,46 @@ from tui_chat.plugins.prompt_lab.values import (
     Variant,
     Verdict,
 )
-from tui_chat.plugins.prompt_lab.variants import endpoint_and_model
-from tui_chat.plugins.prompt_lab.verdicts import grade, judged_checks, request_verdicts
 from tui_chat.protocols.common.tools import restore_names
 from tui_chat.providers.client import HttpClient
 from tui_chat.providers.retry import RetryPause
 from tui_chat.send import receive
+
+USUAL = 4
+LONGEST_WAIT = 300.0
+"""Seconds that a refusal keeps other requests waiting, at most."""
+OVERLOADED = (429, 529)
+
+
+def usual_limit(endpoint: Endpoint) -> int:
+    """Return how many requests an endpoint gets at once at first."""
+    is_offline = endpoint.base_url.startswith(LOOPBACK_URL)
+    return 1 if is_local(endpoint) and not is_offline else USUAL
+
+
+class EndpointLimit:
+    """The requests that may be on their way to an endpoint."""
+
+    def __init__(self, most: int, clock: Callable[[], float]) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._clock = clock
+        self._blocked_until = 0.0
+
+    async def enter(self) -> None:
+        """Wait until a request may leave."""
+        await self._free.acquire()
+        while (wait := self._blocked_until - self._clock()) > 0:  # noqa: ASYNC110  no event
+            await asyncio.sleep(wait)
+
+    def leave(self) -> None:
+        """Count a request that has ended."""
+        self._free.release()
+
+    def pause(self, seconds: float) -> None:
+        """Let nothing leave for so many seconds, after a refusal."""
+        until = self._clock() + min(seconds, LONGEST_WAIT)
+        self._blocked_until = max(self._blocked_until, until)
+
 
 MOST_TEXT = 1_000_000
 """Characters of a reply that are kept."""

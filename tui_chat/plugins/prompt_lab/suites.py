@@ -45,14 +45,17 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.json_text import as_array, describe_value, object_or_none
 from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.prompt_lab.check_files import known_fields, objects_in, read_checks
-from tui_chat.plugins.prompt_lab.checks import plain_text
-from tui_chat.plugins.prompt_lab.preset_cases import (
-    find_cases,
-    read_case,
-    refuse_invalid_keys,
+from tui_chat.plugins.prompt_lab.check_files import (
+    Test,
+    known_fields,
+    objects_in,
+    read_checks,
+    tests_of_lines,
+    tests_of_table,
 )
-from tui_chat.plugins.prompt_lab.promptfoo import Test, tests_of_lines, tests_of_table
+from tui_chat.plugins.prompt_lab.checks import plain_text
+from tui_chat.plugins.prompt_lab.plan import faults_in, preset_named
+from tui_chat.plugins.prompt_lab.preset_cases import find_cases, read_case, refuse_invalid_keys
 from tui_chat.plugins.prompt_lab.values import (
     NO_ENDPOINT,
     NO_PRESET,
@@ -61,7 +64,6 @@ from tui_chat.plugins.prompt_lab.values import (
     Suite,
     VariantChoice,
 )
-from tui_chat.plugins.prompt_lab.variants import faults_in, preset_named
 from tui_chat.turn_file import is_turn
 
 ENDING = ".eval.json"

@@ -14,14 +14,7 @@ from tui_chat.cli.common_options import CommonOptions
 from tui_chat.cli.export import export_names, local_zone, require_target
 from tui_chat.cli.names import named_session
 from tui_chat.cli.options import FILE, PluginChoice, last_or_session
-from tui_chat.cli.output import (
-    Styled,
-    counted,
-    finish,
-    is_terminal,
-    write_export,
-    write_line,
-)
+from tui_chat.cli.output import Styled, counted, finish, is_terminal, write_export, write_line
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.redact.patterns import KINDS

@@ -18,14 +18,7 @@ from dataclasses import fields, is_dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar, cast
 
-from tui_chat.models.blocks import (
-    Block,
-    CallBlock,
-    Extras,
-    MediaBlock,
-    ReasoningBlock,
-    TextBlock,
-)
+from tui_chat.models.blocks import Block, CallBlock, Extras, MediaBlock, ReasoningBlock, TextBlock
 from tui_chat.models.media import detect_mime_of_base64
 from tui_chat.models.message import Message, Source, is_words, web_address
 from tui_chat.models.session import RequestRecord, SessionTranscript

@@ -23,11 +23,7 @@ from pathlib import Path
 
 from tui_chat.errors import InputError
 from tui_chat.files import read_file
-from tui_chat.interop.formats import (
-    FoundConversation,
-    ImportSource,
-    LinesFormat,
-)
+from tui_chat.interop.formats import FoundConversation, ImportSource, LinesFormat
 from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp, stable_id
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock
@@ -45,13 +41,7 @@ from tui_chat.plugins.transcripts.content import (
     unknown_content,
 )
 from tui_chat.plugins.transcripts.json_text import read_records
-from tui_chat.plugins.transcripts.steps import (
-    SUBAGENT,
-    Result,
-    Step,
-    add_steps,
-    found_conversation,
-)
+from tui_chat.plugins.transcripts.steps import SUBAGENT, Result, Step, add_steps, found_conversation
 
 _TYPES = frozenset({
     "user", "assistant", "system", "attachment", "summary", "custom-title", "ai-title",

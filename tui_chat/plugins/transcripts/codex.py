@@ -33,13 +33,7 @@ from tui_chat.plugins.transcripts.content import (
     texts_of,
     unknown_content,
 )
-from tui_chat.plugins.transcripts.steps import (
-    SUBAGENT,
-    Result,
-    Step,
-    add_steps,
-    found_conversation,
-)
+from tui_chat.plugins.transcripts.steps import SUBAGENT, Result, Step, add_steps, found_conversation
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _INSERTED = re.compile(

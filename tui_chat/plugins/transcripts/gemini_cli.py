@@ -37,13 +37,7 @@ from tui_chat.plugins.transcripts.content import (
     result_text,
     total,
 )
-from tui_chat.plugins.transcripts.steps import (
-    SUBAGENT,
-    Result,
-    Step,
-    add_steps,
-    found_conversation,
-)
+from tui_chat.plugins.transcripts.steps import SUBAGENT, Result, Step, add_steps, found_conversation
 
 _PROGRAM = "gemini-cli"
 _SENDERS = ("user", "gemini")

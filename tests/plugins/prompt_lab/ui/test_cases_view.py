@@ -16,8 +16,8 @@ from tests.support.app import asked, make_app, opened, rows_shown, say, settle, 
 from tests.support.command_line import Done, Run
 from tests.support.vendors import HttpRequest
 from tui_chat.library.editing.edits import change_message
+from tui_chat.plugins.prompt_lab.actions import make_whole_case
 from tui_chat.plugins.prompt_lab.case_list import CaseList, load_cases
-from tui_chat.plugins.prompt_lab.cases_actions import make_whole_case
 from tui_chat.plugins.prompt_lab.cases_view import CasesView
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.ui.app import TuiChat
