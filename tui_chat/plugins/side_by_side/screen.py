@@ -257,17 +257,13 @@ class ComparisonScreen(ModalScreen[str]):
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
         event.stop()
-        text = parse_command(event.text)
+        text = parse_command(event.text.strip() and event.text)
         if isinstance(text, str):
-            self._send(text)
+            if text or self._parts:
+                self._send(text)
         else:
             advice = "Esc goes back to it. // at the beginning sends a text with a slash."
             show_error(self, InputError("Commands are for the conversation.", advice=advice))
-
-    @on(Composer.EmptySubmitted)
-    def _send_parts(self) -> None:
-        if self._parts:
-            self._send("")
 
     @work(group="send", exclusive=True)
     async def _send(self, text: str) -> None:

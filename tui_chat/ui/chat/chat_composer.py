@@ -64,17 +64,15 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
 
     @on(Composer.Submitted)
     def _submitted(self, event: Composer.Submitted) -> None:
-        line, workspace = parse_command(event.text), self.host.workspace
-        if not isinstance(line, str):
+        if not (event.text.strip() or self.has_attachments):
+            self._send_queued()
+        elif not isinstance(line := parse_command(event.text), str):
             self._run_command(line)
-        elif workspace is not None and workspace.state.is_streaming:
-            self._drafts.enqueue(line, event.text)
         else:
             self._drafts.submit(line, event.text)
 
     # --- the queue -------------------------------------------------------------------------
 
-    @on(Composer.EmptySubmitted)
     @work(group="send", description="send a queued message")
     async def _send_queued(self) -> None:
         """Send the next queued message, unless a reply is arriving."""

@@ -8,12 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar, cast
+from typing import ClassVar
 
 from rich.text import Text
 from textual import events, on
 from textual.actions import SkipAction
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.document._document import EditResult
@@ -40,6 +39,7 @@ from tui_chat.ui.keys import key_name
 from tui_chat.ui.verbs import UNDO_KEYS
 from tui_chat.ui.widgets.pane_key import pane_key
 from tui_chat.ui.widgets.safe_text import SafeTextArea
+from tui_chat.ui.widgets.typed_app import app_of
 
 _BLANK = re.compile(r"\{\{\?[^{}\n]*\}\}")
 """A blank of a snippet; Tab selects the next one, to be typed over."""
@@ -106,15 +106,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
     @dataclass
     class Submitted(Message):
-        """Send the text. The composer keeps it until `clear_text` is called."""
+        """Enter was pressed. The composer keeps the text until `clear_text` is called."""
 
         text: str
 
     class PasteRequested(Message):
         """Attach the picture in the clipboard, or insert the text that was copied in the app."""
-
-    class EmptySubmitted(Message):
-        """Enter was pressed without a text or an attachment."""
 
     @dataclass
     class CompletionRequested(Message):
@@ -244,7 +241,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         if not self.edits(key):
             return False
         bound = self._bindings.key_to_bindings[key][0]
-        return await self._app.run_action(bound.action, self)
+        return await app_of(self).run_action(bound.action, self)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
@@ -252,11 +249,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         self.insert_text(event.text)
 
     def action_submit(self) -> None:
-        text = self.text
-        if text.strip() or self.has_attachments:
-            self.post_message(self.Submitted(text))
-        else:
-            self.post_message(self.EmptySubmitted())
+        self.post_message(self.Submitted(self.text))
 
     def action_new_line(self) -> None:
         self._replace_via_keyboard("\n", *self.selection)
@@ -363,7 +356,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         attaches = query.kind == "path" and chosen.is_complete
         self.replace("" if attaches else chosen.text, (row, query.start), (row, column))
         if attaches:
-            self.call_later(self._app.run_action, ("attachments", "attach", (chosen.text,)))
+            self.call_later(app_of(self).run_action, ("attachments", "attach", (chosen.text,)))
         elif may_submit and chosen.is_complete:
             self.action_submit()
 
@@ -376,7 +369,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         any, clear the text.
         """
         if self.selected_text:
-            self._app.copy_to_clipboard(self._pastes.expand(self.selected_text))
+            app_of(self).copy_to_clipboard(self._pastes.expand(self.selected_text))
         elif self.screen.get_selected_text():
             raise SkipAction  # the screen copies it
         elif self.document.text:
@@ -386,16 +379,12 @@ class Composer(SafeTextArea, inherit_bindings=False):
         else:
             raise SkipAction  # the app says how to quit
 
-    @property
-    def _app(self) -> App[object]:
-        return cast("App[object]", super().app)  # pyright: ignore[reportUnknownMemberType] Textual types it App[Unknown]
-
     def action_cut(self) -> None:
         """Cut the selection, large pastes included."""
         selected = self._pastes.expand(self.selected_text)
         super().action_cut()
         if selected:
-            self._app.copy_to_clipboard(selected)
+            app_of(self).copy_to_clipboard(selected)
 
     # Chips
 
@@ -412,7 +401,7 @@ class Composer(SafeTextArea, inherit_bindings=False):
         grows or the screen changes.
         """
         if self.has_focus:
-            self._app.cursor_position = self.cursor_screen_offset
+            app_of(self).cursor_position = self.cursor_screen_offset
         return super().render_lines(crop)
 
     def get_line(self, line_index: int) -> Text:

@@ -88,7 +88,7 @@ class Conversation(Transcript, WorkspaceWidget):
         if current is not None and self._layouts(current).can_retry:
             await self._run("retry")
         elif self.waiting_call is not None:
-            self._chat.tool_question.focus_for_call()
+            self._chat.tool_question.action_answer_tool_call()
         else:
             await self.action_fold()
 
@@ -112,7 +112,7 @@ class Conversation(Transcript, WorkspaceWidget):
             case "version":
                 self.action_sibling(int(action.key))
             case "answer":
-                self._chat.tool_question.focus_for_call()
+                self._chat.tool_question.action_answer_tool_call()
             case "retry":
                 await self._run("retry")
             case _:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -43,7 +42,7 @@ SAVE_AGAIN_AFTER = 2.0
 """Seconds until the next attempt if that failed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Submission:
     """A draft that Enter took from the composer and that is not known to be stored yet."""
 
@@ -130,7 +129,7 @@ class ComposerDrafts:
         # Before the workspace is open, and while a session is being opened, the composer does not
         # hold the active session's draft.
         workspace = self._chat.host.workspace
-        if workspace is None or not self._chat.host.is_workspace_open or not self.is_active:
+        if workspace is None or not self.is_active:
             return
         session_id, session = workspace.state.session_id, workspace.state.session
         submitted = [each for each in self._submissions if each.session_id == session_id]
@@ -144,8 +143,9 @@ class ComposerDrafts:
     @property
     def is_active(self) -> bool:
         """True if the composer holds the active session's draft."""
-        workspace = self._chat.host.workspace
-        return workspace is not None and self._session_id == workspace.state.session_id
+        host = self._chat.host
+        is_open = host.workspace is not None and host.is_workspace_open
+        return is_open and self._session_id == self._chat.workspace.state.session_id
 
     def show_attachments(self, attachments: tuple[Attachment, ...]) -> None:
         """Send these files with the draft, and no others."""
@@ -217,42 +217,32 @@ class ComposerDrafts:
     # --- submitting ----------------------------------------------------------------------
 
     def submit(self, draft: str, typed: str) -> None:
-        """Take what was typed out of the composer, and send `draft` to the active session."""
-        chat, text = self._chat, self._composer.text
-        if not (self.is_active or not chat.host.is_workspace_open):
+        """Take what was typed out of the composer, and send `draft` to the active session, or queue
+        it there behind the reply that is arriving.
+        """
+        chat, text, workspace = self._chat, self._composer.text, self._chat.host.workspace
+        if chat.host.is_workspace_open and not self.is_active:
             return
         if not text.startswith(typed) or not (typed.strip() or self.attachments):
             return  # Enter repeats, and the first one took the draft already
-        workspace = chat.host.workspace
-        is_open = workspace is not None and chat.host.is_workspace_open
-        session_id = workspace.state.session_id if workspace is not None and is_open else ""
-        submission = Submission(session_id, typed, self.attachments)
-        self._submissions = (*self._submissions, submission)
+        state = workspace.state if workspace is not None and self.is_active else None
         if workspace is None or not workspace.state.is_temporary:
             self._composer.prompt_history.remember(draft)
+        files, parts = self.attachments, self.parts
+        submission = Submission("" if state is None else state.session_id, typed, files)
         self._composer.text = text[len(typed) :]
-        parts = self.parts
         self.show_attachments(())
         # Without a description Textual makes one of all the arguments, however large.
-        send = partial(self._send, draft, parts, submission)
-        chat.run_worker(send, group="send", description="send")
+        if workspace is not None and state is not None and state.is_streaming:
+            from tui_chat.workspace.state import QueuedMessage
 
-    def enqueue(self, draft: str, typed: str) -> None:
-        """Take the typed text out of the composer, and queue `draft` behind the arriving reply."""
-        from tui_chat.workspace.state import QueuedMessage
-
-        workspace, text = self._chat.host.workspace, self._composer.text
-        if workspace is None or not self.is_active:
-            return
-        if not text.startswith(typed) or not (typed.strip() or self.attachments):
-            return  # Enter repeats, and the first one took the draft already
-        files = tuple(attachment.stored for attachment in self.attachments)
-        if not workspace.state.is_temporary:
-            self._composer.prompt_history.remember(draft)
-        self._composer.text = text[len(typed) :]
-        self.show_attachments(())
-        add = partial(workspace.queue.add, workspace.state.session_id, QueuedMessage(draft, files))
-        self._chat.run_worker(add, group="queue", description="queue")
+            message = QueuedMessage(draft, tuple(attachment.stored for attachment in files))
+            add = partial(workspace.queue.add, state.session_id, message)
+            chat.run_worker(add, group="queue", description="queue")
+        else:
+            self._submissions = (*self._submissions, submission)
+            send = partial(self._send, draft, parts, submission)
+            chat.run_worker(send, group="send", description="send")
 
     async def take_back(self, message: QueuedMessage) -> None:
         """Put a queued message in front of what is typed."""
@@ -278,27 +268,32 @@ class ComposerDrafts:
     async def _send(
         self, draft: str, parts: tuple[MediaBlock, ...], submission: Submission
     ) -> None:
+        """Send a draft to its session, unless the user left the session meanwhile or does not
+        consent to send it.
+        """
         async with self.submission_lock:
             # Enter may come before the workspace is open.
             workspace = await self._chat.host.opened_workspace()
             if not submission.session_id:
-                self._remove(submission)
-                submission = replace(submission, session_id=workspace.state.session_id)
-                self._submissions = (submission, *self._submissions)
+                submission.session_id = workspace.state.session_id
                 if not self._is_as_named(workspace):
                     self._give_back(submission)
                     return
-            is_stored = False
             is_first = workspace.state.session is None and self._is_for_active(submission)
-
-            def store() -> None:
-                nonlocal is_stored
-                self._remove(submission)
-                is_stored = True
-
+            stored = partial(self._remove, submission)
             try:
-                await self._store(workspace, draft, parts, submission, store)
+                if self._is_for_active(submission):
+                    await workspace.requests.prepare()
+                    workspace.tool_sources.load()
+                    is_ready = await workspace.tool_sources.ready()
+                    is_active = is_ready and self._is_for_active(submission)
+                    if is_active and workspace.state.is_branch_loaded:
+                        composed = workspace.requests.compose(draft, parts=parts)
+                        if await confirm_send(self._chat.tui, composed.errors):
+                            session_id = submission.session_id
+                            await workspace.replies.submit(draft, parts, session_id, stored)
             finally:
+                is_stored = submission not in self._submissions
                 self._remove(submission)
                 if not is_stored and self._is_for_active(submission):
                     self._give_back(submission)
@@ -307,27 +302,6 @@ class ComposerDrafts:
                 await workspace.sessions.save_draft(None, "")
             if self._is_for_active(submission):  # else it was saved when the session was left
                 await self.save()
-
-    async def _store(
-        self,
-        workspace: Workspace,
-        draft: str,
-        parts: tuple[MediaBlock, ...],
-        submission: Submission,
-        stored: Callable[[], None],
-    ) -> None:
-        """Send a draft to its session, unless the user left the session meanwhile or does not
-        consent to send it; `stored` is called as soon as it is on disk.
-        """
-        if self._is_for_active(submission):
-            await workspace.requests.prepare()
-            workspace.tool_sources.load()
-            if not await workspace.tool_sources.ready():
-                return
-        if self._is_for_active(submission) and workspace.state.is_branch_loaded:
-            composed = workspace.requests.compose(draft, parts=parts)
-            if await confirm_send(self._chat.tui, composed.errors):
-                await workspace.replies.submit(draft, parts, submission.session_id, stored)
 
     def _is_as_named(self, workspace: Workspace) -> bool:
         """True if the start opened the session that the screen named; else, say so."""
@@ -349,14 +323,9 @@ class ComposerDrafts:
 
     def _is_for_active(self, submission: Submission) -> bool:
         """True if the composer holds the draft of a submission's session."""
-        if not self._chat.is_attached:  # the app has quit
-            return False
-        workspace = self._chat.host.workspace
+        # After the app has quit it holds none.
         return (
-            workspace is not None
-            and self._chat.host.is_workspace_open
-            and self.is_active
-            and workspace.state.session_id == submission.session_id
+            self._chat.is_attached and self.is_active and self._session_id == submission.session_id
         )
 
 

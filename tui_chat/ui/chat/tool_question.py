@@ -37,11 +37,8 @@ from tui_chat.models.tool import question_text
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.questions import ask_text
 from tui_chat.ui.widgets.after_refresh import call_after_refresh
-from tui_chat.ui.widgets.typed_app import app_of
 
 if TYPE_CHECKING:
-    from tui_chat.models.blocks import CallBlock
-    from tui_chat.models.tool import Tool
     from tui_chat.ui.area import AreaContext
     from tui_chat.workspace.state import PendingToolCall
     from tui_chat.workspace.tools import Scope
@@ -54,27 +51,6 @@ SEEN = 0.3
 """Seconds without a key, with the focus, before its keys work."""
 MOST_SHOWN = 50_000
 """Characters of the longest arguments that are shown."""
-
-
-class WaitingCall(NamedTuple):
-    """A tool call without a result."""
-
-    entry_id: str
-    """The id of the reply with the call."""
-    position: int
-    """The position of the call in the reply."""
-    call: CallBlock
-    tool: Tool | None
-    """The tool that is called; None if it is not known."""
-    where: str = ""
-    """Where it waits; empty in the conversation."""
-    is_old: bool = False
-    """True if the model called before the program started."""
-
-    @property
-    def runs(self) -> str:
-        """What can answer it; empty if a person must."""
-        return "" if self.tool is None else self.tool.runs
 
 
 class Option(NamedTuple):
@@ -165,13 +141,13 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         self.clock = context.key_clock
         self.focus_key = "F8"
         """The label of the key that focuses it."""
-        self._call: WaitingCall | None = None
+        self._call: PendingToolCall | None = None
         self._of = (1, 1)
         """The number of the call, and of all waiting calls."""
         self._since = 0.0
         """The time at which the question was shown or focused, by the clock."""
         self._wait = QUIET
-        """Seconds without a key since then before the keys work."""
+        """Seconds without a key since then before it takes the focus, or its keys work."""
         self._is_armed = False
         """True if the keys work."""
         self._took_focus = False
@@ -204,10 +180,10 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
 
     def on_mount(self) -> None:
         for name in ("scroll_y", "virtual_size"):
-            self.watch(self._scroll, name, self._look_at_end_soon, init=False)
+            self.watch(self._scroll, name, self.on_resize, init=False)
 
     @property
-    def call(self) -> WaitingCall | None:
+    def call(self) -> PendingToolCall | None:
         """The call that is asked about; None if none waits."""
         return self._call
 
@@ -216,37 +192,37 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         """True if its keys answer."""
         return self._is_armed
 
-    def show(self, call: WaitingCall | None, number: int = 1, count: int = 1) -> None:
-        """Ask about a call, the `number`-th of `count`; about none with None."""
-        is_new = _identity(call) != _identity(self._call)
-        if call == self._call and self._of == (number, count):
+    def _show(self, call: PendingToolCall | None, of: tuple[int, int]) -> None:
+        """Ask about a call; about none with None."""
+        before = self._call
+        if call == before and self._of == of:
             return
-        self._call, self._of = call, (number, count)
+        self._call, self._of = call, of
+        if self._replaces is None:
+            self.display = call is not None
         if call is None:
             self._disarm()
             if self.has_focus:
                 self.post_message(self.Left())
             self.step_aside()
-        if self._replaces is None:
-            self.display = call is not None
-        if call is None:
             return
-        if is_new:
+        if before is None or (call.entry_id, call.index) != (before.entry_id, before.index):
             self._disarm()
-            self._is_left = call.is_old
+            self._is_left = not self.workspace.replies.was_requested_here(call.entry_id)
             self._since, self._wait = self.clock.now(), QUIET
             self._watch()
             self._is_seen = False
-        self._about.update(_about(call))
+        shown = call.call
+        if len(shown.arguments) > MOST_SHOWN:
+            shown = replace(shown, arguments=f"{shown.arguments[:MOST_SHOWN]} …")
+        pieces = question_text(shown, call.tool)
+        self._about.update(Text.assemble(*((text, "bold" * strong) for text, strong in pieces)))
         self._scroll.scroll_home(animate=False)
         self._draw()
-        self._look_at_end_soon()
-
-    def _look_at_end_soon(self) -> None:
-        call_after_refresh(self, self._look_at_end)
+        self.on_resize()
 
     def on_resize(self) -> None:
-        self._look_at_end_soon()
+        call_after_refresh(self, self._look_at_end)
 
     def _look_at_end(self) -> None:
         """Say how many lines follow, and note it if none does."""
@@ -285,35 +261,28 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def _watch(self) -> None:
         """Look again when there may have been no key for long enough."""
         if self._timer is None and not self._is_armed:
-            wait = self._wait if self.has_focus else QUIET
-            left = wait - self.clock.quiet_seconds(self._since)
+            left = self._wait - self.clock.quiet_seconds(self._since)
             self._timer = self.set_timer(min(max(left, 0.02), QUIET), self._look)
 
     def _look(self) -> None:
         # Keys that the terminal sent before now are in front of this callback in the app's queue.
         self._timer = None
-        app = app_of(self)
-        app.call_later(self._quiet_or_not)
+        self.tui.call_later(self._quiet_or_not)
 
     def _quiet_or_not(self) -> None:
         """Take the focus, or let the keys work, if no key was pressed meanwhile."""
         if self._call is None or self._is_armed:
             return
-        is_quiet = self.clock.quiet_seconds(self._since) >= (
-            self._wait if self.has_focus else QUIET
-        )
-        if self.has_focus:
-            if is_quiet:
-                self._is_armed = True
-                self._draw()
-            else:
-                self._watch()
-        elif not self._is_left and self._may_take_focus():
-            if is_quiet:
-                self._took_focus = True
-                self.focus()
-            else:
-                self._watch()
+        if not self.has_focus and (self._is_left or not self._may_take_focus()):
+            return
+        if self.clock.quiet_seconds(self._since) < self._wait:
+            self._watch()
+        elif self.has_focus:
+            self._is_armed = True
+            self._draw()
+        else:
+            self._took_focus = True
+            self.focus()
 
     def watch_has_focus(self, value: bool) -> None:
         """Let the keys work once the question has been seen with the focus, and no longer without.
@@ -326,7 +295,7 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
             self.call_later(self._watch)
         else:
             self._disarm()
-            self._took_focus = False
+            self._took_focus, self._wait = False, QUIET
         self._draw()
 
     def on_key(self, event: events.Key) -> None:
@@ -349,15 +318,9 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
 
     def offers(self, action: str) -> bool:
         """Return True if one of the `OPTIONS` answers the call now."""
-        is_informed = self._is_seen or not OPTIONS[action].runs or action == "edit_arguments"
-        return is_informed and self._has(action)
-
-    def _has(self, action: str) -> bool:
-        """Return True if one of the `OPTIONS` answers the call once its end was seen."""
-        call = self._call
-        if call is None:
-            return False
-        return bool(call.runs) or not OPTIONS[action].runs
+        call, runs = self._call, OPTIONS[action].runs
+        is_informed = self._is_seen or not runs or action == "edit_arguments"
+        return call is not None and is_informed and (not runs or call.can_run)
 
     def action_leave(self) -> None:
         """Give the focus back."""
@@ -373,8 +336,8 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def _draw(self) -> None:
         if (call := self._call) is None:
             return
-        where = f"{one_line(call.where, 60)}: " if call.where else ""
-        verb, (number, count) = "Run" if call.runs else "Answer", self._of
+        where = f"{one_line(self.where, 60)}: " if self.where else ""
+        verb, (number, count) = "Run" if call.can_run else "Answer", self._of
         which = f" ({number} of {count})" if count > 1 else ""
         name = one_line(call.call.name, 60)
         self.border_title = Content(f"{where}{verb} “{name}”? The model asks for it.{which}")
@@ -382,33 +345,31 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
 
     # --- the calls that wait ------------------------------------------------------------
 
+    where: str = ""
+    """Where the calls wait; empty in the conversation."""
+
+    @property
+    def calls(self) -> Sequence[PendingToolCall]:
+        """The calls that are asked about one after the other."""
+        return self.workspace.state.pending_calls
+
     def show_waiting(self) -> str:
         """Ask about the first tool call that waits; return what waits or runs, in words."""
         calls = self.calls
         running = [call for call in calls if call.is_running]
-        waiting = [call for call in calls if not call.is_running]
-        if self.context.read_only:
-            waiting = []
+        waiting = [call for call in calls if not (call.is_running or self.context.read_only)]
         first = next(iter(waiting), None)
-        self.show(
-            None if first is None else self._waiting(first),
-            len(calls) - len(waiting) + 1,
-            len(calls),
-        )
-        names = ", ".join(one_line(call.call.name, 30) for call in running[:3])
+        self._show(first, (len(calls) - len(waiting) + 1, len(calls)))
         if awaited := self.workspace.state.awaited_sources:
             sources = one_line(", ".join(awaited), 60)
             return f"Waiting for the tools of {sources} · Esc cancel"
         if running:
+            names = ", ".join(one_line(call.call.name, 30) for call in running[:3])
             return f"Running {names} · Esc stop"
         if first is None or self.display:
             return ""
         name = one_line(first.call.name, 60)
         return f"{name} is waiting for your answer · {self.focus_key}"
-
-    def _waiting(self, call: PendingToolCall) -> WaitingCall:
-        is_old = not self.workspace.replies.was_requested_here(call.entry_id)
-        return WaitingCall(call.entry_id, call.index, call.call, call.tool, self.where, is_old)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer what answers the call that is asked about."""
@@ -420,19 +381,8 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
     def _pending(self) -> PendingToolCall | None:
         """The call that is asked about, while it waits."""
         asked = self._call
-        return asked and self._pending_call(asked.entry_id, asked.position)
-
-    where: str = ""
-    """Where the calls wait; empty in the conversation."""
-
-    @property
-    def calls(self) -> Sequence[PendingToolCall]:
-        """The calls that are asked about one after the other."""
-        return self.workspace.state.pending_calls
-
-    def _pending_call(self, entry_id: str, index: int) -> PendingToolCall | None:
-        key = (entry_id, index)
-        return next((each for each in self.calls if (each.entry_id, each.index) == key), None)
+        key = asked and (asked.entry_id, asked.index)
+        return next((call for call in self.calls if (call.entry_id, call.index) == key), None)
 
     def action_run(self) -> None:
         """Run it once."""
@@ -475,12 +425,9 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         about = f"{one_line(call.call.name)} will run: {runs}\nwith this input:"
         text, fault = call.call.arguments, ""
         while True:
+            shown = f"{fault}\n\n{about}" if fault else about
             written = await ask_text(
-                self.tui,
-                "Edit arguments",
-                text,
-                about=f"{fault}\n\n{about}" if fault else about,
-                enter="Enter run it",
+                self.tui, "Edit arguments", text, about=shown, enter="Enter run it"
             )
             if written is None:
                 return
@@ -489,35 +436,22 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
                 break
         await self.workspace.tools.run(call.entry_id, call.index, arguments=text)
 
-    def action_answer(self) -> None:
-        """Enter the result by hand."""
-        if call := self._pending:
-            self.enter_result(call.entry_id, call.index)
-
     @work(group="dialog", exclusive=True)
-    async def enter_result(self, entry_id: str, index: int) -> None:
-        """Ask for the result of a tool call, and store it."""
-        call = self._pending_call(entry_id, index)
+    async def action_answer(self) -> None:
+        """Ask for the result of the call, and store it."""
+        call = self._pending
         if call is None:
             return
         arguments = sanitize(call.call.arguments)
         if len(arguments) > MOST_ARGUMENTS:
             arguments = f"{arguments[:MOST_ARGUMENTS]} … ({len(arguments):,} characters)"
-        about = f"{one_line(call.call.name)}\n{arguments}"
-        text, is_stored = "", False
+        about, text, is_stored = f"{one_line(call.call.name)}\n{arguments}", "", False
         while not is_stored:  # if storing fails, the text is not lost
             written = await ask_text(self.tui, "Tool result", text, about=about)
             if written is None:
                 return
             text = written
-            is_stored = await self.workspace.tools.answer(entry_id, index, text)
-
-    def focus_for_call(self) -> None:
-        """Take the focus, if a call waits."""
-        if self._call is None:
-            self.notify("No tool call is waiting for a result here.")
-        else:
-            self.focus()
+            is_stored = await self.workspace.tools.answer(call.entry_id, call.index, text)
 
     def action_answer_tool_call(self) -> None:
         """Focus the question about the waiting tool call."""
@@ -539,16 +473,3 @@ class ToolQuestion(Vertical, WorkspaceWidget, can_focus=True):
         if not workspace.state.known_tools and not workspace.state.tool_sources:
             raise InputError("No tools yet.", advice="Add one with /tools.")
         await self.tui.push_screen_wait(SessionToolsDialog(workspace))
-
-
-def _identity(call: WaitingCall | None) -> tuple[str, int] | None:
-    return None if call is None else (call.entry_id, call.position)
-
-
-def _about(call: WaitingCall) -> Text:
-    """Return what would run, with all arguments unless they are too long to be shown."""
-    shown = call.call
-    if len(shown.arguments) > MOST_SHOWN:
-        shown = replace(shown, arguments=f"{shown.arguments[:MOST_SHOWN]} …")
-    pieces = question_text(shown, call.tool)
-    return Text.assemble(*((text, "bold" if is_strong else "") for text, is_strong in pieces))
