@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.tables import each_row
 from tui_chat.models.role import Role
 from tui_chat.models.session import Session, SessionTranscript
-from tui_chat.plugins.transcripts.participants import ChatParticipants
+from tui_chat.plugins.transcripts.importer import ChatParticipants
 
 CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")
 ROLES = (Role("old", "Ada"), Role("new", "ada"), Role("off", "Ada", status="disabled"))

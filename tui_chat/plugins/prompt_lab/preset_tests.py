@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -17,7 +16,6 @@ from tui_chat.cli.output import Styled, counted, write_line
 from tui_chat.compose import compose
 from tui_chat.errors import InputError
 from tui_chat.files import write_text
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import plain
 from tui_chat.models.envelope import Turn
 from tui_chat.plugins.prompt_lab.preset_cases import (
@@ -35,28 +33,6 @@ _WORDS = {
     "updated": Styled("updated", "yellow"),
     "failed": Styled("FAILED", "red"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class CaseResult:
-    """The result of a case."""
-
-    path: Path
-    result: Literal["passed", "updated", "failed"]
-    name: str = ""
-    remark: str = ""
-    """What follows its name."""
-    faults: tuple[tuple[str, str], ...] = ()
-    """The place of each check that failed, and what is wrong."""
-    difference: tuple[str, ...] = ()
-    """Lines of a unified diff from the expected request to that which would be sent."""
-    is_unreadable: bool = False
-    """True if it could not be run; `remark` has the fault."""
-
-    @property
-    def title(self) -> str:
-        """The case's path and name."""
-        return f"{self.path}: {self.name}" if self.name else str(self.path)
 
 
 @click.command("test")
@@ -112,64 +88,53 @@ def run_tests(folders: tuple[Path, ...], update: bool, junit: Path | None) -> No
             f"{', '.join(map(str, folders))}: no cases found.",
             advice="A case is a JSON file with “preset” and “expected”; see presets test --help.",
         )
-    results: list[CaseResult] = []
+    tests: list[TestResult] = []
+    counts = Counter[str]()
     for path in paths:
-        results.append(_run(path, update))
-        _print(results[-1])
-    _summarize(results)
+        result, remark, test = _run(path, update)
+        counts[result] += 1
+        tests.append(test)
+        title = test.sentence if test.problem == "error" else f"{test.name}{remark}"
+        write_line(_WORDS[result], f" {title}")
+        for line in test.details.split("\n") if test.details else ():
+            color = {"+": "green", "-": "red", "$": "red"}.get(line[:1])
+            write_line("    ", Styled(line, color))
+    words = [f"{counts['passed']} passed"]
+    words += [f"{counts[kind]} {kind}" for kind in ("updated", "failed") if counts[kind]]
+    write_line(f"{counted(len(tests), 'case')}: {', '.join(words)}.")
     if junit is not None:
-        write_text(junit_xml({"presets": map(_test_result, results)}), junit)
-    if any(result.result == "failed" for result in results):
+        write_text(junit_xml({"presets": tests}), junit)
+    if counts["failed"]:
         sys.exit(1)
 
 
-def _print(result: CaseResult) -> None:
-    what = result.remark if result.is_unreadable else f"{result.title}{result.remark}"
-    write_line(_WORDS[result.result], f" {what}")
-    for place, sentence in result.faults:
-        write_line("    ", Styled(f"{place}: {sentence}", "red"))
-    for line in result.difference:
-        write_line("    ", _colored(line))
-
-
-def _summarize(results: Sequence[CaseResult]) -> None:
-    counts = Counter(result.result for result in results)
-    words = [f"{counts['passed']} passed"]
-    words += [f"{counts[kind]} {kind}" for kind in ("updated", "failed") if counts[kind]]
-    write_line(f"{counted(len(results), 'case')}: {', '.join(words)}.")
-
-
-def _test_result(result: CaseResult) -> TestResult:
-    if result.result != "failed":
-        return TestResult(result.title)
-    if result.is_unreadable:
-        return TestResult(result.title, "error", result.remark)
-    lines = [f"{place}: {sentence}" for place, sentence in result.faults]
-    sentence = lines[0] if lines else f"The request is not the expected one.{result.remark}"
-    return TestResult(result.title, "failure", sentence, "\n".join((*lines, *result.difference)))
-
-
-def _run(path: Path, update: bool) -> CaseResult:
+def _run(path: Path, update: bool) -> tuple[str, str, TestResult]:
+    """Run a case. Return its result, a key of `_WORDS`; what follows its name; and the test, whose
+    details are the places and faults of checks, and a unified diff from the expected request.
+    """
     try:
         case = load_case(path)
     except InputError as error:
-        return CaseResult(path, "failed", remark=str(error), is_unreadable=True)
+        return "failed", "", TestResult(str(path), "error", str(error))
+    name = f"{path}: {case.name}" if case.name else str(path)
     composed = compose(case.inputs)
     turns = composed.envelope.turns
-    checked = [(place, check.fault(composed)) for place, check in case.checks]
-    faults = tuple((place, fault) for place, fault in checked if fault)
-    expected = case.expected
-    is_expected = case.expects(turns) if expected is not None else bool(case.checks)
-    if is_expected:
-        return CaseResult(path, "failed" if faults else "passed", case.name, faults=faults)
-    lines = tuple(difference(expected or (), turns))
+    checked = ((place, check.fault(composed)) for place, check in case.checks)
+    lines = [f"{place}: {fault}" for place, fault in checked if fault]
+    result, sentence, remark = "failed" if lines else "passed", next(iter(lines), ""), ""
+    if bool(case.checks) if case.expected is None else case.expects(turns):
+        problem = "failure" if lines else ""
+        return result, "", TestResult(name, problem, sentence, "\n".join(lines))
+    lines += difference(case.expected or (), turns)
     if update:
         write_text(_updated(case, turns), path, "shared")
-        return CaseResult(
-            path, "failed" if faults else "updated", case.name, faults=faults, difference=lines
-        )
-    remark = " (no “expected” yet; --update writes it)" if expected is None else ""
-    return CaseResult(path, "failed", case.name, remark, faults, lines)
+        result = "failed" if sentence else "updated"
+    else:
+        result = "failed"
+        remark = " (no “expected” yet; --update writes it)" if case.expected is None else ""
+        sentence = sentence or f"The request is not the expected one.{remark}"
+    problem = "failure" if result == "failed" else ""
+    return result, remark, TestResult(name, problem, sentence, "\n".join(lines))
 
 
 def difference(expected: Sequence[ExpectedTurn], turns: Sequence[Turn]) -> Iterator[str]:
@@ -200,10 +165,6 @@ def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
         origin=origin_words(turn.origin) if any(t.origin for t in expected) else None,
         placement=placement_words(turn.placement) if any(t.placement for t in expected) else None,
     )
-
-
-def _colored(line: str) -> Styled:
-    return Styled(line, {"+": "green", "-": "red"}.get(line[:1]))
 
 
 def _updated(case: PresetCase, turns: Sequence[Turn]) -> str:

@@ -2,19 +2,19 @@
 
 import_command, import_action
                      the command `import` and the action of the app
-importer             stores what is found (participants: the speakers of a chat; report: the result)
-files                what is in files, folders and archives (added_files: of the library)
-reader               the conversations of a file of any format (json_text: JSON, value by value)
+importer             stores what is found, and files of the library (report: the result)
+files                what is in files, folders and archives
+reader               the conversations of a file of any format, our own ones first (json_text:
+                     JSON, value by value)
 view                 the command `view` and the action of the app
 viewed_files         the files whose sessions are viewed, and the sessions of subagents
 
-own_formats          our own exports, and lists of messages
 chatgpt, claude, open_webui, librechat, takeout
                      exports of web programs
 claude_code, codex, gemini_cli, opencode, llm, pi
                      what programs in a terminal keep
-steps                messages of answers with tool calls and their results
-content              texts, files, calls and counts in JSON of many shapes
+steps                messages of answers with tool calls and their results, and content of many
+                     shapes
 foreign_database     SQLite databases of other programs, opened for reading only
 
 docs/formats.md says what is imported from each format.

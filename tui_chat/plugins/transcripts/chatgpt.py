@@ -29,8 +29,15 @@ from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.session import EntryStatus
-from tui_chat.plugins.transcripts.content import FILE_BESIDE, joined, parsed, reasoning
-from tui_chat.plugins.transcripts.steps import Result, Step, add_steps
+from tui_chat.plugins.transcripts.steps import (
+    FILE_BESIDE,
+    Result,
+    Step,
+    add_steps,
+    joined,
+    parsed,
+    reasoning,
+)
 
 HIDDEN = "A hidden message was skipped."
 UNKNOWN = "Content of an unknown type was skipped."

@@ -17,8 +17,15 @@ from tui_chat.interop.formats import ObjectFormat, Reading, UnreadableConversati
 from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
 from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string
-from tui_chat.plugins.transcripts.content import MISSING_FILE, anthropic_reasoning, texts_of
-from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain
+from tui_chat.plugins.transcripts.steps import (
+    MISSING_FILE,
+    Result,
+    Step,
+    add_steps,
+    anthropic_reasoning,
+    chain,
+    texts_of,
+)
 
 UNKNOWN = "A block of an unknown type was skipped."
 

@@ -30,9 +30,15 @@ from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.session import SessionTranscript
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import (
+from tui_chat.plugins.transcripts.json_text import read_records
+from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
+    Result,
+    Step,
+    add_steps,
     anthropic_reasoning,
     cut_elements,
+    found_conversation,
     joined,
     parsed,
     part_of_base64,
@@ -40,8 +46,6 @@ from tui_chat.plugins.transcripts.content import (
     total,
     unknown_content,
 )
-from tui_chat.plugins.transcripts.json_text import read_records
-from tui_chat.plugins.transcripts.steps import SUBAGENT, Result, Step, add_steps, found_conversation
 
 _TYPES = frozenset({
     "user", "assistant", "system", "attachment", "summary", "custom-title", "ai-title",

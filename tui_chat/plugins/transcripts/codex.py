@@ -24,7 +24,12 @@ from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import (
+from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
+    Result,
+    Step,
+    add_steps,
+    found_conversation,
     joined,
     parsed,
     pictures_of,
@@ -33,7 +38,6 @@ from tui_chat.plugins.transcripts.content import (
     texts_of,
     unknown_content,
 )
-from tui_chat.plugins.transcripts.steps import SUBAGENT, Result, Step, add_steps, found_conversation
 
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 _INSERTED = re.compile(

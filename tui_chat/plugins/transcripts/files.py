@@ -32,9 +32,9 @@ from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.media import detect_mime, kind_of
 from tui_chat.models.session import Entry
 from tui_chat.models.text import clean
-from tui_chat.plugins.transcripts.content import FILE_BESIDE
 from tui_chat.plugins.transcripts.reader import known_formats, read_conversations
 from tui_chat.plugins.transcripts.report import Report
+from tui_chat.plugins.transcripts.steps import FILE_BESIDE
 from tui_chat.workspace.attachments import LARGEST, LARGEST_TEXT
 
 if TYPE_CHECKING:

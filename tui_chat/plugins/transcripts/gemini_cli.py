@@ -29,7 +29,12 @@ from tui_chat.models.blocks import MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import (
+from tui_chat.plugins.transcripts.steps import (
+    SUBAGENT,
+    Result,
+    Step,
+    add_steps,
+    found_conversation,
     joined,
     part_of_base64,
     part_of_url,
@@ -37,7 +42,6 @@ from tui_chat.plugins.transcripts.content import (
     result_text,
     total,
 )
-from tui_chat.plugins.transcripts.steps import SUBAGENT, Result, Step, add_steps, found_conversation
 
 _PROGRAM = "gemini-cli"
 _SENDERS = ("user", "gemini")

@@ -1,4 +1,4 @@
-"""Imports conversations from files into the store.
+"""Imports conversations, character cards and files of the library from files.
 
 1. Files are read in pieces on a thread. Their conversations are stored in batches, each in one
    transaction, so a user who chats meanwhile waits for one batch at most. A batch may contain the
@@ -10,32 +10,154 @@
    that were chosen for the role meanwhile.
 4. Lorebooks and the presets of other programs become files of the library. The folder of another
    program's user is imported as a whole, see `FolderFormat`.
+5. The speakers of a chat are found by name: roles by theirs, of several the newest enabled one;
+   profiles by theirs or their file's. Where there is none, the names are settings of the session,
+   so that `{{char}}` and `{{user}}` are right all the same. Chats that are in the database already
+   keep what they have.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import IO, TYPE_CHECKING, TypeAlias
 
+from tui_chat.context import Inputs, build
 from tui_chat.errors import InputError
+from tui_chat.files import MAX_BYTES, decode_text
 from tui_chat.interop.formats import FolderImport, FoundConversation, folder_import
 from tui_chat.lazy_dataclass import dataclass
+from tui_chat.library.foreign_files import ImportNote, preset_reader
+from tui_chat.library.presets import dump_preset
+from tui_chat.models.endpoint import Endpoint, Protocol
+from tui_chat.models.json_text import object_or_none, parse_json
 from tui_chat.models.role import CARD_PRESET
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.transcripts.added_files import LibraryImport
 from tui_chat.plugins.transcripts.files import FileReader, FoundCard, Importable, fault_reason
-from tui_chat.plugins.transcripts.participants import ChatParticipants, profile_files
 from tui_chat.plugins.transcripts.report import Report
+from tui_chat.tokens import Counter
 
 if TYPE_CHECKING:
-    from tui_chat.library.library import Library
+    from tui_chat.library.library import Kind, Library
     from tui_chat.models.role import Role
     from tui_chat.models.session import ImportResult, SessionTranscript
     from tui_chat.store import Store
     from tui_chat.workspace.workspace import Workspace
+
+
+def profile_files(library: Library) -> dict[str, str]:
+    """Return the files of profiles by the names in them and by their own, in lower case; files
+    that cannot be read have only their own.
+    """
+    files: dict[str, str] = {}
+    for file in library.names("profiles"):
+        with suppress(InputError):
+            files.setdefault(library.profile(file).name.casefold(), file)
+    return {**files, **{file.casefold(): file for file in library.names("profiles")}}
+
+
+@dataclass(slots=True)
+class ChatParticipants:
+    """Finds the role and the profile of each imported chat."""
+
+    roles: Sequence[Role]
+    profiles: Mapping[str, str]
+    """See `profile_files`."""
+
+    def assign(self, transcript: SessionTranscript, cards: Sequence[Role]) -> SessionTranscript:
+        """Return a new chat with role, profile and names; `cards` are roles imported with it."""
+        character, user = transcript.character, transcript.user
+        if not (character or user):
+            return transcript
+        session, settings = transcript.session, transcript.session.settings
+        role_id = self._role(character, cards)
+        profile = self.profiles.get(user.casefold())
+        if role_id is None:
+            settings = replace(settings, char_name=character or None)
+        if profile is None:
+            settings = replace(settings, user_name=user or None)
+        role = next((card for card in cards if card.role_id == role_id), None)
+        session = replace(session, role_id=role_id, profile=profile or "", settings=settings)
+        return replace(transcript, session=session, role=role)
+
+    def _role(self, name: str, cards: Sequence[Role]) -> str | None:
+        for role in reversed((*self.roles, *cards)):
+            if name and role.name.casefold() == name.casefold() and role.status == "enabled":
+                return role.role_id
+        return None
+
+
+class LibraryImport:
+    """Adds files to the library."""
+
+    def __init__(self, library: Library, *, write: bool) -> None:
+        """Without `write` nothing is stored, and the report says what would be."""
+        self._library = library
+        self._write = write
+
+    def add(self, kind: Kind, name: str, text: str, report: Report) -> str:
+        """Add a file and return its name; an equal file is reused. Raises InputError."""
+        name_there, is_new = self._library.add_file(kind, name, text, write=self._write)
+        report.take(kind, name_there, is_new=is_new)
+        return name_there
+
+    def take(self, path: str, file: IO[bytes], report: Report) -> bool:
+        """Add another program's preset, or a lorebook; return False if the file is neither."""
+        file.seek(0)
+        content = file.read(MAX_BYTES + 1)
+        name = Path(path).stem
+        try:
+            text = decode_text(content, Path(path))
+            value = object_or_none(parse_json(text, path)) if len(content) <= MAX_BYTES else None
+        except InputError:
+            return False
+        if value is None:
+            return False
+        if (presets := preset_reader(value)) is not None:
+            try:
+                imported = presets.parse(text, path, name)
+            except InputError:
+                return False
+            report.notes.update(worth_telling(imported.notes))
+            self.add("presets", name, dump_preset(imported.preset), report)
+            return True
+        if not isinstance(value.get("entries"), dict | list):
+            return False
+        from tui_chat.library.lorebooks import read_lorebook
+
+        if read_lorebook(text, name).book is None:
+            return False
+        self.add("lorebooks", name, text, report)
+        return True
+
+    def unsent_notes(self, role: Role) -> Iterator[str]:
+        """Yield what requests with a card's role and its preset do not carry, as sentences."""
+        name = one_line(role.name, 60)
+        try:
+            preset = self._library.preset(role.preset)
+        except InputError as error:
+            yield f"“{name}” has a preset that cannot be read: {error}"
+            return
+        inputs = Inputs(Endpoint("", Protocol.OPENAI_CHAT, ""), preset, role=role)
+        nothing_counted = Counter("", exact=False, count=lambda _: 0)
+        for note in build(inputs, lambda _: nothing_counted).notes:
+            if note.code in ("character-not-sent", "role-prompt-skipped"):
+                yield note.sentence
+        world = role.character.world if role.character is not None else ""
+        if world and world not in self._library.names("lorebooks"):
+            yield (
+                f"The lorebook “{one_line(world, 60)}”, to which “{name}” is linked, is not in "
+                "your library. Import it before you start a session."
+            )
+
+
+def worth_telling(notes: Iterable[ImportNote]) -> Iterator[str]:
+    """Yield the sentences about what is lost or changed in a preset, not those that explain."""
+    return (note.sentence for note in notes if note.is_loss)
+
 
 COMPLETED = "A message that was incomplete at the last import is complete now."
 DIFFERENT = "A message has changed since the last import; the stored one stays."

@@ -15,8 +15,15 @@ from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timesta
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.media import known_mime
-from tui_chat.plugins.transcripts.content import missing_part, result_text, unknown_content
-from tui_chat.plugins.transcripts.steps import Result, Rounds, Step, add_steps
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Rounds,
+    Step,
+    add_steps,
+    missing_part,
+    result_text,
+    unknown_content,
+)
 
 INVALID = "An invalid message was skipped."
 

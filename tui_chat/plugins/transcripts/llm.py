@@ -23,14 +23,22 @@ from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timesta
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_count, as_object, as_string
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import part_of_base64, part_of_url, result_text
 from tui_chat.plugins.transcripts.foreign_database import (
     ForeignDatabase,
     database_format,
     json_column,
 )
 from tui_chat.plugins.transcripts.json_text import BadLine
-from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, chain, found_conversation
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Step,
+    add_steps,
+    chain,
+    found_conversation,
+    part_of_base64,
+    part_of_url,
+    result_text,
+)
 
 _PROGRAM = "llm"
 

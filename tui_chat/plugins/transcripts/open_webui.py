@@ -20,7 +20,11 @@ from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import (
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Rounds,
+    Step,
+    add_steps,
     joined,
     missing_part,
     parsed,
@@ -30,7 +34,6 @@ from tui_chat.plugins.transcripts.content import (
     texts_of,
     unknown_content,
 )
-from tui_chat.plugins.transcripts.steps import Result, Rounds, Step, add_steps
 
 INVALID = "An invalid message was skipped."
 _DETAILS = re.compile('<details type="(reasoning|tool_calls)"')

@@ -20,7 +20,6 @@ from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timesta
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import part_of_url, result_text, total
 from tui_chat.plugins.transcripts.foreign_database import (
     ForeignDatabase,
     database_format,
@@ -34,6 +33,9 @@ from tui_chat.plugins.transcripts.steps import (
     add_steps,
     chain,
     found_conversation,
+    part_of_url,
+    result_text,
+    total,
 )
 
 _PROGRAM = "opencode"

@@ -21,8 +21,14 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.json_text import JsonObject, as_array, as_count, as_object, as_string
 from tui_chat.models.usage import Usage
-from tui_chat.plugins.transcripts.content import part_of_base64, total
-from tui_chat.plugins.transcripts.steps import Result, Step, add_steps, found_conversation
+from tui_chat.plugins.transcripts.steps import (
+    Result,
+    Step,
+    add_steps,
+    found_conversation,
+    part_of_base64,
+    total,
+)
 
 _SUMMARIES = ("compaction", "branch_summary")
 

@@ -7,15 +7,17 @@
 3. Lines of records are one conversation, which loses its damaged lines only. Lines of messages
    are read completely or not at all.
 
-The formats are ours and between them those of all plugins. They are imported when a file is read;
-`known_formats` needs their names alone.
+Our own exports are tried first, lists of messages in the form of OpenAI last, and between them the
+formats of all plugins. They are imported when a file is read; `known_formats` needs their names
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from itertools import chain
 from typing import TypeAlias, TypeVar, cast
 
@@ -30,11 +32,17 @@ from tui_chat.interop.formats import (
     LinesFormat,
     ListFormat,
     ObjectFormat,
+    Reading,
     TextFormat,
     UnreadableConversation,
     readable,
 )
-from tui_chat.models.json_text import JsonObject, as_array, as_object
+from tui_chat.interop.messages import read_line
+from tui_chat.interop.own_json import check_version, is_own, read_session
+from tui_chat.interop.transcript_builder import TranscriptBuilder, parse_timestamp
+from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
+from tui_chat.models.message import Message
+from tui_chat.models.session import SessionTranscript
 from tui_chat.plugins.transcripts.json_text import (
     LARGEST,
     BadLine,
@@ -44,12 +52,91 @@ from tui_chat.plugins.transcripts.json_text import (
     read_records,
     split_lines,
 )
-from tui_chat.plugins.transcripts.own_formats import (
-    MESSAGE_FORMATS,
-    OWN_FORMATS,
-    is_message,
-    message_list,
+
+_TRUSTED = 16
+"""Minimum characters of an id that is assumed to be globally unique."""
+
+
+def _read_sessions(
+    elements: Iterable[tuple[str, object]], header: JsonObject
+) -> Iterator[FoundConversation]:
+    version = check_version(header)
+
+    def read(data: JsonObject) -> Reading:
+        return read_session(data, version), []
+
+    for place, value in elements:
+        yield readable(place, value, read, may_be_empty=True)
+
+
+def _without_sessions(_: JsonObject) -> Reading:
+    raise UnreadableConversation("$.sessions", "must be a list")
+
+
+OWN_FORMATS = (
+    ListFormat(("sessions",), is_own, _read_sessions),
+    ObjectFormat(is_own, _without_sessions),
 )
+
+
+def is_message(value: object) -> bool:
+    """Return True if a value looks like a unified message."""
+    if not isinstance(value, dict):
+        return False
+    data = cast("JsonObject", value)
+    return (isinstance(data.get("role"), str) and "content" in data) or "tool_calls" in data
+
+
+def _is_conversation(data: JsonObject) -> bool:
+    """Return True if an object has a list of messages, like a request body."""
+    return isinstance(data.get("messages"), list) and "chat_messages" not in data
+
+
+def _read_conversation(data: JsonObject) -> Reading:
+    """Return the transcript of an object with `messages`. Raises UnreadableConversation."""
+    messages = cast("list[object]", data["messages"])
+    values = [(f".messages[{index}]", value) for index, value in enumerate(messages)]
+    return _read_messages(values, title=as_string(data.get("title"))), []
+
+
+MESSAGE_FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
+
+
+def message_list(values: Sequence[tuple[str, object]]) -> FoundConversation:
+    """Return the conversation of messages, each with its place."""
+    return readable("", {}, lambda _: (_read_messages(values), []))
+
+
+def _read_messages(values: Sequence[tuple[str, object]], *, title: str = "") -> SessionTranscript:
+    """Return the transcript of messages, each with its place. Raises UnreadableConversation.
+
+    A conversation is recognized as known by the id of its first message; without globally unique
+    ids, only if all of it is equal.
+    """
+    messages = [_parse_message(place, value, index) for index, (place, value) in enumerate(values)]
+    first = messages[0].id if messages else ""
+    trusted = len(first) >= _TRUSTED
+    name = first if trusted else sha256(to_json([v for _, v in values]).encode()).hexdigest()
+    tree = TranscriptBuilder("messages", name)
+    before: str | None = None
+    seen: set[str] = set()
+    for index, message in enumerate(messages):
+        key = message.id if trusted and message.id not in seen else f"{message.id}/{index}"
+        seen.add(key)
+        before = tree.add(replace(message, id=tree.id_of(key)), before)
+    return tree.transcript(title=title, head_id=before)
+
+
+def _parse_message(place: str, value: object, index: int) -> Message:
+    try:
+        message = read_line(value, place, index)
+    except InputError as error:
+        key, fault = str(error).removeprefix(place).split(" ", 1)
+        raise UnreadableConversation(place + key.removesuffix(":"), fault) from error
+    if message.timestamp is not None:
+        return replace(message, timestamp=parse_timestamp(message.timestamp))
+    return message
+
 
 _SAMPLE_LINES = 40
 _SAMPLE_BYTES = 8 * 2**20

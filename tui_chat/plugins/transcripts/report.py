@@ -16,7 +16,7 @@ from tui_chat.models.sanitize import one_line
 if TYPE_CHECKING:
     from tui_chat.library.library import Kind
     from tui_chat.models.role import Role
-    from tui_chat.plugins.transcripts.added_files import LibraryImport
+    from tui_chat.plugins.transcripts.importer import LibraryImport
 
 MAX_SKIPPED = 20
 """Maximum files that are named as skipped; further ones are counted."""
