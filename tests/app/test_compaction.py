@@ -89,7 +89,7 @@ async def test_a_summary_does_not_open_over_what_is_typed(tmp_path: Path) -> Non
         await asked(pilot)
         app.chat.composer.text = "typed meanwhile"
         await pilot.press("y")
-        await until(pilot, lambda: not app.chat.compaction.is_writing)
+        await until(pilot, lambda: not app.chat.side_replies.is_writing)
         await settle(pilot)
         assert len(app.screen_stack) == 1
         assert app.chat.composer.text == "typed meanwhile"
@@ -108,10 +108,10 @@ async def test_esc_stops_writing(tmp_path: Path) -> None:
         await pilot.press(*"/compact", "enter")
         await asked(pilot)
         await pilot.press("y")
-        await until(pilot, lambda: app.chat.compaction.is_writing)
+        await until(pilot, lambda: app.chat.side_replies.is_writing)
         await until(pilot, lambda: "characters · Esc stop" in app.chat.activity.render().plain)
         await pilot.press("escape")
-        await until(pilot, lambda: not app.chat.compaction.is_writing)
+        await until(pilot, lambda: not app.chat.side_replies.is_writing)
         session_id = app.workspace.state.session_id
         requests = await app.workspace.store.side_requests.list(session_id)
         assert [each.status for each in requests] == ["stopped"]
@@ -123,7 +123,7 @@ async def test_a_summary_that_was_stopped_before_it_began_can_be_asked_for_again
 ) -> None:
     async with make_app(tmp_path, model="echo").run_test(size=(160, 45)) as pilot:
         app = await talked(pilot)
-        compaction = app.chat.compaction
+        compaction = app.chat.side_replies
         run_worker = app.chat.run_worker
 
         def run_and_stop(*args: Any, **options: Any) -> Worker[Any]:

@@ -126,7 +126,7 @@ async def test_ctrl_c_copies_clears_or_explains_how_to_quit(
         app.copy_to_clipboard("\x1b[201~echo obeyed\n")
         await until(pilot, lambda: handed[1:] == ["␛[201~echo obeyed\n"])
         # A link that nothing can open is there to be pasted elsewhere.
-        await app.conversation.open_link("https://example.org/")
+        app.conversation.open_link("https://example.org/")
         await dialog(pilot, app)
         await pilot.press("y")
         await until(pilot, lambda: "No browser" in told(app))

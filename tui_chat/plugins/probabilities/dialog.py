@@ -146,7 +146,7 @@ class TokenView(LineView):
         line = self._lines[number]
         place = self.cursor - line.first
         at = place if 0 <= place < len(line.texts) else -1
-        return self.strips((number, at), lambda: self._paint(line, at, width))
+        return self.strip((number, at), lambda: self._paint(line, at, width))
 
     def _paint(self, line: TokenLine, place: int, width: int) -> Strip:
         segments = [

@@ -64,9 +64,9 @@ class SlotTranscript(Transcript, can_focus=False):
         if self._layouts.set_reply(partial.entry_id, partial.reply, partial.timing.elapsed):
             self._draw_grown()
 
-    async def open_link(self, url: str) -> None:
+    def open_link(self, url: str) -> object:
         """Open a link as the conversation does."""
-        await cast("TuiChat", app_of(self)).conversation.open_link(url)
+        return cast("TuiChat", app_of(self)).conversation.open_link(url)
 
     async def act(self, action: ClickAction) -> None:
         """Do what a click asks for."""

@@ -279,10 +279,6 @@ class ComparisonScreen(ModalScreen[str]):
         if await confirm_send(app_of(self), faults):
             await self.panel.send(text, parts, stored)
 
-    @on(Composer.PasteRequested)
-    def _paste(self) -> None:
-        self._composer.insert_text(app_of(self).clipboard)
-
     @work(group="send", exclusive=True)
     async def action_regenerate(self) -> None:
         """Request another version of the slot's reply."""

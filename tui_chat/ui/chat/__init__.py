@@ -14,7 +14,7 @@ sections          cuts a message into blocks of Markdown that can be laid out on
 markdown          lays out a block as rows, whose text is Textual's `Content` with named styles
 message           puts the parts of one message together
 branch            keeps the layouts of the messages in sight, and estimates the others' heights
-widgets.block_view  knows which rows are on the screen, scrolls, and follows the end
+block_view        knows which rows are on the screen, scrolls, and follows the end
 painting          paints them in the theme's colors
 transcript        draws, follows a streaming reply, finds, folds and copies
 """

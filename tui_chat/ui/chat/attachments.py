@@ -5,15 +5,16 @@ from __future__ import annotations
 from asyncio import to_thread
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
-from textual import events, work
+from textual import work
 from textual.content import Content
+from textual.style import Style
 
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.rows import clipped
+from tui_chat.ui.widgets.plain_links import PlainLinks
 
 if TYPE_CHECKING:
     from tui_chat.ui.area import AreaContext
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 _REMOVE = "✕"
 
 
-class AttachmentLine(WorkspaceWidget):
+class AttachmentLine(PlainLinks, WorkspaceWidget):
     """The draft's attachments as chips with a remove mark; hidden if there are none."""
 
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("attach", "paste_picture"))
@@ -51,40 +52,18 @@ class AttachmentLine(WorkspaceWidget):
         self.display = bool(labels)
         self.refresh()
 
-    def _chips(self) -> list[tuple[int, str]]:
-        """Return the chips that fit, each with its first column."""
-        room = self.content_size.width
-        chips: list[tuple[int, str]] = []
-        column = 0
-        for label in self._labels:
-            chip = f" {clipped(label, max(room - 5, 1))} {_REMOVE} "
-            width = cell_len(chip)
-            if chips and column + width > room - 5:
-                break
-            chips.append((column, chip))
-            column += width + 1
-        return chips
-
     def render(self) -> Content:
-        chips = self._chips()
-        pieces: list[Content | tuple[str, str] | str] = []
-        for _, chip in chips:
-            pieces += [(chip, "$text-primary on $primary 20%"), " "]
-        if hidden := len(self._labels) - len(chips):
-            pieces.append((f"+{hidden}", "$label"))
-        return Content.assemble(*pieces)
-
-    async def on_click(self, event: events.Click) -> None:
-        """Remove the attachment whose mark was clicked; show one that was clicked elsewhere."""
-        offset = event.get_content_offset(self)
-        if offset is None:
-            return
-        for index, (start, chip) in enumerate(self._chips()):
-            end = start + cell_len(chip)
-            if end - 3 <= offset.x < end:
-                await self.run_action(f"attachments.remove({index})")
-            elif start <= offset.x < end:
-                await self.run_action(f"attachments.view({index})")
+        """Draw the chips that fit. A click on a mark removes its attachment, elsewhere shows it."""
+        room, line = self.content_size.width, Content("")
+        for index, label in enumerate(self._labels):
+            name = Content(f" {clipped(label, max(room - 5, 1))}")
+            view = Style.from_meta({"@click": f"attachments.view({index})"})
+            remove = Style.from_meta({"@click": f"attachments.remove({index})"})
+            chip = name.stylize(view) + Content(f" {_REMOVE} ").stylize(remove)
+            if index and line.cell_length + chip.cell_length > room - 5:
+                return line + Content.styled(f"+{len(self._labels) - index}", "$label")
+            line += chip.stylize_before("$text-primary on $primary 20%") + Content(" ")
+        return line
 
     # --- actions -----------------------------------------------------------------------------
 

@@ -1,5 +1,4 @@
-"""The layouts of a branch's messages, made when they are looked at, and what changed between two
-branches.
+"""The layouts of a branch's messages, made when they are looked at.
 
 Entries are frozen, so a layout is found again by its entry's identity while it is cached. What
 lays out a message is imported with the first one: the first frame has none, and its modules are an
@@ -13,7 +12,9 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from tui_chat.lazy_dataclass import dataclass
+from textual.selection import Selection
+
+from tui_chat.ui.chat.block_view import LinePosition
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
@@ -25,6 +26,8 @@ CACHED_LAYOUTS = 60
 """Messages whose layout is kept while they are out of sight."""
 HEADER_HEIGHT = 2
 """Rows that are added to the estimate of a message's text."""
+_ROWS_OF_MESSAGE = 1 << 30
+_END = 1 << 62
 
 
 class BranchLayout:
@@ -99,12 +102,40 @@ class BranchLayout:
 
     def heights(self) -> list[int]:
         """Return every message's height, an estimate unless its layout is cached."""
-        heights = [_estimated_height(e.message.content, self._width) for e in self.entries]
+        texts = (entry.message.content for entry in self.entries)
+        heights = [
+            HEADER_HEIGHT + 1 + text.count("\n") + len(text) // self._width for text in texts
+        ]
         for index, entry in enumerate(self.entries) if self._layouts else ():
             cached = self._layouts.get(id(entry))
             if cached is not None and cached[0] is entry:
                 heights[index] = len(cached[1].rows)
         return heights
+
+    def selected_text(self, selection: Selection) -> str:
+        """Return the selected text: whole messages as they were written, parts of them as drawn,
+        with wrapped rows joined again, without the bars and indentation of wrapped rows and of
+        code. The selection numbers rows as `row_number` does.
+        """
+        start_x, start = selection.start or (0, 0)
+        end_x, end = selection.end or (_END, _END)
+        size, pieces = _ROWS_OF_MESSAGE, list[str]()
+        for index in range(start // size, min(end // size, len(self.entries) - 1) + 1):
+            if (index * size, 0) >= (start, start_x) and (index + 1) * size <= end:
+                pieces.append(self.entries[index].message.content)
+                continue
+            joined = ""
+            for at, row in enumerate(self(index).rows, index * size):
+                if start <= at <= end:
+                    is_wrapped = row.joint is not None and bool(joined)
+                    first = start_x if at == start else 0
+                    if is_wrapped or row.ground:
+                        first = max(first, row.margin)
+                    text = row.text[first : end_x if at == end else None]
+                    text = text if row.ground else text.rstrip()
+                    joined += f"{row.joint}{text}" if is_wrapped else f"\n{text}"
+            pieces.append(joined.strip("\n"))
+        return "\n\n".join(pieces)
 
     # Streaming replies
 
@@ -187,56 +218,14 @@ class BranchLayout:
         return layout
 
 
+def row_number(position: LinePosition) -> int:
+    """Return the number of a row in a selection; scrolling and a growing reply keep it."""
+    return position.block * _ROWS_OF_MESSAGE + position.line
+
+
 def _depends_on_next(entry: Entry) -> bool:
     """Return True if an entry is drawn otherwise when it is the last one."""
     return bool(entry.message.tool_calls) or entry.status in ("failed", "interrupted")
-
-
-def _estimated_height(text: str, width: int) -> int:
-    return HEADER_HEIGHT + 1 + text.count("\n") + len(text) // width
-
-
-@dataclass(frozen=True, slots=True)
-class BranchChange:
-    """The difference of a branch from the one before it."""
-
-    is_other_session: bool
-    """True if the branches have nothing in common."""
-    same: int
-    """The number of entries with which both begin."""
-    added: tuple[Entry, ...]
-    """The entries that follow the old ones."""
-    replaces_entries: bool
-    """True if an entry of the old branch is another one now, or gone."""
-    is_other_version: bool
-    """True if the first entry that differs is shown in another version."""
-
-    @property
-    def user_spoke(self) -> bool:
-        """True if the user sent a message."""
-        return any(entry.message.role == "user" for entry in self.added)
-
-
-def branch_change(
-    old: tuple[Entry, ...], new: tuple[Entry, ...], *, same_session: bool
-) -> BranchChange:
-    """Compare two branches; `same_session` is True if both are known to be of one session."""
-    same = common_beginning(old, new)
-    is_other_version = False
-    if same < min(len(old), len(new)):
-        before, after = old[same], new[same]
-        is_other_version = (
-            before.message.id != after.message.id
-            and after.siblings > 1
-            and before.sibling != after.sibling
-        )
-    return BranchChange(
-        is_other_session=not (same_session or same),
-        same=same,
-        added=new[len(old) :],
-        replaces_entries=same < min(len(old), len(new)),
-        is_other_version=is_other_version,
-    )
 
 
 def common_beginning(old: Sequence[Entry], new: Sequence[Entry]) -> int:

@@ -129,23 +129,22 @@ class ChatComposer(Composer, WorkspaceWidget):  # pyright: ignore[reportIncompat
         self.clear_text()
         await self.tui.run_action(("", "run_verb", (line.command.id, line.argument)))
 
-    @on(Composer.PasteRequested)
     @work(group="attach", description="paste")
-    async def _paste(self) -> None:
+    async def action_paste(self) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]  a worker
+        """Attach the picture in the system's clipboard, else insert what was copied in the app."""
         with suppress(InputError):  # a clipboard that cannot be read has no picture for us
             if await self._chat.attachments.attach_clipboard_picture():
                 return
         self.insert_text(self.tui.clipboard)
 
-    @on(Composer.CompletionRequested)
-    def _complete(self, event: Composer.CompletionRequested) -> None:
+    def complete(self, query: CompletionQuery) -> None:
+        """Suggest commands, their arguments, or paths."""
         from tui_chat.ui.chat.command_suggestions import is_about_paths, suggest
 
-        query, workspace = event.query, self.host.workspace
         if is_about_paths(query):
             self._suggest_paths(query)
         else:
-            suggestions = suggest(query, workspace, self.tui.available_themes)
+            suggestions = suggest(query, self.host.workspace, self.tui.available_themes)
             self.offer_suggestions(query, suggestions)
 
     @work(group="paths", exclusive=True, description="suggest paths")

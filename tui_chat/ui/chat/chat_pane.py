@@ -27,7 +27,7 @@ from tui_chat.ui.chat.composer import FIRST_PLACEHOLDER, PLACEHOLDER
 from tui_chat.ui.chat.conversation import NO_MESSAGE_YET, Conversation
 from tui_chat.ui.chat.drafts import ComposerDrafts
 from tui_chat.ui.chat.rows import clipped
-from tui_chat.ui.chat.side_replies import HistoryCompaction, SideReplies
+from tui_chat.ui.chat.side_replies import SideReplies
 from tui_chat.ui.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.chat.status_lines import (
     NO_REPLY,
@@ -88,7 +88,7 @@ class ChatPane(Area):
         self.tool_question = ToolQuestion(context, self._is_focus_free, replaces=self.composer)
         self.read_only = context.read_only
         self.drafts = ComposerDrafts(self)
-        self.compaction, self.side_replies = HistoryCompaction(self), SideReplies(self)
+        self.side_replies = SideReplies(self)
         self._keys = context.key_labels
         self._facts = ChatFacts()
 
@@ -297,8 +297,7 @@ class ChatPane(Area):
             tokens=tokens,
             edits=len(edited.applied) if edited is not None else 0,
         )
-        others = (self.compaction.is_writing, self.side_replies.is_writing, self.drafts.is_sending)
-        if not any(others):
+        if not (self.side_replies.is_writing or self.drafts.is_sending):
             self.activity.show_status(offer_compaction(live.envelope), "warning")
 
     # --- what other areas show -----------------------------------------------------------
@@ -346,7 +345,7 @@ class ChatPane(Area):
     @work(group="dialog", exclusive=True)
     async def action_compact(self) -> None:
         """Have a model sum up older messages, or show the summary that it wrote."""
-        await self.compaction.begin(await self.host.opened_workspace())
+        await self.side_replies.compact(await self.host.opened_workspace())
 
     async def action_back(self) -> None:
         """Stop what arrives or runs, else restore the panes if one is zoomed, else return the
@@ -369,9 +368,7 @@ class ChatPane(Area):
         """Stop a reply, a tool, or what waits for tools; return False if there is none of it."""
         state = workspace.state
         is_arriving = state.is_streaming or any(call.is_running for call in state.pending_calls)
-        is_writing = self.compaction.is_writing or self.side_replies.is_writing
-        is_stopped = is_arriving or is_writing or bool(state.awaited_sources)
-        self.compaction.stop()
+        is_stopped = is_arriving or self.side_replies.is_writing or bool(state.awaited_sources)
         self.side_replies.stop()
         workspace.tool_sources.stop_waiting()
         if is_arriving and not workspace.tools.stop():

@@ -110,15 +110,6 @@ class Composer(SafeTextArea, inherit_bindings=False):
 
         text: str
 
-    class PasteRequested(Message):
-        """Attach the picture in the clipboard, or insert the text that was copied in the app."""
-
-    @dataclass
-    class CompletionRequested(Message):
-        """Something is typed that can be completed; answered with `Composer.offer_suggestions`."""
-
-        query: CompletionQuery
-
     class Changed(TextArea.Changed):
         """The text changed. The class has TextArea's name for it, so that TextArea posts it."""
 
@@ -305,7 +296,10 @@ class Composer(SafeTextArea, inherit_bindings=False):
         ):
             self.suggestions.close()
         elif query != self.suggestions.completion or not self.suggestions.is_open:
-            self.post_message(self.CompletionRequested(query))
+            self.complete(query)
+
+    def complete(self, query: CompletionQuery) -> None:
+        """Called when something is typed that can be completed; `offer_suggestions` answers."""
 
     def offer_suggestions(self, query: CompletionQuery, suggestions: Sequence[Suggestion]) -> None:
         """Show suggestions for a query, unless its text was sent or left meanwhile."""
@@ -361,8 +355,8 @@ class Composer(SafeTextArea, inherit_bindings=False):
             self.action_submit()
 
     def action_paste(self) -> None:
-        """Paste the picture in the system's clipboard, else what was copied here."""
-        self.post_message(self.PasteRequested())
+        """Insert what was copied in the app."""
+        self.insert_text(app_of(self).clipboard)
 
     def action_copy(self) -> None:
         """Copy the selection, large pastes included, or what is selected in another pane; without

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from asyncio import to_thread
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from textual import work
 from textual.binding import BindingType
@@ -20,7 +21,6 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.ui.area import WorkspaceWidget
 from tui_chat.ui.chat.rows import ClickAction
 from tui_chat.ui.chat.transcript import Transcript
-from tui_chat.ui.chat.turns import turn_at, user_turns, words_of
 from tui_chat.ui.questions import ask, ask_text, confirm
 from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from tui_chat.ui.chat.chat_pane import ChatPane
 
 NO_MESSAGE_YET = "There is no message in this session yet."
+
+
+_TURN_WORDS = 60
+"""Characters of the words that a turn is listed by."""
 
 
 def _muting(what: str, is_muted: bool) -> str:
@@ -318,14 +322,6 @@ class Conversation(Transcript, WorkspaceWidget):
         """Open the find bar, with words to find."""
         await self._chat.find(words)
 
-    def action_first_message(self) -> None:
-        """Show the beginning of the conversation."""
-        self.action_begin()
-
-    def action_latest_message(self) -> None:
-        """Show the end of the conversation, and follow it."""
-        self.action_end()
-
     @work(group="dialog", exclusive=True)
     async def action_contents(self) -> None:
         """Show the turns of the conversation, and go to one."""
@@ -349,25 +345,16 @@ class Conversation(Transcript, WorkspaceWidget):
 
     # --- system messages -----------------------------------------------------------------
 
+    @work(group="dialog", exclusive=True)
     async def action_add_system(self, text: str = "") -> None:
         """Add a system message to the conversation; without a text, ask for it."""
-        if text:
-            self._add_system(text)
-        else:
-            self._ask_for_system()
-
-    @work(group="branch", description="add a system message")
-    async def _add_system(self, text: str) -> None:
         workspace = await self.host.opened_workspace()
-        if not await workspace.branches.add_system_message(text):
-            self._ask_for_system(text)  # it could not be stored, and must not be lost
-
-    @work(group="dialog", exclusive=True, description="ask for a system message")
-    async def _ask_for_system(self, text: str = "") -> None:
-        await self.host.opened_workspace()
-        written = await ask_text(self.tui, "System message", text)
-        if written is not None:
-            self._add_system(written)
+        while not (text and await workspace.branches.add_system_message(text)):
+            # Without a text; or it could not be stored, and must not be lost.
+            written = await ask_text(self.tui, "System message", text)
+            if written is None:
+                return
+            text = written
 
     # --- files, links and the export -----------------------------------------------------
 
@@ -464,7 +451,7 @@ class Conversation(Transcript, WorkspaceWidget):
         if chosen is not None and chosen.startswith("file "):
             self.action_view(int(chosen.removeprefix("file ")))
         elif chosen is not None:
-            await self._open_link(choices[chosen])
+            self.open_link(choices[chosen])
 
     @property
     def _files(self) -> list[tuple[int, MediaBlock]]:
@@ -508,15 +495,8 @@ class Conversation(Transcript, WorkspaceWidget):
             raise InputError("Its content is not stored here, so it can't be shown or saved.")
         return file
 
-    async def open_link(self, url: str) -> None:
-        """Open a link that was clicked."""
-        self._open_clicked(url)
-
     @work(group="dialog", exclusive=True, description="open a link")
-    async def _open_clicked(self, url: str) -> None:
-        await self._open_link(url)
-
-    async def _open_link(self, url: str) -> None:
+    async def open_link(self, url: str) -> None:
         """Open a web link, once the user has read and confirmed its address: models write links
         too.
         """
@@ -531,3 +511,35 @@ class Conversation(Transcript, WorkspaceWidget):
         elif not await to_thread(open_link, url):
             self.tui.copy_to_clipboard(url)
             self.notify("No browser can be opened from here; the link was copied.", markup=False)
+
+
+class UserTurn(NamedTuple):
+    """What the user said, and all up to the next time."""
+
+    first: int
+    """Index of its first message, which is the user's except for what precedes the first one."""
+    size: int
+    """The number of its messages."""
+
+
+def user_turns(entries: Sequence[Entry]) -> list[UserTurn]:
+    """Return the turns of a branch, in order."""
+    firsts = [
+        index for index, entry in enumerate(entries) if not index or entry.message.role == "user"
+    ]
+    ends = [*firsts[1:], len(entries)]
+    return [UserTurn(first, end - first) for first, end in zip(firsts, ends, strict=False)]
+
+
+def words_of(entry: Entry) -> str:
+    """Return the words that a turn is listed by: how its first message begins."""
+    message = entry.message
+    words = one_line(message.content[: 4 * _TURN_WORDS], _TURN_WORDS)
+    if message.about.summary is not None:
+        return f"Summary: {words}"
+    return words or (f"[{message.parts[0].media}]" if message.parts else f"[{message.role}]")
+
+
+def turn_at(turns: Sequence[UserTurn], index: int) -> int:
+    """Return the number of the turn that a message belongs to."""
+    return max(bisect_right([turn.first for turn in turns], index) - 1, 0)

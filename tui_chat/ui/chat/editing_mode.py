@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 from textual import events
 from textual.widgets.text_area import Selection
@@ -16,6 +15,8 @@ from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.common_prefix import common_prefix
 from tui_chat.ui.widgets.graphemes import boundary_after, is_boundary, whole_graphemes
 from tui_chat.ui.widgets.safe_text import SafeTextArea
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,10 @@ class ModalEditing:
 
     def __init__(self, editor: SafeTextArea, recall: Callable[[int], None]) -> None:
         """`recall` brings back another prompt."""
-        self._editor = editor
-        self._recall = recall
+        self._editor, self._recall = editor, recall
         self._mode: EditingMode | None = None
-        self._name = ""
-        """The name of the mode."""
+        self._name = self._plugin = ""
+        """The name of the mode, and of the plugin that adds it."""
         self._selected: tuple[Selection, int] | None = None
         """The selection that the mode made, and the index of its cursor."""
 
@@ -72,36 +72,44 @@ class ModalEditing:
         """Edit with the keys of a mode that a plugin adds; empty, or a name that none adds, for the
         ordinary ones. Raises InputError if the mode cannot be used.
         """
+        named = (plugin.name for plugin, part in hooks.parts("editing mode") if part.name == name)
+        self._name, self._plugin = name, next(named, "")
 
         def load() -> EditingMode | None:
             made = hooks.load_named("editing mode", name)
-            with guard(_plugin_of(name), f"editing mode {name}"):
+            with guard(self._plugin, f"editing mode {name}"):
                 return None if made is None else made()
 
         self._mode = await to_thread(load) if name else None
-        self._name = name
         self.reset()
 
     def reset(self) -> None:
         """Begin with the text that the composer has now."""
-        with self._guarded():
-            if self._mode is not None:
-                self._mode.reset(self._editor.document.text)
+        self._use(lambda mode: mode.reset(self._editor.document.text))
         self._selected = None
-        self._show_label()
 
     def insert(self) -> None:
         """Let what follows be typed as text."""
-        with self._guarded():
-            if self._mode is not None:
-                self._mode.insert()
-        self._show_label()
+        self._use(lambda mode: mode.insert())
 
     def take(self) -> None:
         """Let the mode undo what follows as a step of its own."""
-        with self._guarded():
-            if self._mode is not None:
-                self._mode.take(self._editor.document.text, self._cursor)
+        self._use(lambda mode: mode.take(self._editor.document.text, self._cursor))
+
+    def _use(self, use: Callable[[EditingMode], T]) -> T | None:
+        """Use the mode, if there is one, and show its label. After an exception of the mode, edit
+        with the ordinary keys.
+        """
+        result, label = None, ""
+        try:
+            with guard(self._plugin, f"editing mode {self._name}"):
+                if self._mode is not None:
+                    result, label = use(self._mode), str(self._mode.label)
+        except PluginFailed as error:
+            self._mode = None
+            report(error.fault)
+        self._editor.border_title = label
+        return result
 
     @property
     def _cursor(self) -> int:
@@ -110,39 +118,23 @@ class ModalEditing:
 
     def press(self, event: events.Key) -> bool:
         """Let the mode have a key. Return False if it has no use for it."""
-        editor, mode = self._editor, self._mode
-        if mode is None or event.key == "enter":
+        editor = self._editor
+        if self._mode is None or event.key == "enter":
             return False
         cursor = self._cursor
         if self._selected is not None and self._selected[0] == editor.selection:
             cursor = self._selected[1]
-        edited = None
-        with self._guarded():
+
+        def press(mode: EditingMode) -> EditedText | None:
             edited = mode.press(event.key, event.character, editor.document.text, cursor)
             if edited is not None and not edited.recall:
                 self._show(edited, cursor)
-        if edited is None:
-            return False
-        if edited.recall:
+            return edited
+
+        edited = self._use(press)
+        if edited is not None and edited.recall:
             self._recall(edited.recall)
-        self._show_label()
-        return True
-
-    @contextmanager
-    def _guarded(self) -> Generator[None]:
-        """Edit with the ordinary keys after an exception of the mode."""
-        try:
-            with guard(_plugin_of(self._name), f"editing mode {self._name}"):
-                yield
-        except PluginFailed as error:
-            self._mode = None
-            report(error.fault)
-
-    def _show_label(self) -> None:
-        label = ""
-        with self._guarded():
-            label = "" if self._mode is None else str(self._mode.label)
-        self._editor.border_title = label
+        return edited is not None
 
     def _show(self, edited: EditedText, before: int) -> None:
         """Show what the mode made of the text, with the cursor at `before`. The mode counts in code
@@ -168,9 +160,3 @@ class ModalEditing:
         else:
             editor.selection = Selection(place(min(first + 1, len(new))), place(cursor))
         self._selected = editor.selection, cursor
-
-
-def _plugin_of(mode: str) -> str:
-    """Return the name of the plugin that adds an editing mode; empty for none."""
-    named = (plugin.name for plugin, part in hooks.parts("editing mode") if part.name == mode)
-    return next(named, "")

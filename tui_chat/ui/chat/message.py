@@ -8,6 +8,7 @@ layout before, so that of a growing reply only the last section is laid out agai
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +16,8 @@ from textual.content import Content
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import CallBlock
-from tui_chat.models.message import NO_REFERENCES
+from tui_chat.models.message import NO_REFERENCES, References
+from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import SpeakerNames
 from tui_chat.ui.chat.header_footer import above_rows, count_words, footer_rows, header_rows
 from tui_chat.ui.chat.markdown import code_in, plain_rows, section_rows
@@ -23,6 +25,7 @@ from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
     Row,
+    clipped,
     indented,
     joined,
     one_row,
@@ -30,11 +33,6 @@ from tui_chat.ui.chat.rows import (
     styled,
 )
 from tui_chat.ui.chat.sections import Section, SectionSplitter
-from tui_chat.ui.chat.sources import (
-    LISTED_AT_ONCE,
-    source_rows,
-    sources_label,
-)
 from tui_chat.ui.chat.tool_calls import LISTED, SHOWN, CallState, call_rows
 
 if TYPE_CHECKING:
@@ -42,6 +40,8 @@ if TYPE_CHECKING:
     from tui_chat.models.session import Entry
     from tui_chat.ui.chat.tool_calls import ResultState
 
+SOURCES_LISTED = 5
+"""Sources that are listed without being unfolded."""
 FOLDED_ROWS = 4
 """Rows that a system or tool message shows while it is folded."""
 
@@ -309,12 +309,12 @@ class MessageLayout:
         if references == NO_REFERENCES or self._progress is not None:
             return []
         rows: list[Row] = []
-        is_open = len(references.sources) <= LISTED_AT_ONCE
+        is_open = len(references.sources) <= SOURCES_LISTED
         if not is_open:
             is_open = self._is_open("sources")
-            label = sources_label(references, self._width - 2, is_open=is_open)
+            label = _sources_label(references, self._width - 2, is_open=is_open)
             rows.append(self._fold("sources", label))
-        listed = source_rows(references, self._width) if is_open else []
+        listed = _source_rows(references, self._width) if is_open else []
         return [*rows, *listed]
 
     def _calls(self) -> list[Row]:
@@ -360,3 +360,28 @@ def fold_row(key: str, label: str, width: int, *more: Content, is_open: bool) ->
     mark = styled("▾ " if is_open else "▸ ", "fold-mark")
     content = one_row(joined(mark, safe(label, "fold")), width).content
     return Row(joined(content, *more), action=ClickAction("toggle", key))
+
+
+def _sources_label(references: References, width: int, *, is_open: bool) -> str:
+    """Return the words on the row that folds the list: how many sources, and of whom."""
+    count = len(references.sources)
+    if is_open:
+        return f"{count} sources"
+    hosts = dict.fromkeys(source.host or source.label for source in references.sources)
+    return clipped(f"{count} sources: {', '.join(islice(hosts, 20))}", width)
+
+
+def _source_rows(references: References, width: int) -> list[Row]:
+    """Lay out the list of sources, a row each."""
+    rows: list[Row] = []
+    digits = len(str(len(references.sources)))
+    for number, source in enumerate(references.sources, 1):
+        head = styled(f"[{number}]".ljust(digits + 3), "citation", link=source.url)
+        host = source.host if source.title and source.host != source.title else ""
+        host = safe(clipped(host, max(width // 3, 8)), "url", link=source.url)
+        room = max(width - head.cell_length - (host.cell_length + 2 if host else 0), 8)
+        label = clipped(one_line(source.label), room)
+        text = safe(label, "link" if source.url else "quiet", link=source.url)
+        more = (Content("  "), host) if host else ()
+        rows.append(one_row(joined(head, text, *more), width))
+    return rows

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from tui_chat.ui.widgets.block_view import START, LinePosition
+from tui_chat.ui.chat.block_view import START, LinePosition
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message

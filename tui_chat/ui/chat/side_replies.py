@@ -27,13 +27,17 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-class SideWriter:
-    """Has a model write one text at a time, until it ends or Esc stops it."""
+class SideReplies:
+    """Has a model write one text at a time, until it ends or Esc stops it: a summary, the rest of
+    the user's message, or a text of a kind that a plugin adds.
+    """
 
     def __init__(self, chat: ChatPane) -> None:
         self._chat = chat
         self._writing: Worker[None] | None = None
         self._has_begun = False
+        self._ready: tuple[CompactionPlan, str] | None = None
+        """A summary that waits to be read and accepted."""
 
     @property
     def is_writing(self) -> bool:
@@ -64,16 +68,7 @@ class SideWriter:
         self._writing = None
         self._chat.show_budget()  # which ends the status that was shown meanwhile
 
-
-class HistoryCompaction(SideWriter):
-    """A summary that is being generated or awaits review."""
-
-    def __init__(self, chat: ChatPane) -> None:
-        super().__init__(chat)
-        self._ready: tuple[CompactionPlan, str] | None = None
-        """A summary that waits to be read and accepted."""
-
-    async def begin(self, workspace: Workspace) -> None:
+    async def compact(self, workspace: Workspace) -> None:
         """Ask whether a model shall sum up older messages; show a summary that is ready."""
         if self.is_writing:
             return
@@ -135,21 +130,6 @@ class HistoryCompaction(SideWriter):
                 break
         self._ready = None
 
-
-def offer(envelope: ChatEnvelope) -> str:
-    """Return what no longer fits into the context, and what to do; empty if all does."""
-    count = len(envelope.dropped)
-    if count == 1:
-        return "1 message no longer fits · /compact summarizes it"
-    words = f"{count:,} messages no longer fit · /compact summarizes them"
-    return words if count else ""
-
-
-class SideReplies(SideWriter):
-    """Has texts written that are no messages of the conversation: the rest of the user's message,
-    and those of the kinds that plugins add.
-    """
-
     async def continue_message(self, workspace: Workspace, entry_id: str) -> None:
         """Have the model continue the user's last message."""
         composed = None if self.is_writing else await self.compose(workspace, "continue")
@@ -180,3 +160,12 @@ class SideReplies(SideWriter):
             if await confirm_send(self._chat.tui, composed.errors):
                 return composed
         return None
+
+
+def offer(envelope: ChatEnvelope) -> str:
+    """Return what no longer fits into the context, and what to do; empty if all does."""
+    count = len(envelope.dropped)
+    if count == 1:
+        return "1 message no longer fits · /compact summarizes it"
+    words = f"{count:,} messages no longer fit · /compact summarizes them"
+    return words if count else ""

@@ -104,7 +104,7 @@ class TitleLine(PlainLinks):
             keep = _button("[ Keep ]", "sessions.keep_temporary")
             button = Content("  ") + keep.stylize("$text-warning")
         if self.has_new_text:
-            mark = Content("  ") + _button("↓ new text", "conversation.latest_message")
+            mark = Content("  ") + _button("↓ new text", "conversation.end")
         room = max(width - button.cell_length - mark.cell_length, 1)
         left = Content(" · ".join(filter(None, words))).truncate(room, ellipsis=True) + button
         return left.pad_right(max(width - left.cell_length - mark.cell_length, 0)) + mark

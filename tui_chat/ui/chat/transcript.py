@@ -19,14 +19,13 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.ui.chat import selection as selecting
-from tui_chat.ui.chat.branch import BranchLayout, branch_change
+from tui_chat.ui.chat.block_view import BlockView, LinePosition
+from tui_chat.ui.chat.branch import BranchLayout, common_beginning, row_number
 from tui_chat.ui.chat.painting import GUTTER, MessageLook, Painter, text_width
 from tui_chat.ui.chat.reply_redraw import ReplyRedraw
 from tui_chat.ui.chat.rows import ClickAction, Row, runs_of
 from tui_chat.ui.chat.search import TranscriptSearch
 from tui_chat.ui.chat.welcome import Welcome, welcome_rows
-from tui_chat.ui.widgets.block_view import BlockView, LinePosition
 from tui_chat.ui.widgets.mouse_selection import (
     MouseSelection,
     Span,
@@ -49,7 +48,7 @@ ABOVE_WELCOME = 2
 NOTHING = "There is nothing to copy yet."
 
 
-class Transcript(BlockView[Row]):
+class Transcript(BlockView):
     """A conversation that can be read, searched and copied from."""
 
     ALLOW_SELECT = False  # Textual selects rows of the screen; `MouseSelection` knows messages
@@ -84,9 +83,9 @@ class Transcript(BlockView[Row]):
         is_on: bool
         """True while words are being searched for."""
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         self._layouts = BranchLayout()
-        super().__init__(self._layouts, id=id, classes=classes)
+        super().__init__(lambda index: self._layouts(index).rows, id=id)
         self.cursor: int | None = None
         """Index of the message that keys act on; None if it follows from what is on the screen."""
         self._search = TranscriptSearch(self._layouts)
@@ -132,25 +131,26 @@ class Transcript(BlockView[Row]):
         old, view = self.entries, self._viewport
         if entries is old:
             return
-        change = branch_change(old, entries, same_session=same_session)
-        if change.replaces_entries:
+        same = common_beginning(old, entries)
+        is_other_session, added = not (same_session or same), entries[len(old) :]
+        is_replaced = same < min(len(old), len(entries))
+        if is_replaced:
             self._mouse.clear()
-        keep, follows = view.top, view.follows
-        is_elsewhere = change.is_other_session or change.user_spoke
-        if is_elsewhere or keep.block >= len(entries):
-            keep = None
+        is_elsewhere = is_other_session or any(e.message.role == "user" for e in added)
+        keep = None if is_elsewhere or view.top.block >= len(entries) else view.top
         if is_elsewhere or (self.cursor is not None and self.cursor >= len(entries)):
             self.cursor = None
-        has_unseen = not change.is_other_session and self.has_new_text
-        self.has_new_text = has_unseen or bool(keep and not follows and change.added)
+        has_unseen = not is_other_session and self.has_new_text
+        self.has_new_text = has_unseen or bool(keep and not view.follows and added)
         self._layouts.set_entries(entries)
         self._search.entries_changed()
-        view.load(self._layouts.heights(), keep=keep, follows=follows)
-        if change.is_other_session and entries and entries[-1].message.role == "assistant":
-            self._reveal(len(entries) - 1)
-        elif not change.is_other_session and change.is_other_version:
+        view.load(self._layouts.heights(), keep=keep, follows=view.follows)
+        if is_other_session:
+            if entries and entries[-1].message.role == "assistant":
+                self._reveal(len(entries) - 1)
+        elif is_replaced and _is_other_version(old[same], entries[same]):
             self.has_new_text = False
-            self._reveal(change.same)
+            self._reveal(same)
         self.lay_out()
         self._run_clock()
 
@@ -217,8 +217,8 @@ class Transcript(BlockView[Row]):
                 room = min(text_width(width), EMPTY_TEXT_WIDTH)
                 self._empty_rows = welcome_rows(self._welcome, room)
             number = y - ABOVE_WELCOME
-            shown = 0 <= number < len(self._empty_rows)
-            row = self._empty_rows[number].content if shown else Content("")
+            is_row = 0 <= number < len(self._empty_rows)
+            row = self._empty_rows[number].content if is_row else Content("")
             return self.painter.plain(row, width)
         if y >= len(view.rows):
             return self.painter.blank(width)
@@ -231,10 +231,9 @@ class Transcript(BlockView[Row]):
             is_muted=message_id in self.muted,
         )
         hits = tuple(self._search.marks(position))
-        strip = self.strips(
-            (row, width, hits, look), lambda: self.painter.row(row, width, hits, look)
-        )
-        return self._mouse.highlight(strip, selecting.row_number(position), GUTTER)
+        shown = (row, width, hits, look)
+        strip = self.strip(shown, lambda: self.painter.row(row, width, hits, look))
+        return self._mouse.highlight(strip, row_number(position), GUTTER)
 
     # Moving
 
@@ -386,15 +385,12 @@ class Transcript(BlockView[Row]):
         column = column_at(row.text, offset.x - GUTTER)
         if not 0 <= offset.y < len(rows):
             column = len(row.text) if offset.y > 0 else 0
-        return character_at(row.text, column, selecting.row_number(position))
+        return character_at(row.text, column, row_number(position))
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         if not self.entries:
             return None
-        return (
-            selecting.selected_text(selection, self.entries, lambda at: self._layouts(at).rows),
-            "\n",
-        )
+        return self._layouts.selected_text(selection), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
         del selection
@@ -527,7 +523,7 @@ class Transcript(BlockView[Row]):
             return
         position, row = self._viewport.rows[y]
         if link := meta.get("link"):
-            await self.open_link(str(link))
+            self.open_link(str(link))
             return
         self.cursor = position.block
         action = action or row.action
@@ -549,5 +545,11 @@ class Transcript(BlockView[Row]):
     async def act(self, action: ClickAction) -> None:
         """Do what a click asks for that concerns more than the view."""
 
-    async def open_link(self, url: str) -> None:
+    def open_link(self, url: str) -> object:
         """Open a link that was clicked."""
+
+
+def _is_other_version(before: Entry, after: Entry) -> bool:
+    """Return True if one message is shown in the place of another version of it."""
+    is_other = before.message.id != after.message.id and before.sibling != after.sibling
+    return is_other and after.siblings > 1

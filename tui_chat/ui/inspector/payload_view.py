@@ -284,7 +284,7 @@ class PayloadView(LineView):
             self._by_letter,
         )
         shown = (line, spot.row, spot.owner.kind, look)
-        strip: Strip = self.strips(shown, lambda: paint_row(spot, line, look, self.palette))
+        strip: Strip = self.strip(shown, lambda: paint_row(spot, line, look, self.palette))
         return self._selection.highlight(strip, row, GUTTER + look.lead)
 
     @property

@@ -1,7 +1,6 @@
 """Base widgets and drawing helpers that several areas share.
 
 line_view      the widget under transcript, payload and lists: lines, drawn when in sight
-block_view     a line view of blocks whose heights are estimates until they come into sight
 row_list       the one list widget, a line view of rows: cursor, paging, mouse
 mouse_selection  text selected by drag
 after_refresh  calls after a refresh that come in any case

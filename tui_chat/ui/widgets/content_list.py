@@ -54,7 +54,7 @@ class ContentList(RowList):
         if ground == "cursor" and self.screen.focused is self:
             ground = "cursor with focus"
         shown = (text.plain, *text.spans, fact.plain, *fact.spans, width, ground)
-        return self.strips(shown, lambda: self._painted(text, fact, width, ground))
+        return self.strip(shown, lambda: self._painted(text, fact, width, ground))
 
     def _painted(self, text: Content, fact: Content, width: int, ground: str) -> Strip:
         room = max(width - fact.cell_length - 3, 1)

@@ -7,7 +7,7 @@ screen are made and drawn.
 2. The rows on the screen are remembered. After a change, `refresh_changed` has only those drawn
    that look otherwise: a slow terminal receives the new words of a growing reply and no whole
    screen.
-3. A painted line is kept by what it shows (`StripCache`), so scrolling paints only new lines.
+3. A painted line is kept by what it shows (`strip`), so scrolling paints only new lines.
 4. Another size arrives in `resized`, before the frame of that size is drawn.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from textual.reactive import Reactive
 
 CACHE_SIZE = 400
-"""Strips in a cache; more than a screen has rows."""
+"""Strips that are kept; more than a screen has rows."""
 
 VIRTUAL_SIZE = cast("Reactive[Size]", Widget.virtual_size)
 
@@ -61,7 +61,8 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):  # pyright: 
     ) -> None:
         super().__init__(id=id, classes=classes)
         self.palette = ComponentStyles(self, prefix)
-        self.strips = StripCache()
+        self.strips: LRUCache[Hashable, Strip] = LRUCache(CACHE_SIZE)
+        """The rows painted last, by what they show."""
         self._drawn: dict[int, Strip] = {}
         """The strip on each row of the screen."""
         self._room = Size(0, 0)
@@ -70,6 +71,13 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):  # pyright: 
     def draw_row(self, y: int) -> Strip:
         """Return the strip of a row of the screen."""
         raise NotImplementedError
+
+    def strip(self, shown: Hashable, paint: Callable[[], Strip]) -> Strip:
+        """Return the strip that shows something; the same one each time."""
+        strip = self.strips.get(shown)
+        if strip is None:
+            self.strips[shown] = strip = paint()
+        return strip
 
     def render_line(self, y: int) -> Strip:
         self._drawn[y] = strip = self.draw_row(y)
@@ -141,21 +149,3 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):  # pyright: 
 
     def resized(self) -> None:
         """Called after the size changed, and when the view comes into sight."""
-
-
-class StripCache:
-    """The lines painted last, by what they show."""
-
-    def __init__(self) -> None:
-        self._strips: LRUCache[Hashable, Strip] = LRUCache(CACHE_SIZE)
-
-    def clear(self) -> None:
-        """Drop all, because colors changed."""
-        self._strips.clear()
-
-    def __call__(self, shown: Hashable, paint: Callable[[], Strip]) -> Strip:
-        """Return the strip that shows something; the same one each time."""
-        strip = self._strips.get(shown)
-        if strip is None:
-            self._strips[shown] = strip = paint()
-        return strip

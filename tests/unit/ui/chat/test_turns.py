@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.support.messages import make_message
 from tui_chat.models.session import Entry
-from tui_chat.ui.chat.turns import turn_at, user_turns, words_of
+from tui_chat.ui.chat.conversation import turn_at, user_turns, words_of
 
 
 def entry(role: Any, text: str) -> Entry:

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from math import ceil
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual import events
 from textual.geometry import Size
@@ -24,33 +24,13 @@ from tui_chat.ui.widgets.line_view import VIRTUAL_SIZE, LineView
 if TYPE_CHECKING:
     from textual.reactive import Reactive
 
+    from tui_chat.ui.chat.rows import Row
+
 WHEEL_LINES = 3
 """Lines that a notch of the mouse wheel scrolls."""
 
 _SCROLL_Y = Widget.scroll_y
 _SCROLL_TARGET_Y = cast("Reactive[float]", Widget.scroll_target_y)
-
-
-class Line(Protocol):
-    """A line of a block."""
-
-    @property
-    def text(self) -> str:
-        """Its characters."""
-        ...
-
-
-LineT_co = TypeVar("LineT_co", bound=Line, covariant=True)
-LineT = TypeVar("LineT", bound=Line)
-
-
-class Block(Protocol[LineT_co]):
-    """An item that was laid out at a width."""
-
-    @property
-    def rows(self) -> Sequence[LineT_co]:
-        """Its lines, from top to bottom."""
-        ...
 
 
 class LinePosition(NamedTuple):
@@ -63,14 +43,16 @@ class LinePosition(NamedTuple):
 START = LinePosition(0, 0)
 
 
-class Viewport(Generic[LineT]):
+class Viewport:
     """A window of rows over blocks that are laid out when they come into sight."""
 
-    def __init__(self, block_at: Callable[[int], Block[LineT]]) -> None:
-        self._block_at = block_at
+    def __init__(self, rows_of: Callable[[int], Sequence[Row]]) -> None:
+        """`rows_of` returns the rows of a block, which it lays out."""
+        self._rows_of = rows_of
         self._heights: list[int] = []
-        self._top = START
-        self.rows: list[tuple[LinePosition, LineT]] = []
+        self.top = START
+        """The position of the first row."""
+        self.rows: list[tuple[LinePosition, Row]] = []
         """The rows on the screen, from the top; fewer than `height` at the end."""
         self.height = 0
         """Rows of the screen."""
@@ -85,12 +67,7 @@ class Viewport(Generic[LineT]):
     @property
     def offset(self) -> int:
         """The lines above the screen, partly estimated."""
-        return sum(self._heights[: self._top.block]) + self._top.line
-
-    @property
-    def top(self) -> LinePosition:
-        """The position of the first row."""
-        return self._top
+        return sum(self._heights[: self.top.block]) + self.top.line
 
     def load(
         self, heights: Sequence[int], *, keep: LinePosition | None = None, follows: bool = False
@@ -98,18 +75,18 @@ class Viewport(Generic[LineT]):
         """Show other blocks, from `keep` on; without it, or if it `follows`, follow the end."""
         self._heights = list(heights)
         self.follows = follows or keep is None
-        self._top = keep or START
+        self.top = keep or START
 
     def resize(self, heights: Sequence[int]) -> None:
         """Show the same blocks at another width; the first line stays about where it is."""
         if self.follows:
             self.load(heights)
             return
-        block, line = self._top
+        block, line = self.top
         before = self._heights[block] if self._heights else 0
-        self.load(heights, keep=self._top)
+        self.load(heights, keep=self.top)
         if heights and line:
-            self._top = LinePosition(block, line * len(self._exact(block)) // max(before, 1))
+            self.top = LinePosition(block, line * len(self._exact(block)) // max(before, 1))
 
     def update_height(self, block: int) -> None:
         """Update the height of a block whose layout changed."""
@@ -119,7 +96,7 @@ class Viewport(Generic[LineT]):
     def scroll(self, lines: int) -> None:
         """Scroll by lines, counted exactly: what is passed is laid out."""
         self.follows = False
-        block, line = self._top
+        block, line = self.top
         line += lines
         while line < 0 and block:
             block -= 1
@@ -130,7 +107,7 @@ class Viewport(Generic[LineT]):
                 break
             line -= size
             block += 1
-        self._top = LinePosition(block, max(line, 0))
+        self.top = LinePosition(block, max(line, 0))
         self.lay_out()
 
     def jump(self, offset: int) -> None:
@@ -138,21 +115,21 @@ class Viewport(Generic[LineT]):
         self.follows = False
         starts = [0, *accumulate(self._heights)]
         block = max(min(bisect_right(starts, offset), len(self._heights)) - 1, 0)
-        self._top = LinePosition(block, 0)
+        self.top = LinePosition(block, 0)
         if self._heights:
             self.scroll(max(min(offset - starts[block], len(self._exact(block)) - 1), 0))
 
     def reveal(self, block: int) -> None:
         """Put the first line of a block on the first row, or as high as the end allows."""
         self.follows = False
-        self._top = LinePosition(block, 0)
+        self.top = LinePosition(block, 0)
         self.lay_out()
 
     def show(self, position: LinePosition) -> None:
         """Bring a line into sight, a third of the screen below the top if it was not."""
         if any(shown == position for shown, _ in self.rows):
             return
-        self._top = position
+        self.top = position
         self.scroll(-self.height // 3)
 
     def lay_out(self, *, grows: bool = False) -> None:
@@ -161,9 +138,9 @@ class Viewport(Generic[LineT]):
         """
         self.rows = []
         if not self._heights or self.height <= 0:
-            self._top = START
+            self.top = START
             return
-        if self._top != START or not self.follows:
+        if self.top != START or not self.follows:
             self._fill()
         is_full = len(self.rows) == self.height
         if is_full and (not self.follows or self._is_at_end):
@@ -172,9 +149,9 @@ class Viewport(Generic[LineT]):
         if self.follows and not is_full and len(self.rows) >= self.height * 2 // 3:
             return
         self.follows = True
-        self._top = self._from_end(self.height)
-        if grows and self._top != START:
-            self._top = self._from_end(self.height - self.height // 3)
+        self.top = self._from_end(self.height)
+        if grows and self.top != START:
+            self.top = self._from_end(self.height - self.height // 3)
         self._fill()
 
     @property
@@ -185,10 +162,10 @@ class Viewport(Generic[LineT]):
     def _fill(self) -> None:
         """Collect rows downward from the top."""
         self.rows = []
-        block, line = self._top
+        block, line = self.top
         block = min(block, len(self._heights) - 1)
         line = min(line, max(len(self._exact(block)) - 1, 0))
-        self._top = LinePosition(block, line)
+        self.top = LinePosition(block, line)
         while block < len(self._heights) and len(self.rows) < self.height:
             lines = self._exact(block)
             for index in range(line, min(len(lines), line + self.height - len(self.rows))):
@@ -204,25 +181,19 @@ class Viewport(Generic[LineT]):
             need -= size
         return START
 
-    def _exact(self, block: int) -> Sequence[LineT]:
+    def _exact(self, block: int) -> Sequence[Row]:
         """Return a block's lines and correct its estimated height."""
-        lines = self._block_at(block).rows
+        lines = self._rows_of(block)
         self._heights[block] = len(lines)
         return lines
 
 
-class BlockView(LineView, Generic[LineT]):
+class BlockView(LineView):
     """A line view that scrolls over blocks, and follows their end."""
 
-    def __init__(
-        self,
-        block_at: Callable[[int], Block[LineT]],
-        *,
-        id: str | None = None,
-        classes: str | None = None,
-    ) -> None:
-        super().__init__(id=id, classes=classes)
-        self._viewport = Viewport(block_at)
+    def __init__(self, rows_of: Callable[[int], Sequence[Row]], *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._viewport = Viewport(rows_of)
         self._width = 0
         self._is_resizing = False
         self._bar_state = (0, 0, 0)
