@@ -24,7 +24,7 @@ from tui_chat.models.message import About, Message
 from tui_chat.models.role import Role
 from tui_chat.models.session import Entry, RequestRecord, Session, SessionTranscript, StoredRequest
 from tui_chat.models.token_probabilities import TokenProbability, pack_tokens
-from tui_chat.plugins.redact.review import Review, findings
+from tui_chat.plugins.redact.review import Review
 from tui_chat.workspace.exports import export_formats, transcript_texts
 
 SECRETS = {
@@ -168,7 +168,7 @@ def test_nothing_is_left_and_the_export_reads_back(transcript: SessionTranscript
     assert json.loads(request.body)["messages"][0]["role"] == "user"
     assert request.recipe["profile"] == sha256(read.revisions[0][1].encode()).hexdigest()
     assert json.loads(read.entries[1].message.tool_calls[0].arguments).keys() == {"command"}
-    assert findings(redacted, {"Kim Lee": "word"}) == ()
+    assert Review(redacted, {"Kim Lee": "word"}).findings == ()
 
 
 @given(transcripts())
@@ -296,7 +296,7 @@ def test_places_name_message_field_and_offset() -> None:
         Session("s", "T"),
         (Entry(make_message("user", "Hello,\nit is a@b.example. Bye.", "1", tool_calls=(call,))),),
     )
-    (finding,) = findings(transcript)
+    (finding,) = Review(transcript).findings
     first, second = finding.excerpts
     assert (first.place.where, first.place.field, first.place.offset) == (
         "message 1 (user)",

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
-from tui_chat.plugins.redact.words import MOST_WORDS, WordSearch, name_words, read_words
+from tui_chat.plugins.redact.scanner import MOST_WORDS, WordSearch, name_words, read_words
 
 
 def found(word: str, text: str) -> list[str]:

@@ -9,7 +9,7 @@ checks          the kinds of checks, and what they decide
 plan            variants: `resolve(suite, ...)`; `plan(suite, variants)` composes a plan
 costs           what a plan costs, and the money that a run may spend
 grades          what a cell gets for its checks, the judge, and the results that are known
-results         `LabStore`: runs in the database (tables: the tables and their migrations)
+results         `LabStore`: runs in the database, its tables and their migrations
 runner          `Runner(lab, run, ...).send("waiting")`
 comparison      better, worse, or not distinguishable: `compare(old, new)`
 command         `tui-chat eval` (report: its tables and files; run_command: `eval run`)

@@ -16,7 +16,6 @@ from tui_chat.compose import compose
 from tui_chat.context import Inputs
 from tui_chat.context.sent_texts import split_turns
 from tui_chat.errors import InputError
-from tui_chat.models.preset import Preset
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.session import Entry, last_reply
 from tui_chat.models.text import OriginKind
@@ -146,23 +145,19 @@ async def choose_state(app: TuiChat, _: str) -> None:
     )
     match await ask(app, f"The state of {state.time}", what):
         case "compare":
-            await _compare(app, workspace, preset, f"the state of {state.time}")
+            if workspace.state.request.viewed is not None:
+                workspace.requests.return_to_live()
+            base = DiffBase("state", f"the state of {state.time}", preset=preset)
+            workspace.requests.compare_with(base)
+            await app.run_action(f"inspector.show_view('{DIFF}')")
         case "restore":
-            _restore(app, workspace, preset, state.time)
+            edits = workspace.state.preset_edits
+            if edits is None:
+                raise InputError(f"The file of “{name}” has faults.", advice="Fix it first.")
+            words = f"restore the state of {state.time}"
+            workspace.presets.edit(name, edits.record(preset, words))
+            app.notify(
+                f"Restored the state of {state.time}, unsaved. Undo brings back what was there."
+            )
         case _:
             pass
-
-
-async def _compare(app: TuiChat, workspace: Workspace, preset: Preset, name: str) -> None:
-    if workspace.state.request.viewed is not None:
-        workspace.requests.return_to_live()
-    workspace.requests.compare_with(DiffBase("state", name, preset=preset))
-    await app.run_action(f"inspector.show_view('{DIFF}')")
-
-
-def _restore(app: TuiChat, workspace: Workspace, preset: Preset, time: str) -> None:
-    edits, name = workspace.state.preset_edits, workspace.state.preset_name
-    if edits is None:
-        raise InputError(f"The file of “{name}” has faults.", advice="Fix it first.")
-    workspace.presets.edit(name, edits.record(preset, f"restore the state of {time}"))
-    app.notify(f"Restored the state of {time}, unsaved. Undo brings back what was there.")

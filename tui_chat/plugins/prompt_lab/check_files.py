@@ -85,7 +85,8 @@ def read_checks(file: JsonFile, values: object, where: JsonPath) -> Iterator[Rep
             file.report(Level.ERROR, "bad-value", sentence, (*place, *step))
             continue
         name = check.type.removeprefix("not-")
-        value = _usual_value(name, check.value)
+        is_list = CHECKS[name].value is TextList  # which may be written as a text with commas
+        value = list(listed(check.value)) if is_list else check.value
         yield replace(check, type=name, value=value, negated=name != check.type)
 
 
@@ -112,11 +113,6 @@ def check_fault(label: str, value: Any, threshold: float | None) -> tuple[JsonPa
         fault = error.faults[0]
         return ("value", *fault.path), f"{fault.sentence}, not {describe_value(fault.value)}"
     return None
-
-
-def _usual_value(name: str, value: Any) -> Any:
-    """Return a value in its usual form: as the lists of texts that a text with commas is."""
-    return list(listed(value)) if CHECKS[name].value is TextList else value
 
 
 _WRITTEN = re.compile(r"(?P<type>(?:not-)?[a-z]+(?:-[a-z]+)*)(?:\((?P<threshold>[^()]*)\))?")

@@ -226,7 +226,9 @@ class CaseResults:
             case = cases[cell.case]
             results = self._results.get(sent_by(cell), {})
             own_first = sorted(results.values(), key=lambda result: result.case.key != case.key)
-            known = next((each for each in own_first if _can_grade(case, each.case)), None)
+            if any(judged_checks(case)):  # a judge must be asked for what another case did not ask
+                own_first = [each for each in own_first if _checks(each.case) == _checks(case)]
+            known = next(iter(own_first), None)
             if known is None:
                 shown.append(cell)
                 continue
@@ -237,11 +239,6 @@ class CaseResults:
                 self.add(result, case)  # so that it is graded once
             shown.append(result)
         return shown
-
-
-def _can_grade(case: Case, earlier: Case) -> bool:
-    """Return True if no judge must be asked for what a case asks besides an earlier one."""
-    return _checks(case) == _checks(earlier) or not any(judged_checks(case))
 
 
 def _checks(case: Case) -> tuple[object, ...]:

@@ -80,7 +80,8 @@ class SentCheck:
         if not places:
             return _why_unsent(composed, self.id)
         if self.at is not None and not any(self._is_at(place, composed) for place in places):
-            return f"{_quoted(self.id)} is {_where(places[0])}, not {_asked(self.at)}."
+            asked = f"turn {self.at}" if isinstance(self.at, int) else self.at
+            return f"{_quoted(self.id)} is {_where(places[0])}, not {asked}."
         for other, is_before in ((self.before, True), (self.after, False)):
             if other and (fault := self._order_fault(composed, places, other, is_before)):
                 return fault
@@ -90,7 +91,9 @@ class SentCheck:
         if isinstance(self.at, int):
             count = len(composed.envelope.turns)
             return place.turn == (self.at if self.at >= 0 else count + self.at)
-        return self.at in _placement_forms(place.piece.placement)
+        placement = place.piece.placement
+        asked = () if placement.asked is None else (f"{placement.kind} {placement.asked}",)
+        return self.at in (placement.kind, placement_words(placement), *asked)
 
     def _order_fault(
         self, composed: Composed, places: list[_Place], other: str, is_before: bool
@@ -119,22 +122,18 @@ class LoreCheck:
         if not any(self.lore in (entry.name, entry.id) for entry in entries):
             names = [entry.name or entry.id for entry in entries]
             return f"No lorebook has an entry {_quoted(self.lore)}.{_meant(self.lore, names)}"
-        active = [origin for origin in _lore_origins(composed) if self._is_named(origin)]
-        if bool(active) is self.active:
+        turns = composed.envelope.turns
+        active = any(self._is_named(span.origin) for turn in turns for span in turn.text.spans)
+        if active is self.active:
             return ""
         return f"{_quoted(self.lore)} is {'active' if active else 'not active'}."
 
-    def _is_named(self, origin: Origin) -> bool:
+    def _is_named(self, of_text: Origin) -> bool:
+        origin = of_text.lore_entry
+        if origin is None:
+            return False
         book = origin.within.id if origin.within is not None else ""
         return self.lore in (origin.name, origin.id.removeprefix(f"{book}/"))
-
-
-def _lore_origins(composed: Composed) -> Iterator[Origin]:
-    """Yield the lore entries that a request sends."""
-    for turn in composed.envelope.turns:
-        for span in turn.text.spans:
-            if (origin := span.origin.lore_entry) is not None:
-                yield origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,11 +208,6 @@ def placement_words(placement: Placement) -> str:
     return f"{placement.kind} {placement.anchor}".strip()
 
 
-def _placement_forms(placement: Placement) -> set[str]:
-    forms = {placement.kind, placement_words(placement)}
-    return forms if placement.asked is None else forms | {f"{placement.kind} {placement.asked}"}
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A message in a request."""
@@ -240,10 +234,6 @@ def _names(piece: Turn) -> set[str]:
 
 def _where(place: _Place) -> str:
     return f"in turn {place.turn} ({placement_words(place.piece.placement)})"
-
-
-def _asked(at: int | str) -> str:
-    return f"turn {at}" if isinstance(at, int) else at
 
 
 def _unknown(composed: Composed, name: str) -> str:

@@ -16,7 +16,7 @@ from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.preset import Preset
-from tui_chat.plugins.prompt_lab.tables import prepare_tables
+from tui_chat.plugins.prompt_lab.results import prepare_tables
 from tui_chat.request_recipe import preset_revision
 from tui_chat.store import Store
 from tui_chat.store.database import Transaction

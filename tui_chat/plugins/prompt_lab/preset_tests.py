@@ -20,7 +20,6 @@ from tui_chat.models.boundary import plain
 from tui_chat.models.envelope import Turn
 from tui_chat.plugins.prompt_lab.preset_cases import (
     ExpectedTurn,
-    PresetCase,
     find_cases,
     load_case,
     origin_words,
@@ -127,7 +126,9 @@ def _run(path: Path, update: bool) -> tuple[str, str, TestResult]:
         return result, "", TestResult(name, problem, sentence, "\n".join(lines))
     lines += difference(case.expected or (), turns)
     if update:
-        write_text(_updated(case, turns), path, "shared")
+        expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
+        value = {**json.loads(case.text), "expected": expected}
+        write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path, "shared")
         result = "failed" if sentence else "updated"
     else:
         result = "failed"
@@ -165,10 +166,3 @@ def _as_expected(turn: Turn, expected: Sequence[ExpectedTurn]) -> ExpectedTurn:
         origin=origin_words(turn.origin) if any(t.origin for t in expected) else None,
         placement=placement_words(turn.placement) if any(t.placement for t in expected) else None,
     )
-
-
-def _updated(case: PresetCase, turns: Sequence[Turn]) -> str:
-    """Return a case's text with these turns as the expected ones."""
-    expected = [plain(_as_expected(turn, case.expected or ())) for turn in turns]
-    value = {**json.loads(case.text), "expected": expected}
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The store of runs: plans, replies, verdicts and preferences.
+"""The store of runs: plans, replies, verdicts and preferences, and the tables that they are in.
 
 1. A plan is stored before its first request leaves. A cell is `streaming` before its own leaves,
    and has its result when it has ended: two transactions a cell, whatever the size of the run.
@@ -6,6 +6,9 @@
 3. A run that is `running` has a lock of its program, as streaming replies have. Without one its
    program was killed: opening the store makes the run and its streaming cells `interrupted`.
 4. The newest runs of a suite are kept, and every accepted one.
+5. The tables are the plugin's own: the numbered steps of `STEPS` make them when they are first
+   needed, and `lab_version` has the number of the last one. They refer to no table of the core, and
+   no other way round, so a database is whole with and without them.
 """
 # ruff: noqa: S608 - only our own column names and constants are put into SQL
 
@@ -18,10 +21,9 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any, TypeVar
 
-from tui_chat.errors import InputError, RecordGone
+from tui_chat.errors import InputError, RecordGone, StoreNewer
 from tui_chat.interop.own_json import inputs_with_blocks
-from tui_chat.models.boundary import pack, plain, read_own, unpack
-from tui_chat.plugins.prompt_lab.tables import prepare_tables
+from tui_chat.models.boundary import pack, read_own, unpack
 from tui_chat.plugins.prompt_lab.values import (
     Case,
     Cell,
@@ -37,6 +39,103 @@ from tui_chat.plugins.prompt_lab.values import (
 from tui_chat.store import Store
 from tui_chat.store.database import Database, Row, Transaction
 from tui_chat.store.process_lock import ProcessLock, is_running
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        # A whole case or variant as JSON, once for all runs that have it.
+        """CREATE TABLE lab_values (
+            id INTEGER PRIMARY KEY,
+            sha256 TEXT NOT NULL UNIQUE,
+            json TEXT NOT NULL
+        ) STRICT""",
+        """CREATE TABLE lab_runs (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            run_id TEXT NOT NULL UNIQUE,
+            suite TEXT NOT NULL,
+            source TEXT NOT NULL,
+            started REAL NOT NULL,
+            finished REAL,
+            status TEXT NOT NULL,
+            accepted INTEGER NOT NULL DEFAULT 0,
+            plan_sha TEXT NOT NULL,
+            judge TEXT NOT NULL
+        ) STRICT""",
+        """CREATE TABLE lab_cells (
+            run INTEGER NOT NULL REFERENCES lab_runs ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            case_key TEXT NOT NULL,
+            variant TEXT NOT NULL,
+            attempt INTEGER NOT NULL,
+            case_id INTEGER NOT NULL,
+            variant_id INTEGER NOT NULL,
+            body_sha TEXT NOT NULL,
+            input_tokens INTEGER NOT NULL,
+            shared_tokens INTEGER NOT NULL,
+            output_limit INTEGER,
+            notes TEXT NOT NULL,
+            status TEXT NOT NULL,
+            reply TEXT NOT NULL,
+            verdicts TEXT NOT NULL,
+            score REAL,
+            cost REAL,
+            PRIMARY KEY (run, position),
+            UNIQUE (run, case_key, variant, attempt)
+        ) STRICT""",
+        """CREATE TABLE lab_preferences (
+            run INTEGER NOT NULL REFERENCES lab_runs ON DELETE CASCADE,
+            case_key TEXT NOT NULL,
+            attempt INTEGER NOT NULL,
+            first TEXT NOT NULL,
+            second TEXT NOT NULL,
+            preferred TEXT NOT NULL,
+            PRIMARY KEY (run, case_key, attempt, first, second)
+        ) STRICT""",
+    ),
+    (
+        # The contents are revisions of the core. `sent` is their hash in recipes.
+        """CREATE TABLE lab_preset_states (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL,
+            saved REAL NOT NULL,
+            sha256 TEXT NOT NULL,
+            sent TEXT NOT NULL
+        ) STRICT""",
+    ),
+    ("ALTER TABLE lab_runs ADD COLUMN accepted_variant TEXT NOT NULL DEFAULT ''",),
+)
+"""The statements of each step."""
+
+
+async def prepare_tables(database: Database) -> None:
+    """Make the tables that are missing. Raises StoreError, and StoreNewer for those of a newer
+    version.
+    """
+    if await database.read(_version) != len(STEPS):
+        await database.write(_migrate)
+
+
+async def _version(tx: Transaction) -> int:
+    if not await tx.rows("SELECT 1 FROM sqlite_master WHERE name = 'lab_version'"):
+        return 0
+    [(version,)] = await tx.rows("SELECT version FROM lab_version")
+    return version
+
+
+async def _migrate(tx: Transaction) -> None:
+    version = await _version(tx)
+    if version > len(STEPS):
+        raise StoreNewer(
+            "The prompt lab's tables were written by a newer version of tui-chat.",
+            advice="Update tui-chat; nothing was changed.",
+        )
+    if not version:
+        await tx.run("CREATE TABLE lab_version (version INTEGER NOT NULL) STRICT")
+        await tx.run("INSERT INTO lab_version VALUES (0)")
+    for step in STEPS[version:]:
+        for statement in step:
+            await tx.run(statement)
+    await tx.run("UPDATE lab_version SET version = ?", len(STEPS))
+
 
 T = TypeVar("T")
 
@@ -118,7 +217,12 @@ class LabStore:
             await tx.insert(
                 f"INSERT INTO lab_cells (run, shared_tokens, case_id, variant_id, {_CELL})",
                 (
-                    (row[0], 0, case_ids[cell.case], variant_ids[cell.variant], *_cell_values(cell))
+                    (
+                        *(row[0], 0, case_ids[cell.case], variant_ids[cell.variant]),
+                        *(cell.position, cell.case, cell.variant, cell.attempt, cell.body_sha),
+                        *(cell.input_tokens, cell.output_limit, pack(cell.notes)),
+                        *_result_values(cell),
+                    )
                     for cell in plan.cells
                 ),
             )
@@ -343,14 +447,6 @@ async def _value_ids(tx: Transaction, values: Mapping[str, object]) -> dict[str,
 def _stored_case(text: str) -> Case:
     case = json.loads(text)
     return read_own(Case, {**case, "inputs": inputs_with_blocks(case["inputs"])})
-
-
-def _cell_values(cell: Cell) -> tuple[Any, ...]:
-    return (
-        *(cell.position, cell.case, cell.variant, cell.attempt, cell.body_sha),
-        *(cell.input_tokens, cell.output_limit),
-        *(json.dumps(plain(cell.notes), ensure_ascii=False), *_result_values(cell)),
-    )
 
 
 def _result_values(cell: Cell) -> tuple[Any, ...]:

@@ -338,10 +338,11 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
     preset = case.inputs.preset
     inputs = inputs or replace(case.inputs, endpoint=NO_ENDPOINT, preset=NO_PRESET)
     key = title or sha256(pack(inputs).encode()).hexdigest()[:12]
+    last = inputs.history[-1].content if inputs.history else ""
     return (
         Case(
             key,
-            title or _excerpt(inputs),
+            title or one_line(inputs.draft or last, 60) or "no text",
             inputs,
             (*defaults.checks, *checks),
             None if case.expected is None and not case.checks else of_request,
@@ -362,11 +363,6 @@ def _filled(template: Any, variables: Mapping[str, Any]) -> Any:
         lambda match: plain_text(variables[match[1]]) if match[1] in variables else match[0],
         template,
     )
-
-
-def _excerpt(inputs: Inputs) -> str:
-    last = inputs.history[-1].content if inputs.history else ""
-    return one_line(inputs.draft or last, 60) or "no text"
 
 
 # --- cases of the app ----------------------------------------------------------------------

@@ -2,10 +2,10 @@
 
 command         `tui-chat redact`
 dialog          the action of the app, and the review on the screen
-session_review  reads a session, and the words of `redact.txt` (words)
-review          what was found, and the session with placeholders in its place
+review          reads a session: what was found, and the session with placeholders in its place
 text_walk       goes through all texts of a session (encodings: and what is encoded in them)
-scanner         searches one text (patterns: what keys, addresses and home folders look like)
+scanner         searches one text for patterns and words of `redact.txt` (patterns: what keys,
+                addresses and home folders look like)
 
 docs/formats.md says what is found, and what cannot be.
 """

@@ -18,8 +18,7 @@ from tui_chat.cli.output import Styled, counted, finish, is_terminal, write_expo
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.plugins.redact.patterns import KINDS
-from tui_chat.plugins.redact.review import Excerpt, Review, SensitiveText
-from tui_chat.plugins.redact.session_review import review_session
+from tui_chat.plugins.redact.review import Excerpt, Review, SensitiveText, review_session
 from tui_chat.workspace.exports import transcript_texts, write_file
 
 _AROUND = 30

@@ -18,8 +18,7 @@ from textual.widgets.option_list import Option
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line, sanitize
 from tui_chat.plugins.redact.patterns import KINDS
-from tui_chat.plugins.redact.review import SensitiveText
-from tui_chat.plugins.redact.session_review import review_session, without_requests
+from tui_chat.plugins.redact.review import SensitiveText, review_session, without_requests
 from tui_chat.ui.dialogs.base import Dialog, set_title
 from tui_chat.ui.dialogs.export import ask_export_file, ask_format
 
@@ -100,13 +99,10 @@ class FindingsDialog(Dialog[frozenset[str] | None]):
     def _options(self) -> list[Option]:
         options: list[Option] = []
         for kind, group in groupby(self._findings.values(), lambda finding: finding.kind):
-            options.append(Option(self._kind_line(kind), id=_KIND + kind))
+            title = KINDS[kind][0].upper() + KINDS[kind][1:]
+            options.append(Option(Text(title, style="bold"), id=_KIND + kind))
             options += (Option(self._line(one), id=one.placeholder) for one in group)
         return options
-
-    def _kind_line(self, kind: str) -> Text:
-        title = KINDS[kind]
-        return Text(title[0].upper() + title[1:], style="bold")
 
     def _line(self, finding: SensitiveText) -> Text:
         is_kept = finding.placeholder in self._kept

@@ -140,8 +140,4 @@ def _base64_text(data: str) -> str:
         text = decode(data).decode()
     except ValueError:
         return ""
-    return text if all(map(_is_readable, text[:200])) else ""
-
-
-def _is_readable(character: str) -> bool:
-    return character.isprintable() or character in "\n\r\t"
+    return text if all(each.isprintable() or each in "\n\r\t" for each in text[:200]) else ""

@@ -9,20 +9,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from contextlib import suppress
+from dataclasses import field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from tui_chat.errors import InputError
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import ReasoningBlock, keys_of
 from tui_chat.models.json_text import as_object, as_string, decode_lenient
 from tui_chat.models.media import detect_mime_of_base64, format_size
 from tui_chat.models.session import SessionTranscript
 from tui_chat.plugins.redact.patterns import KINDS, MARK, Match
-from tui_chat.plugins.redact.scanner import Scanner
+from tui_chat.plugins.redact.scanner import Scanner, name_words, read_words
 from tui_chat.plugins.redact.text_walk import Place, TextWalk
-from tui_chat.plugins.redact.words import name_words
+
+if TYPE_CHECKING:
+    from tui_chat.library.library import Library
+    from tui_chat.store import Store
 
 MOST_EXCERPTS = 3
 """Excerpts of a finding; all its places are counted."""
@@ -135,7 +143,8 @@ class Review:
             collected.excerpts.append(Excerpt(place, before, there, after))
 
     def _findings(self) -> Iterator[SensitiveText]:
-        used = _placeholders(self._transcript)
+        contents = (entry.message.content for entry in self._transcript.entries)
+        used = {earlier for text in contents for earlier in _PLACEHOLDER.findall(text)}
         numbers: dict[str, int] = defaultdict(int)
         order = list(KINDS)
         for one in sorted(self._collected.values(), key=lambda one: order.index(one.kind)):
@@ -164,13 +173,6 @@ def _warning(transcript: SessionTranscript) -> str:
     )
 
 
-def findings(
-    transcript: SessionTranscript, words: Mapping[str, str] | None = None
-) -> tuple[SensitiveText, ...]:
-    """Return what must not be shared of a transcript, by kind and in the order of the places."""
-    return Review(transcript, words).findings
-
-
 def _key(kind: str, text: str) -> str:
     return text.casefold() if kind in _CASELESS else text
 
@@ -183,7 +185,23 @@ def _profile_names(transcript: SessionTranscript) -> Iterator[str]:
             yield from name_words(as_string(as_object(decode_lenient(text)).get("name")))
 
 
-def _placeholders(transcript: SessionTranscript) -> frozenset[str]:
-    """Return the placeholders of an earlier redaction."""
-    texts = [entry.message.content for entry in transcript.entries]
-    return frozenset(found for text in texts for found in _PLACEHOLDER.findall(text))
+async def review_session(
+    store: Store, library: Library, folder: Path, session_id: str, *, requests: bool
+) -> Review:
+    """Review a stored session; `folder` has the user's file of words, `requests` says whether the
+    requests are part of the export. Raises InputError and StoreError.
+    """
+    transcript = await store.transcripts.get(session_id, requests=requests)
+    if transcript is None:
+        raise InputError("The session has been deleted.")
+    if profile := transcript.session.profile:
+        with suppress(InputError):  # it is gone or damaged: the user has no name
+            transcript = replace(transcript, user=library.profile(profile).name)
+    words = dict.fromkeys(name_words(Path.home().name), "user")
+    words |= dict.fromkeys(read_words(folder), "word")
+    return await asyncio.to_thread(Review, transcript, words)
+
+
+def without_requests(transcript: SessionTranscript) -> SessionTranscript:
+    """Return a transcript as it is shared without requests, presets, profiles and draft."""
+    return replace(transcript, requests=(), revisions=(), draft="")

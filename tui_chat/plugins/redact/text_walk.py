@@ -85,11 +85,10 @@ class TextWalk:
         for number, entry in enumerate(transcript.entries, 1):
             self._where = f"message {number} ({entry.message.role})"
             entries.append(self._value(entry, "", ""))
-        others = {
-            name: self._value(getattr(transcript, name), "", name)
-            for name in ("role", "variables", "draft", "character", "user")
-            if self._enter(name)
-        }
+        others: dict[str, Any] = {}
+        for name in ("role", "variables", "draft", "character", "user"):
+            self._where = name
+            others[name] = self._value(getattr(transcript, name), "", name)
         revisions = tuple(map(self._revision, transcript.revisions))
         requests: list[Any] = []
         for number, request in enumerate(transcript.requests, 1):
@@ -103,10 +102,6 @@ class TextWalk:
             requests=tuple(requests),
             **others,
         )
-
-    def _enter(self, where: str) -> bool:
-        self._where = where
-        return True
 
     # Values
 

@@ -48,10 +48,6 @@ CUSTOM_GPT = "The instructions of a custom GPT are not in the export."
 _CITATION = re.compile("\ue200[^\ue201]*\ue201")
 
 
-def _is_conversation(data: JsonObject) -> bool:
-    return isinstance(data.get("mapping"), dict)
-
-
 def _read_conversation(data: JsonObject) -> Reading:
     """Return the transcript and its notes. Raises UnreadableConversation."""
     nodes = as_object(data.get("mapping"))
@@ -76,7 +72,7 @@ def _read_conversation(data: JsonObject) -> Reading:
     return transcript, tree.notes
 
 
-FORMATS = (ObjectFormat(_is_conversation, _read_conversation),)
+FORMATS = (ObjectFormat(lambda data: isinstance(data.get("mapping"), dict), _read_conversation),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +163,9 @@ class _ConversationReader:
             text = _fenced(content, text)
         call_id = ""
         if step.role == "assistant" and recipient not in ("", "all"):
-            call_id = step.call(f"call_{key}", recipient, _arguments(text))
+            is_object = isinstance(parsed(text), dict)  # as protocols require
+            arguments = text if is_object else to_json({"input": text})
+            call_id = step.call(f"call_{key}", recipient, arguments)
         elif text or step.parts or step.role == "tool":
             step.texts = [text]
         else:
@@ -274,11 +272,6 @@ def _instructions(content: JsonObject, facts: JsonObject) -> str:
         as_string(content.get("user_instructions")) or as_string(stored.get("about_model_message")),
     )
     return joined(texts)
-
-
-def _arguments(text: str) -> str:
-    """Return the text of a tool call as a JSON object, which protocols require."""
-    return text if isinstance(parsed(text), dict) else to_json({"input": text})
 
 
 def _fenced(content: JsonObject, text: str) -> str:

@@ -33,10 +33,6 @@ _SILENT_BLOCKS = ("token_budget", "flag")
 """Types of blocks without content for a reader."""
 
 
-def _is_conversation(data: JsonObject) -> bool:
-    return isinstance(data.get("chat_messages"), list)
-
-
 def _is_beside_conversations(data: JsonObject) -> bool:
     """Return True for an account, a project or a memory."""
     known = {"email_address", "prompt_template", "docs", "conversations_memory"}
@@ -83,7 +79,7 @@ def _read_conversation(data: JsonObject) -> Reading:
 
 FORMATS = (
     ObjectFormat(_is_beside_conversations, None),
-    ObjectFormat(_is_conversation, _read_conversation),
+    ObjectFormat(lambda data: isinstance(data.get("chat_messages"), list), _read_conversation),
 )
 
 

@@ -195,7 +195,8 @@ class _SessionReader:
         if data.get("isApiErrorMessage") is True:
             step.status, step.error = "failed", as_string(data.get("error")) or "API error"
         content = message.get("content")
-        if is_synthetic and step.status != "failed" and _is_placeholder(content):
+        texts = texts_of(list(_blocks(content)))
+        if is_synthetic and step.status != "failed" and texts == ["No response requested."]:
             return
         for block in _blocks(content):
             match as_string(block.get("type")):
@@ -237,7 +238,8 @@ class _SessionReader:
             texts = texts_of(others)
         elif data.get("isMeta") is True:
             texts, parts = [], []
-        if _was_interrupted(others) and talk.steps and talk.steps[-1].role == "assistant":
+        was_interrupted = any(text.startswith(_INTERRUPTED) for text in texts_of(others))
+        if was_interrupted and talk.steps and talk.steps[-1].role == "assistant":
             talk.steps[-1].status = "stopped"
         if owner is not None and not (texts or parts):
             return
@@ -274,7 +276,37 @@ class _SessionReader:
 
     def conversations(self) -> Iterator[FoundConversation]:
         """Yield the conversation, and those of its subagents."""
-        return _conversations(self, self.source)
+        source = self.source
+        if not self.main.steps and len(self.sides) == 1:  # a subagent's own file
+            (side,) = self.sides.values()
+            title = as_string(subagent_facts(source.path).get("description")) if source.path else ""
+            yield _subagent(self, side, title)
+            return
+        tree = TranscriptBuilder("claude-code", self.session or source.name)
+        conversation = found_conversation(
+            "",
+            self.transcript(self.main, tree),
+            self.notes,
+            project=self.cwd,
+            subagents={
+                call: stable_id("claude-code", self.session, agent)
+                for call, agent in self.subagents.items()
+            },
+        )
+        if not conversation.ignored or not self.sides:
+            yield conversation
+        calls = {
+            as_string(as_object(parsed(call.arguments)).get("prompt")): call.id
+            for step in self.main.steps
+            for call in step.calls
+            if call.name in ("Agent", "Task")
+        }
+        for side in self.sides.values():
+            first = next((text for step in side.steps for text in step.texts), "")
+            call_id = calls.get(first, "")
+            yield _subagent(self, side, "", tree.session_id, call_id)
+        if source.path is not None:
+            yield from _subagent_files(source, source.path, self.session, tree.session_id)
 
     def title(self) -> str:
         """Return the user's title, else the program's; empty if there is none for this file."""
@@ -308,14 +340,6 @@ def _hosted_result(block: JsonObject) -> Result:
     lines = ["\n".join(filter(None, (as_string(item.get(key)) for key in keys))) for item in blocks]
     failed = any("error_code" in item for item in blocks)
     return Result(as_string(block.get("tool_use_id")), joined(lines), failed=failed)
-
-
-def _is_placeholder(content: object) -> bool:
-    return texts_of(list(_blocks(content))) == ["No response requested."]
-
-
-def _was_interrupted(blocks: Sequence[JsonObject]) -> bool:
-    return any(text.startswith(_INTERRUPTED) for text in texts_of(blocks))
 
 
 def _own_content(blocks: Sequence[JsonObject]) -> tuple[list[str], list[MediaBlock]]:
@@ -361,39 +385,6 @@ def _usage(counts: JsonObject) -> Usage:
     written = as_count(counts.get("cache_creation_input_tokens"))
     fresh, output = as_count(counts.get("input_tokens")), as_count(counts.get("output_tokens"))
     return Usage(total(fresh, cached, written), output, cached, written)
-
-
-def _conversations(reader: _SessionReader, source: ImportSource) -> Iterator[FoundConversation]:
-    if not reader.main.steps and len(reader.sides) == 1:  # a subagent's own file
-        (side,) = reader.sides.values()
-        title = as_string(subagent_facts(source.path).get("description")) if source.path else ""
-        yield _subagent(reader, side, title)
-        return
-    tree = TranscriptBuilder("claude-code", reader.session or source.name)
-    conversation = found_conversation(
-        "",
-        reader.transcript(reader.main, tree),
-        reader.notes,
-        project=reader.cwd,
-        subagents={
-            call: stable_id("claude-code", reader.session, agent)
-            for call, agent in reader.subagents.items()
-        },
-    )
-    if not conversation.ignored or not reader.sides:
-        yield conversation
-    calls = {
-        as_string(as_object(parsed(call.arguments)).get("prompt")): call.id
-        for step in reader.main.steps
-        for call in step.calls
-        if call.name in ("Agent", "Task")
-    }
-    for side in reader.sides.values():
-        first = next((text for step in side.steps for text in step.texts), "")
-        call_id = calls.get(first, "")
-        yield _subagent(reader, side, "", tree.session_id, call_id)
-    if source.path is not None:
-        yield from _subagent_files(source, source.path, reader.session, tree.session_id)
 
 
 def _subagent(

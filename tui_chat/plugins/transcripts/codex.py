@@ -241,26 +241,19 @@ class _RolloutReader:
                 if self.turns and self.maybe_inserted[-1:] == self.turns[-1:]:
                     self.maybe_inserted.pop()
             case "thread_rolled_back":
-                self._roll_back(as_count(event.get("num_turns")) or 0)
+                self.answer = None
+                for _ in range(min(as_count(event.get("num_turns")) or 0, len(self.turns))):
+                    self.before = self.turns.pop().parent
             case "turn_aborted":
-                self._abort()
+                answer = self.answer  # a text is stored only when it is complete
+                if answer is not None and len(answer.results) < len(answer.calls):
+                    answer.status = "stopped"
             case "thread_name_updated":
                 self.title = as_string(event.get("thread_name")) or as_string(event.get("name"))
             case "token_count":
                 self._count(as_object(as_object(event.get("info")).get("last_token_usage")))
             case _:
                 pass
-
-    def _roll_back(self, turns: int) -> None:
-        self.answer = None
-        for _ in range(min(turns, len(self.turns))):
-            self.before = self.turns.pop().parent
-
-    def _abort(self) -> None:
-        """Mark the answer whose calls were not all run; a text is stored only when complete."""
-        answer = self.answer
-        if answer is not None and len(answer.results) < len(answer.calls):
-            answer.status = "stopped"
 
     def _count(self, counts: JsonObject) -> None:
         """Set the usage of the answer, which ends with it."""

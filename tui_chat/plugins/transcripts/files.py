@@ -103,7 +103,7 @@ class FileReader:
                 yield from self._members(list(_in_folder(path)), "folder")
                 return
             with open_file(path) as file:
-                if _is_archive(path.name, file):
+                if _start(file).startswith(_ZIP) and not _begins_as_card(path.name, file):
                     yield from self._archive(file)
                     return
                 self.report.size = file.seek(0, 2)
@@ -259,11 +259,6 @@ def _start(file: IO[bytes]) -> bytes:
     start = file.read(len(_PNG))
     file.seek(0)
     return start
-
-
-def _is_archive(name: str, file: IO[bytes]) -> bool:
-    """Return True for an archive that is no card."""
-    return _start(file).startswith(_ZIP) and not _begins_as_card(name, file)
 
 
 def _begins_as_card(name: str, file: IO[bytes]) -> bool:

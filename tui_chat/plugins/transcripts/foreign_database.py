@@ -12,6 +12,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class ForeignDatabase:
         self.faults: list[FoundConversation] = []
         """The parts that could not be read so far; the rows before a damaged one were."""
         self._left = _MOST_STEPS
-        connection.text_factory = _text
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
         connection.set_progress_handler(self._count, _STEPS)
         for pragma in ("query_only=ON", "trusted_schema=OFF", "cell_size_check=ON"):
@@ -84,10 +85,6 @@ class ForeignDatabase:
     def _count(self) -> int:
         self._left -= 1
         return int(self._left < 0)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 def _reason(error: Exception) -> str:

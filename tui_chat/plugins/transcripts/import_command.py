@@ -62,7 +62,11 @@ async def import_command(
         write_json([_report_json(report) for report in reports])
     else:
         for report in reports:
-            _print_report(report, dry_run)
+            name = one_line(str(report.path))
+            for line in report.lines(name, dry_run=dry_run):
+                write_line(line)
+            for sentence, advice in report.told_faults(name):
+                write_error(f"{sentence}.", advice)
     if any(report.failed for report in reports):
         sys.exit(2)
 
@@ -99,11 +103,3 @@ def _report_json(report: Report) -> dict[str, object]:
         "more_faults": report.more_faults,
         "notes": [{"sentence": note, "count": count} for note, count in report.notes.items()],
     }
-
-
-def _print_report(report: Report, dry_run: bool) -> None:
-    name = one_line(str(report.path))
-    for line in report.lines(name, dry_run=dry_run):
-        write_line(line)
-    for sentence, advice in report.told_faults(name):
-        write_error(f"{sentence}.", advice)

@@ -11,7 +11,7 @@ The tables are internal to the program; this was read from files of its version 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -80,9 +80,12 @@ def _session(
         steps.append(step)
     for key, orphans in parts.items():  # their message is damaged
         steps.append(_step(key, {"role": "assistant"}, orphans, tree.notes))
+    chain(steps)
+    undone = _undone(revert)
+    kept = list(takewhile(lambda step: not undone or step.key != undone, steps))
     transcript = tree.transcript(
         title=as_string(title),
-        head_id=_connect(tree, steps, _undone(revert)),
+        head_id=add_steps(tree, steps).get(kept[-1] if kept else None),
         created=parse_timestamp(created),
         updated=parse_timestamp(updated),
         tags=(SUBAGENT,) if parent else (),
@@ -91,13 +94,6 @@ def _session(
     yield found_conversation(
         place, transcript, tree.notes, parent_id=parent_id, project=as_string(folder)
     )
-
-
-def _connect(tree: TranscriptBuilder, steps: Sequence[Step], undone: str) -> str | None:
-    """Add steps that follow each other; return the last message before the one that was undone."""
-    chain(steps)
-    kept = list(takewhile(lambda step: not undone or step.key != undone, steps))
-    return add_steps(tree, steps).get(kept[-1] if kept else None)
 
 
 def _undone(revert: object) -> str:

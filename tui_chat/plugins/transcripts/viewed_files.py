@@ -129,14 +129,11 @@ class FileSubagents:
         """Note what a conversation says of the subagents that it started, and of its own start."""
         assert found.transcript is not None
         session_id = found.transcript.session.session_id
-        if found.parent_id and not self._call_of(session_id):
+        known = self._started.get(session_id)
+        if found.parent_id and (known is None or not known.call_id):
             self._started[session_id] = StartingCall(found.parent_id, found.call_id)
         for call_id, child in found.subagents:
             self._started[child] = StartingCall(session_id, call_id)
-
-    def _call_of(self, session_id: str) -> str:
-        call = self._started.get(session_id)
-        return call.call_id if call is not None else ""
 
     def started_by(self, session_id: str) -> StartingCall | None:
         """Return what started a session; None if that is not known."""
