@@ -39,7 +39,12 @@ from tui_chat.store.messages import (
     with_siblings_counted,
 )
 from tui_chat.store.process_lock import ProcessLock, is_running, lock_tokens
-from tui_chat.store.requests import insert_request, insert_response, save_revision
+from tui_chat.store.requests import (
+    insert_request,
+    insert_response,
+    prune_bodies,
+    save_revision,
+)
 from tui_chat.store.rows import (
     CACHE_LOSS,
     ENTRY_NAMES,
@@ -167,6 +172,7 @@ class ReplyStore:
         )
         answer = await insert_message(tx, reply, InsertPosition(session_id, now, self._owner.token))
         await insert_request(tx, reply.message.id, exchange.request, now)
+        await prune_bodies(tx)
         await append_to_branch(tx, session_id, answer, now)
         return StoredExchange(question, answer)
 

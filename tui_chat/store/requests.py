@@ -45,35 +45,23 @@ RESPONSE_BYTES_KEPT = 32 * 1024 * 1024
 """The maximum total size of kept responses in bytes. The newest is kept whatever its size."""
 
 _COLUMNS = "r.endpoint, protocol, method, url, sha256, r.created, recipe, r.body"
-_COLUMNS_WITHOUT_BODY = "r.endpoint, protocol, method, url, sha256, r.created, recipe, NULL"
 
-_PRUNE_BODIES = """
-    UPDATE requests SET body = NULL WHERE seq IN (
-        SELECT seq FROM (
-            SELECT
-                seq,
-                row_number() OVER newest AS number,
-                sum(length(body)) OVER newest AS weight
-            FROM requests WHERE body IS NOT NULL
-            WINDOW newest AS (PARTITION BY copied ORDER BY seq DESC)
-        )
-        WHERE number > ? OR (weight > ? AND number > 1)
+_BEYOND = """(
+    SELECT seq FROM (
+        SELECT seq, row_number() OVER newest AS number, sum(length(body)) OVER newest AS weight
+        FROM {} WHERE body IS NOT NULL WINDOW newest AS ({} ORDER BY seq DESC)
     )
-"""
+    WHERE number > ? OR (weight > ? AND number > 1)
+)"""
+"""Selects the rows of a table that are beyond a number or a total size of bodies, if that is not
+the newest one."""
+_PRUNE_BODIES = (
+    "UPDATE requests SET body = NULL "
+    f"WHERE seq IN {_BEYOND.format('requests', 'PARTITION BY copied')}"
+)
+_PRUNE_RESPONSES = f"DELETE FROM received WHERE seq IN {_BEYOND.format('received', '')}"
 
-_PRUNE_RESPONSES = """
-    DELETE FROM received WHERE seq IN (
-        SELECT seq FROM (
-            SELECT
-                seq,
-                row_number() OVER newest AS number,
-                sum(length(body)) OVER newest AS weight
-            FROM received
-            WINDOW newest AS (ORDER BY seq DESC)
-        )
-        WHERE number > ? OR (weight > ? AND number > 1)
-    )
-"""
+_USAGE = "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning"
 
 
 class SideRequestStore:
@@ -88,32 +76,21 @@ class SideRequestStore:
         """Store a request that has ended; of one without a session only what it cost. Raises
         StoreError, also if its session is gone.
         """
-        now = self._now()
-        if not request.session_id:
-            await tx.run(
-                "INSERT INTO new_chat_requests (kind, endpoint, model, status, created, "
-                "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
-                "cost, priced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                *(request.kind, request.endpoint, request.model, request.status, now),
-                *usage_values(request.usage),
-                *(cost_text(request.cost), request.priced),
-            )
-            return
-        await tx.run(
-            "INSERT INTO side_requests (session_id, kind, endpoint, model, status, created, "
-            "usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, "
-            "cost, priced, error, reply) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(request.session_id, request.kind, request.endpoint, request.model),
-            *(request.status, now, *usage_values(request.usage), cost_text(request.cost)),
-            *(request.priced, clean(request.error), clean(request.reply)),
+        names = f"kind, endpoint, model, status, created, {_USAGE}, cost, priced"
+        values: tuple[object, ...] = (
+            *(request.kind, request.endpoint, request.model, request.status, self._now()),
+            *(*usage_values(request.usage), cost_text(request.cost), request.priced),
         )
+        table = "new_chat_requests"
+        if request.session_id:
+            table, names = "side_requests", f"{names}, session_id, error, reply"
+            values += (request.session_id, clean(request.error), clean(request.reply))
+        await tx.run(f"INSERT INTO {table} ({names}) VALUES ({_marks(values)})", *values)
 
     async def list(self, session_id: str) -> tuple[SideRequest, ...]:
         """Return the side requests of a session, oldest first."""
         rows = await self.database.rows(
-            "SELECT session_id, kind, endpoint, model, status, reply, usage_input, "
-            "usage_output, usage_cached, usage_cache_write, usage_reasoning, cost, priced, "
+            f"SELECT session_id, kind, endpoint, model, status, reply, {_USAGE}, cost, priced, "
             "error, created FROM side_requests WHERE session_id = ? ORDER BY seq",
             session_id,
         )
@@ -175,8 +152,7 @@ class RequestStore:
         """Return the calls of a session and of its side conversations, oldest first."""
         rows = await self.database.rows(
             "SELECT r.message_id, s.session_id, s.client, m.model, r.created, m.status, "
-            "m.error, m.usage_input, m.usage_output, m.usage_cached, m.usage_cache_write, "
-            "m.usage_reasoning, m.cost, m.cache_loss, s.session_id <> ?1 "
+            f"m.error, {_USAGE}, m.cost, m.cache_loss, s.session_id <> ?1 "
             "FROM sessions AS s JOIN messages AS m USING (session_id) "
             "JOIN requests AS r USING (message_id) "
             "WHERE (s.session_id = ?1 OR s.parent_id = ?1) AND s.deleted IS NULL "
@@ -206,35 +182,30 @@ class RequestStore:
             return RawResponse(status, media, body, size, times_of(times))
 
 
-async def insert_request(tx: Transaction, entry_id: str, record: RequestRecord, now: float) -> None:
-    """Store the request that is to produce a reply, and drop old bodies."""
+async def insert_request(
+    tx: Transaction, entry_id: str, record: RequestRecord, created: float, *, copied: bool = False
+) -> None:
+    """Store the request that is to produce a reply; `prune_bodies` is called after. One that was
+    `copied` from another database is not the last one sent here.
+    """
+    values = (
+        *(entry_id, record.endpoint, record.protocol.value, record.method, record.url),
+        *(record.sha256, created, pack(record.recipe), record.body, copied),
+    )
     await tx.run(
         "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
-        "recipe, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(entry_id, record.endpoint, record.protocol.value, record.method, record.url),
-        *(record.sha256, now, pack(record.recipe), record.body),
+        f"recipe, body, copied) VALUES ({_marks(values)})",
+        *values,
     )
+
+
+async def prune_bodies(tx: Transaction) -> None:
+    """Drop old bodies; those of copied requests displace none that were sent here."""
     await tx.run(_PRUNE_BODIES, BODIES_KEPT, BODY_BYTES_KEPT)
 
 
-async def insert_imported_requests(tx: Transaction, sent: Iterable[StoredRequest]) -> None:
-    """Store requests that come from another database; none of them is the last one sent here.
-
-    Their bodies are counted separately, so that they displace none of those that were sent here.
-    """
-    await tx.run_many(
-        "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
-        "recipe, body, copied) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-        [
-            (
-                *(request.message_id, request.request.endpoint, request.request.protocol.value),
-                *(request.request.method, request.request.url, request.request.sha256),
-                *(request.request.created, pack(request.request.recipe), request.request.body),
-            )
-            for request in sent
-        ],
-    )
-    await tx.run(_PRUNE_BODIES, BODIES_KEPT, BODY_BYTES_KEPT)
+def _marks(values: tuple[object, ...]) -> str:
+    return ", ".join("?" * len(values))
 
 
 async def find_requests(
@@ -242,7 +213,7 @@ async def find_requests(
 ) -> tuple[StoredRequest, ...]:
     """Return the requests of a session, oldest first; with `bodies`, those that are kept."""
     rows = await tx.rows(
-        f"SELECT r.message_id, {_COLUMNS if bodies else _COLUMNS_WITHOUT_BODY} "
+        f"SELECT r.message_id, {_COLUMNS if bodies else _COLUMNS.replace('r.body', 'NULL')} "
         "FROM messages AS m JOIN requests AS r USING (message_id) WHERE m.session_id = ? "
         "AND m.hidden IS NULL ORDER BY r.seq",
         session_id,

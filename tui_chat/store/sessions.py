@@ -17,7 +17,7 @@ from tui_chat.errors import RecordGone
 from tui_chat.models.boundary import pack, unpack
 from tui_chat.models.request_edit import RequestEdit
 from tui_chat.models.session import Entry, PlaceName, Session, SessionSummary
-from tui_chat.models.settings import NO_SETTINGS, Settings
+from tui_chat.models.settings import Settings
 from tui_chat.store import index
 from tui_chat.store.database import Row, StoreContext, Transaction, writes
 from tui_chat.store.errors import decoding
@@ -125,21 +125,7 @@ class SessionStore:
 
     @writes
     async def create(
-        self,
-        tx: Transaction,
-        *,
-        session_id: str = "",
-        title: str = "",
-        role_id: str | None = None,
-        model: str = "",
-        endpoint: str = "",
-        preset: str = "",
-        profile: str = "",
-        folder: str = "",
-        tags: tuple[str, ...] = (),
-        lorebooks: tuple[str, ...] = (),
-        settings: Settings = NO_SETTINGS,
-        edits: tuple[RequestEdit, ...] = (),
+        self, tx: Transaction, *, session_id: str = "", **settings: Unpack[SessionChanges]
     ) -> Session:
         """Create a session and return it.
 
@@ -147,21 +133,8 @@ class SessionStore:
         chat”; without a preset it has its role's. Raises `InputError` if the role is disabled or
         unknown.
         """
-        session = Session(
-            session_id=session_id or self._new_id(),
-            title=title,
-            role_id=role_id,
-            model=model,
-            endpoint=endpoint,
-            preset=preset,
-            profile=profile,
-            folder=folder,
-            tags=tags,
-            lorebooks=lorebooks,
-            settings=settings,
-            edits=edits,
-        )
-        return await create_session(tx, session, self._now())
+        session = Session(session_id or self._new_id(), "")
+        return await create_session(tx, replace(session, **settings), self._now())
 
     async def counted_by_branch(
         self, summaries: Iterable[SessionSummary]
@@ -297,28 +270,17 @@ async def create_session(tx: Transaction, session: Session, now: float) -> Sessi
 
 async def insert_session(tx: Transaction, session: Session) -> Session:
     """Add a session without a head, at the top of the list; return it as it is stored."""
-    await insert_sessions(tx, (session,), session.updated)
-    await tx.run(
-        f"UPDATE sessions SET touched = {_NEXT_TOUCH} WHERE session_id = ?",
-        *(session.updated, session.session_id),
-    )
+    await place_session(tx, session, session.updated)
+    sql = f"UPDATE sessions SET touched = {_NEXT_TOUCH} WHERE session_id = ?"
+    await tx.run(sql, session.updated, session.session_id)
     return await require_session(tx, session.session_id)
 
 
-async def insert_sessions(tx: Transaction, many: Iterable[Session], now: float) -> None:
-    """Add sessions without heads, each at its place in the list, without roles that are gone."""
-    added = tuple(many)
-    await tx.run_many(
-        _INSERT,
-        [
-            (
-                *(column_value(name, getattr(session, name)) for name in _INSERTED),
-                _touched_at(session.updated, now),
-            )
-            for session in added
-        ],
-    )
-    await index.put_titles(tx, [session.session_id for session in added])
+async def place_session(tx: Transaction, session: Session, now: float) -> None:
+    """Add a session without a head, and without a role that is gone, at its place in the list."""
+    values = (column_value(name, getattr(session, name)) for name in _INSERTED)
+    await tx.run(_INSERT, *values, _touched_at(session.updated, now))
+    await index.put_titles(tx, [session.session_id])
 
 
 async def extend_session(tx: Transaction, session_id: str, updated: float, now: float) -> None:
@@ -377,12 +339,7 @@ async def append_to_branch(tx: Transaction, session_id: str, entry: Entry, now: 
 
 async def set_head(tx: Transaction, session_id: str, head_id: str | None) -> None:
     """Make the branch that ends at `head_id` the active one."""
-    await set_heads(tx, [(head_id, session_id)])
-
-
-async def set_heads(tx: Transaction, heads: Iterable[tuple[str | None, str]]) -> None:
-    """Set the heads of several sessions: pairs of head and session id."""
-    await tx.run_many(_SET_HEAD, heads)
+    await tx.run(_SET_HEAD, head_id, session_id)
 
 
 async def touch_session(tx: Transaction, session_id: str, now: float) -> None:

@@ -1,18 +1,14 @@
-"""Transcripts: whole conversations imported and exported, many messages at a time.
-
-An import adds many conversations at once, and each statement runs once for all of them: calling
-the database costs more than its work for one message.
-"""
+"""Transcripts: whole conversations imported and exported, many messages at a time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
-from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.blocks import Block, CallBlock, MediaBlock
-from tui_chat.models.session import Entry, ImportResult, Session, SessionTranscript
+from tui_chat.models.session import Entry, ImportResult, SessionTranscript
 from tui_chat.models.text import clean
 from tui_chat.store.branches import newest_below, read_all_branches, read_tree
 from tui_chat.store.database import Database, Transaction
@@ -21,7 +17,8 @@ from tui_chat.store.messages import InsertPosition, insert_messages
 from tui_chat.store.replies import write_reply
 from tui_chat.store.requests import (
     find_requests,
-    insert_imported_requests,
+    insert_request,
+    prune_bodies,
     revisions_of_recipes,
     save_revision,
 )
@@ -33,11 +30,9 @@ from tui_chat.store.sessions import (
     extend_session,
     find_session,
     find_variables,
-    insert_sessions,
-    refresh_status,
+    place_session,
     restore_sessions,
     set_head,
-    set_heads,
 )
 
 _HIDE_BELOW_HIDDEN = """
@@ -73,7 +68,7 @@ class TranscriptStore:
         transcripts, now = tuple(batch), self._now()
 
         async def work(tx: Transaction) -> tuple[ImportResult, ...]:
-            results = await _import(tx, transcripts, now)
+            results = tuple([await _import(tx, transcript, now) for transcript in transcripts])
             if dry_run:
                 raise _DryRun(results)
             return results
@@ -121,47 +116,61 @@ class _DryRun(Exception):
         self.results = results
 
 
-async def _import(
-    tx: Transaction, batch: Sequence[SessionTranscript], now: float
-) -> tuple[ImportResult, ...]:
-    stored = await _known_messages(tx, batch)
-    sessions = {message_id: request.session_id for message_id, request in stored.items()}
-    plan = _Plan(stored, await _known_titles(tx, batch), sessions)
-    results = tuple(plan.add(transcript, now) for transcript in batch)
-    for transcript in batch:
-        role = transcript.role
-        if role is not None and await find_role(tx, role.role_id) is None:
-            await save_role(tx, role, now)
-    await insert_sessions(tx, plan.sessions, now)
-    await restore_sessions(tx, plan.present)
-    await insert_messages(tx, plan.entries)
-    for entry in plan.completed:
-        await write_reply(tx, entry)
-    new_ids = {entry.message.id for entry, _ in plan.entries}
-    new_sessions = {session.session_id for session in plan.sessions}
-    for transcript in batch:
-        session_id = transcript.session.session_id
-        sent = [request for request in transcript.requests if request.message_id in new_ids]
-        if sent:
-            await insert_imported_requests(tx, sent)
-            for kind, text in transcript.revisions:
-                await save_revision(tx, kind, text, now)
-        if transcript.variables and session_id in plan.titles:
-            await add_variables(tx, session_id, dict(transcript.variables))
-        if transcript.draft and session_id in new_sessions:
-            sql = "UPDATE sessions SET draft = ? WHERE session_id = ?"
-            await tx.run(sql, transcript.draft, session_id)
-    await set_heads(tx, [(head, session_id) for session_id, head in plan.heads.items()])
-    for session_id, updated in plan.extended.items():
+async def _import(tx: Transaction, transcript: SessionTranscript, now: float) -> ImportResult:
+    session, session_id = transcript.session, transcript.session.session_id
+    stored = await _stored_messages(tx, transcript)
+    if fault := _fault(transcript, stored):
+        return ImportResult(session_id, session.title, False, fault=fault)
+    role = transcript.role
+    if role is not None and await find_role(tx, role.role_id) is None:
+        await save_role(tx, role, now)
+    row = await tx.row("SELECT title FROM sessions WHERE session_id = ?", session_id)
+    is_new, created = row is None, session.created or now
+    if row is not None:
+        title = row[0]
+        await restore_sessions(tx, [session_id])
+    else:
+        title = session.title or (role.name if role else "") or UNTITLED
+        updated = session.updated or created
+        session = replace(session, title=title, created=created, updated=updated)
+        await place_session(tx, session, now)
+        sql = "UPDATE sessions SET draft = ? WHERE session_id = ?"
+        await tx.run(sql, transcript.draft, session_id)
+    added: list[tuple[Entry, InsertPosition]] = []
+    completed = different = 0
+    for entry in transcript.entries:
+        message = entry.message
+        if (known := stored.get(message.id)) is None:
+            time = created if message.timestamp is None else message.timestamp
+            status = "interrupted" if entry.status == "streaming" else entry.status
+            added.append((replace(entry, status=status), InsertPosition(session_id, time)))
+        elif _is_longer(entry, known):
+            await write_reply(tx, entry)
+            completed += 1
+        else:
+            different += clean(message.content) != known.content
+    await insert_messages(tx, added)
+    new_ids = {entry.message.id for entry, _ in added}
+    if sent := [request for request in transcript.requests if request.message_id in new_ids]:
+        for request in sent:
+            record = request.request
+            await insert_request(tx, request.message_id, record, record.created, copied=True)
+        await prune_bodies(tx)
+        for kind, text in transcript.revisions:
+            await save_revision(tx, kind, text, now)
+    if transcript.variables:
+        await add_variables(tx, session_id, dict(transcript.variables))
+    if is_new and transcript.entries:
+        head_id = session.head_id if session.head_id in new_ids else added[-1][0].message.id
+        await set_head(tx, session_id, head_id)
+    elif not is_new and (added or completed):
         await _extend_active_branch(tx, session_id)
-        await extend_session(tx, session_id, updated, now)
-    for session_id in {plan.known[entry.message.id] for entry in plan.completed}:
-        await refresh_status(tx, session_id)
-    return results
+        await extend_session(tx, session_id, session.updated, now)
+    kept = len(transcript.entries) - len(added)
+    return ImportResult(session_id, title, is_new, len(added), kept, completed, different)
 
 
-@dataclass(frozen=True, slots=True)
-class _StoredMessage:
+class _StoredMessage(NamedTuple):
     """The fields of a message in the database that are compared."""
 
     session_id: str
@@ -169,93 +178,30 @@ class _StoredMessage:
     blocks: str
     status: str
 
-    @property
-    def own_blocks(self) -> tuple[Block, ...]:
-        """The calls, pictures and files of it."""
-        with decoding("message"):
-            return _own_blocks(BLOCKS.read(self.blocks))
 
-
-@dataclass
-class _Plan:
-    """The rows that an import adds, planned before anything is written."""
-
-    stored: dict[str, _StoredMessage]
-    """The messages of the batch that are in the database, by id."""
-    titles: dict[str, str]
-    """Titles by session id: those in the database, then also the planned ones."""
-    known: dict[str, str]
-    """Session ids by message id, likewise."""
-    sessions: list[Session] = field(default_factory=list[Session])
-    """New sessions."""
-    completed: list[Entry] = field(default_factory=list[Entry])
-    """Messages in the database that are longer in the file."""
-    entries: list[tuple[Entry, InsertPosition]] = field(
-        default_factory=list[tuple[Entry, InsertPosition]]
+async def _stored_messages(
+    tx: Transaction, transcript: SessionTranscript
+) -> dict[str, _StoredMessage]:
+    """Return the messages of a transcript that are in the database, by id."""
+    rows = await tx.rows(
+        "SELECT m.message_id, m.session_id, m.content, m.blocks, m.status "
+        "FROM json_each(?) AS wanted JOIN messages AS m ON m.message_id = wanted.value",
+        json.dumps([entry.message.id for entry in transcript.entries]),
     )
-    """New messages."""
-    heads: dict[str, str] = field(default_factory=dict[str, str])
-    """The heads of new sessions."""
-    present: dict[str, None] = field(default_factory=dict[str, None])
-    """Sessions of the batch that were in the database before, in the order of the batch."""
-    extended: dict[str, float] = field(default_factory=dict[str, float])
-    """Those of them with new messages, and the time of the last activity in the file."""
-
-    def add(self, transcript: SessionTranscript, now: float) -> ImportResult:
-        """Plan a transcript; return what its import will do."""
-        session = transcript.session
-        session_id = session.session_id
-        if fault := _fault(transcript, self.known):
-            return ImportResult(session_id, session.title, False, fault=fault)
-        is_new = session_id not in self.titles
-        if is_new:
-            role = transcript.role
-            title = session.title or (role.name if role else "") or UNTITLED
-            created = session.created or now
-            updated = session.updated or created
-            self.titles[session_id] = title
-            self.sessions.append(replace(session, title=title, created=created, updated=updated))
-        else:
-            self.present[session_id] = None
-        added = completed = different = 0
-        for entry in transcript.entries:
-            if entry.message.id in self.known:
-                stored = self.stored.get(entry.message.id)
-                if stored is not None and _is_longer(entry, stored):
-                    self.completed.append(entry)
-                    completed += 1
-                elif stored is not None and clean(entry.message.content) != stored.content:
-                    different += 1
-                continue
-            if entry.status == "streaming":
-                entry = replace(entry, status="interrupted")
-            time = entry.message.timestamp
-            placement = InsertPosition(
-                session_id, (session.created or now) if time is None else time
-            )
-            self.entries.append((entry, placement))
-            self.known[entry.message.id] = session_id
-            added += 1
-        if (added or completed) and not is_new:
-            self.extended[session_id] = session.updated
-        if is_new and transcript.entries:
-            shown = session.head_id if session.head_id in self.known else None
-            self.heads[session_id] = shown or transcript.entries[-1].message.id
-        kept = len(transcript.entries) - added
-        return ImportResult(
-            session_id, self.titles[session_id], is_new, added, kept, completed, different
-        )
+    return {message_id: _StoredMessage(*values) for message_id, *values in rows}
 
 
 def _is_longer(entry: Entry, stored: _StoredMessage) -> bool:
     """Return True if an entry continues a stored message: its program was still writing it."""
     if "streaming" in (entry.status, stored.status):
         return False
-    content, known = clean(entry.message.content), stored.content
-    old, new = stored.own_blocks, _own_blocks(entry.message.blocks)
-    if (content, new) == (known, old):
+    content = clean(entry.message.content)
+    with decoding("message"):
+        old = _own_blocks(BLOCKS.read(stored.blocks))
+    new = _own_blocks(entry.message.blocks)
+    if (content, new) == (stored.content, old):
         return False
-    return content.startswith(known) and new[: len(old)] == old
+    return content.startswith(stored.content) and new[: len(old)] == old
 
 
 def _own_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
@@ -263,46 +209,22 @@ def _own_blocks(blocks: Iterable[Block]) -> tuple[Block, ...]:
     return tuple(block for block in blocks if isinstance(block, CallBlock | MediaBlock))
 
 
-def _fault(transcript: SessionTranscript, sessions: dict[str, str]) -> str:
+def _fault(transcript: SessionTranscript, stored: Mapping[str, _StoredMessage]) -> str:
     """Return why a transcript cannot be imported, as a sentence; empty if it can."""
-    session = transcript.session
-    if not session.session_id:
+    session_id = transcript.session.session_id
+    if not session_id:
         return "The conversation has no id."
+    if any(message.session_id != session_id for message in stored.values()):
+        return "Messages of this conversation are already in another session."
     seen = set[str]()
     for entry in transcript.entries:
         message_id, parent_id = entry.message.id, entry.parent_id
         if not message_id or message_id in seen:
             return f"The id of a message is missing or a duplicate: “{message_id}”."
-        if sessions.get(message_id, session.session_id) != session.session_id:
-            return "Messages of this conversation are already in another session."
-        if (
-            parent_id is not None
-            and parent_id not in seen
-            and sessions.get(parent_id) != session.session_id
-        ):
+        if parent_id is not None and parent_id not in seen and parent_id not in stored:
             return f"The message “{message_id}” has no parent in the conversation."
         seen.add(message_id)
     return ""
-
-
-async def _known_messages(
-    tx: Transaction, batch: Sequence[SessionTranscript]
-) -> dict[str, _StoredMessage]:
-    ids = [entry.message.id for transcript in batch for entry in transcript.entries]
-    rows = await tx.rows(
-        "SELECT m.message_id, m.session_id, m.content, m.blocks, m.status "
-        "FROM json_each(?) AS wanted JOIN messages AS m ON m.message_id = wanted.value",
-        json.dumps(ids),
-    )
-    return {message_id: _StoredMessage(*values) for message_id, *values in rows}
-
-
-async def _known_titles(tx: Transaction, batch: Sequence[SessionTranscript]) -> dict[str, str]:
-    rows = await tx.rows(
-        "SELECT session_id, title FROM json_each(?) JOIN sessions ON session_id = value",
-        json.dumps([transcript.session.session_id for transcript in batch]),
-    )
-    return dict(rows)
 
 
 async def _extend_active_branch(tx: Transaction, session_id: str) -> None:
