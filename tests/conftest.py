@@ -56,7 +56,6 @@ SLOW = (
     "tests/plugins/maintenance/test_damaged_database.py",
     "tests/plugins/sillytavern/test_slow_scan.py",
     "tests/plugins/transcripts/test_reading.py",
-    "tests/plugins/transcripts/test_snapshots.py",
     "tests/plugins/transcripts/test_view",
     "tests/plugins/web/test_serve.py",
     "tests/protocols/test_encode_meaning.py",

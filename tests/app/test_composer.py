@@ -1,4 +1,4 @@
-"""Where one types: keys, pastes, candidates, earlier texts, snippets; and what is sent of it."""
+"""The composer: typing, graphemes, undo."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 from textual import events
+from textual.widgets import Input, TextArea
 
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
+from tui_chat.ui.widgets.graphemes import boundary_after, boundary_before
 
 
 @asynccontextmanager
@@ -199,3 +201,99 @@ async def test_the_terminal_cursor_follows_the_text_for_input_methods(tmp_path: 
         await stands_at(0, 3)
         await screen.press("end", "ctrl+j", "ctrl+j", "한", "e", "x")
         await stands_at(0, 4)  # the editor has grown upward
+
+
+# --- Backspace ----------------------------------------------------------------------------
+
+
+ON_SCREEN = ("〽️", "🇳🇴", "👩\u200d🌾", "e\u0301")
+GRAPHEMES = (
+    *ON_SCREEN,
+    *("👨\u200d👩\u200d👧\u200d👦", "👍🏽", "🙂\u200d↔️", "1️⃣"),
+    "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+    *("ü\u0308\u0323", "각", "\u1100\u1161\u11a8", "\u1100\u1161", "नि", "กำ", "漢", "x"),
+)
+
+
+def test_characters_of_several_code_points_are_one() -> None:
+    wrong: list[str] = []
+    for grapheme in GRAPHEMES:
+        for before in ("", "a", " ", "\t", "🇸🇪", "각"):
+            text = f"{before}{grapheme}b"
+            start, end = len(before), len(before) + len(grapheme)
+            if boundary_before(text, end) != start:
+                wrong.append(f"back over {grapheme!r} behind {before!r}")
+            if boundary_after(text, start) != end:
+                wrong.append(f"on over {grapheme!r} behind {before!r}")
+    assert not wrong, wrong
+
+
+def test_a_tab_or_a_joined_letter_belongs_to_nothing() -> None:
+    assert boundary_before("a\t", 2) == 1
+    assert boundary_before("\t\u0301", 2) == 1
+    assert boundary_before("a\u200db", 3) == 2
+    assert boundary_before("🇳🇴🇸🇪", 4) == 2
+    assert (boundary_before("", 0), boundary_after("", 0)) == (0, 0)
+
+
+@pytest.mark.parametrize("field", ["message box", "one line"])
+async def test_one_key_takes_one_character(tmp_path: Path, field: str) -> None:
+    wrong: list[str] = []
+    async with open_screen(tmp_path, size=(80, 24)) as screen:
+        if field == "one line":
+            await screen.press("ctrl+o")
+            await screen.sees("Type to filter")
+        focused = screen.app.focused
+        assert isinstance(focused, TextArea | Input)
+
+        def text() -> str:
+            assert isinstance(focused, TextArea | Input)
+            return focused.text if isinstance(focused, TextArea) else focused.value
+
+        for grapheme in ON_SCREEN:
+            for keys, left in (
+                (("backspace",), "ab"),
+                (("left", "delete"), "ab"),
+                (("left", "left", "right", "left", "x"), f"xa{grapheme}b"),
+                (("left", "x"), f"ax{grapheme}b"),
+                (("left", "right", "x"), f"a{grapheme}xb"),
+                (("shift+left", "x"), "axb"),
+                (("left", "shift+right", "x"), "axb"),
+            ):
+                if isinstance(focused, TextArea):
+                    focused.text = f"a{grapheme}b"
+                    focused.move_cursor((0, 1 + len(grapheme)))
+                else:
+                    focused.value = f"a{grapheme}b"
+                    focused.cursor_position = 1 + len(grapheme)
+                await screen.press(*keys)
+                await screen.rests()
+                if text() != left:
+                    wrong.append(f"{grapheme!r} {keys}: {text()!r}")
+            for keys in (("ctrl+w",), ("ctrl+left", "x", "y"), ("home", "ctrl+right", "x")):
+                words = f"one {grapheme}{grapheme} {grapheme}"
+                if isinstance(focused, TextArea):
+                    focused.text = words
+                    focused.move_cursor((0, len(words)))
+                else:
+                    focused.value = words
+                    focused.cursor_position = len(words)
+                await screen.press(*keys)
+                await screen.rests()
+                if not text().replace(grapheme, "").isascii():
+                    wrong.append(f"{grapheme!r} {keys}: {text()!r}")
+    assert not wrong, "\n".join(wrong)
+
+
+# --- Undo of an edit of the request by hand -----------------------------------------------
+
+
+async def test_an_edit_of_the_request_is_undone_only_if_there_is_one(tmp_path: Path) -> None:
+    with Provider(chat_text("Good morning.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.press("f4", "u")
+            await screen.sees("Nothing to undo.")
+            await screen.press("g", "j", "d")
+            await screen.sees("is not sent. u undoes it.")
+            await screen.press("u")
+            await screen.sees("Removed the edit by hand of /")

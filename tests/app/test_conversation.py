@@ -12,7 +12,7 @@ import pytest
 from tests.support.conversations import open_conversation
 from tests.support.messages import make_message, thought
 from tests.support.screen import Screen
-from tests.unit.ui.terminal.test_clipboard import program
+from tests.unit.ui.terminal.test_terminal import program
 from tui_chat.models.blocks import CallBlock, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted

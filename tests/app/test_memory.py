@@ -1,12 +1,12 @@
-"""Nothing stays in memory of a session that was left, whatever of it was looked at, and what is
-out of sight does not wait for the garbage collector.
-"""
+"""Memory and long sessions."""
 
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 from weakref import ref
 
 import pytest
@@ -20,6 +20,7 @@ from tui_chat.ui.chat.chat_pane import ChatPane
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.views import views
+from tui_chat.workspace import requests
 
 
 async def two_sessions(folder: Path) -> None:
@@ -111,3 +112,41 @@ async def test_a_long_request_is_released_with_its_session_and_composed_again_on
         await until(pilot, lambda: inspector.forecast is not None)
         told = inspector.forecast
         assert told.at.kind == "grown"
+
+
+# --- A long conversation is on the screen, and keys are taken, before its request is composed
+
+
+async def test_keys_are_taken_while_a_long_session_is_composed_for_the_first_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requests, "LONG_BRANCH", 2)
+    gate = threading.Event()
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        await say(pilot, "a question")
+        workspace, inspector = app.workspace, app.query_one(Inspector)
+        long = workspace.state.session_id
+        await workspace.sessions.new()
+        await settle(pilot)
+        at_once = workspace.requests.compose
+
+        def later(*given: Any) -> Any:
+            if workspace.state.session_id == long:  # the new chat's may be composed once more
+                assert threading.current_thread() is not threading.main_thread() or gate.is_set()
+                assert gate.wait(30)
+            return at_once(*given)
+
+        monkeypatch.setattr(workspace.requests, "compose", later)
+        await workspace.sessions.open(long)
+        transcript = app.query_one(ChatPane).transcript
+        await until(pilot, lambda: len(transcript.entries) == 2)
+        await until(pilot, lambda: inspector.composed is None)  # not its predecessor's request
+        await pilot.press("h", "i")
+        await until(pilot, lambda: app.query_one(Composer).text == "hi")
+        gate.set()
+
+        def body() -> bytes:
+            return inspector.composed.payload.body if inspector.composed is not None else b""
+
+        await until(pilot, lambda: b"a question" in body() and b'"hi"' in body())

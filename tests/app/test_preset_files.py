@@ -1,7 +1,8 @@
-"""The preset editor and its files: other programs, the user's own editor, copies, comparisons."""
+"""Files of presets in the app, and new ones."""
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from contextlib import nullcontext
@@ -10,12 +11,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.app import make_app, opened, settle, until
+from tests.support.app import asked, make_app, opened, settle, until
 from tests.support.preset_app import (
     SIZE,
     body,
     dialog_text,
     editing,
+    followed,
     ids,
     ids_in,
     message,
@@ -144,3 +146,56 @@ def told_in(pilot: Pilot[None]) -> tuple[Notice, ...]:
 
 def notices(pilot: Pilot[None]) -> str:
     return "\n".join(notice.message for notice in told_in(pilot))
+
+
+# --- The usual preset, made in the app from nothing and saved -----------------------------
+
+
+async def choose(pilot: Pilot[None], *keys: str) -> None:
+    """Press the key that opens a dialog, and those that choose in it."""
+    await press(pilot, keys[0])
+    await asked(pilot)
+    await press(pilot, *keys[1:])
+
+
+async def test_the_usual_preset_is_made_from_nothing(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await press(pilot, "f3")
+        await choose(pilot, "o", *"new", "enter")
+        await asked(pilot)
+        await press(pilot, *"tutor")
+        await press(pilot, "enter")
+        await choose(pilot, "a", "enter")  # the system prompt is offered first
+        await press(pilot, *"Teach.")
+        await press(pilot, "escape")
+        await choose(pilot, "a", "e", "x", "enter")
+        await press(pilot, *"2+2?")
+        await press(pilot, "ctrl+down")
+        await press(pilot, *"Count.")
+        await press(pilot, "escape")
+        await choose(pilot, "a", "r", "e", "m", "enter")
+        await press(pilot, *"Briefly.")
+        await press(pilot, "escape", "ctrl+s")
+        pane = app.query_one(PresetPane)
+        await followed(pilot, pane)
+        assert not pane.edits.is_changed  # type: ignore[union-attr]
+        await press(pilot, "escape", *"What is 3+4?")
+        await settle(pilot)
+        assert [(m["role"], m["content"]) for m in json.loads(body(pane))["messages"][1:]] == [
+            ("system", "Teach."),
+            ("user", "2+2?"),
+            ("assistant", "Count."),
+            ("system", "Briefly."),
+            ("user", "What is 3+4?"),
+        ]
+    file = json.loads((tmp_path / "presets" / "tutor.json").read_text())
+    assert file["systemPlacement"] == "in_place"
+    messages = file["presetMessages"]
+    assert [(m["id"], m.get("content", ""), m.get("insertionPoint")) for m in messages] == [
+        ("system", "Teach.", None),
+        ("example-question", "2+2?", None),
+        ("example-answer", "Count.", None),
+        ("history", "", None),
+        ("reminder", "Briefly.", -1),
+    ]

@@ -1,6 +1,4 @@
-"""Edits of the request by hand in the app: with keys in the payload, in the list, by palette and
-commands, and what is sent then.
-"""
+"""Requests: edited by hand, shown live, and the ways to them."""
 
 from __future__ import annotations
 
@@ -22,6 +20,8 @@ from tests.support.app import (
     told,
     until,
 )
+from tests.support.preset_app import SIZE, app_with, edited, press
+from tests.support.screen import open_screen
 from tests.support.vendors import HttpRequest
 from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
@@ -30,6 +30,7 @@ from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.request_edits import RequestEditForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.payload_view import PayloadView
+from tui_chat.ui.presets.pane import PresetPane
 
 WIDE = (160, 45)
 TALL = (160, 150)
@@ -247,3 +248,67 @@ async def test_the_chat_says_that_requests_are_edited(tmp_path: Path) -> None:
         await until(pilot, lambda: here.inspector.view_shown == "notes")
         await here.press("end", "d")
         await until(pilot, lambda: "by hand" not in composer_facts(here.app))
+
+
+# --- The live request follows what is typed and chosen ------------------------------------
+
+
+async def test_it_follows_after_a_setting_was_changed_and_saved_at_once(tmp_path: Path):
+    """The dialog is closed by the key that follows the last digit, before it could be drawn."""
+    async with open_screen(tmp_path) as screen:
+        await screen.press("f4")
+        await screen.sees('"messages"')
+        for digit in "345":
+            await screen.press("f5")
+            await screen.sees("Session settings")
+            await screen.press("ctrl+u", "0", "full_stop")
+            screen.press_at_once((digit, digit), ("enter", "\r"))
+            await screen.loses("Session settings")
+            await screen.sees(f"0.{digit}")
+        await screen.press("escape", "escape")
+        await screen.type("the ferry leaves")
+        await screen.sees('"the ferry leaves"')
+
+
+# --- The ways from the preset editor to the request and from the request to lore, in the app
+
+
+MESSAGES: list[dict[str, object]] = [
+    {"id": "rule", "role": "system", "content": "Be brief."},
+    {"id": "off", "role": "user", "content": "Never.", "enabled": False},
+    {"id": "spot", "type": "placeholder"},
+    {"id": "at", "role": "user", "content": "It rains.", "anchorTarget": "spot"},
+    {"id": "idle", "type": "placeholder"},
+    {"id": "history", "type": "chat_history"},
+]
+
+
+def told_by(app: TuiChat) -> list[str]:
+    return [note.message for note in app.notifications.shown]
+
+
+async def walk_to(pilot: Pilot[None], pane: PresetPane, name: str) -> None:
+    """Press w on the row of a message."""
+    await pilot.press("f3")
+    pane.rows.light(next(i for i, m in enumerate(pane.edits.preset.messages) if m.id == name))
+    pane.focus()
+    await press(pilot, "w")
+
+
+async def test_w_says_that_nothing_is_sent_and_why(tmp_path: Path) -> None:
+    async with app_with(tmp_path, MESSAGES).run_test(size=SIZE) as pilot:
+        pane = await edited(pilot)
+        app = pilot.app
+        inspector = app.query_one(Inspector)
+        for protocol in ("1", "3"):  # also in another protocol
+            inspector.view_shown = "payload"
+            await walk_to(pilot, pane, "rule")
+            await press(pilot, protocol)
+            await walk_to(pilot, pane, "off")
+            assert told_by(app) == ["None of it is in this request."]
+            app.notifications.clear()
+            assert inspector.view_shown == "context"
+            row = inspector.views.current.row_here
+            assert row.hint == "preset message “off” is not sent: disabled."
+            shown = rows_shown(inspector.views.current)
+            assert any(each.startswith("Not sent") for each in shown)

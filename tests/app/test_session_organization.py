@@ -1,16 +1,26 @@
-"""Titles, tags, folders, the archive and the trash with undo, as a person does them."""
+"""Sessions are organized, exported and left."""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
+import zipfile
 from pathlib import Path
 
+import pytest
 from textual.command import CommandPalette
 from textual.pilot import Pilot
+from textual.widgets import Input
 
-from tests.support.app import make_app, opened, press, say, settle, until, workspace_of
+from tests.support.app import make_app, opened, press, say, settle, told, until, workspace_of
+from tests.support.screen import Screen, open_screen
+from tests.support.server import Provider, chat_text
+from tests.support.terminal_app import CTRL_Q, TerminalApp
 from tui_chat.models.session import SessionSummary
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.dialogs.base import TextPrompt
+from tui_chat.ui.chat.composer import Composer
+from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.sessions.pane import SessionsPane
 
@@ -152,3 +162,144 @@ async def test_a_model_that_the_endpoint_does_not_list_is_named(tmp_path: Path) 
         app = await opened(pilot)
         await pilot.press(*"/model gpt-99", "enter")
         await until(pilot, lambda: "does not list “gpt-99”" in last_notification(app))
+
+
+# --- Conversations into files, and the branches of a session, on the screen ---------------
+
+
+async def command(pilot: Pilot[None], text: str) -> None:
+    composer = pilot.app.query_one(Composer)
+    composer.focus()
+    composer.text = text
+    await settle(pilot)
+    await pilot.press("escape", "enter")
+
+
+def texts(app: TuiChat) -> list[str]:
+    return [entry.message.content for entry in app.workspace.state.entries]
+
+
+async def test_a_conversation_is_exported_and_no_file_is_lost(tmp_path: Path):
+    file = tmp_path / "talk.md"
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, f"/export {file}")
+        await until(pilot, lambda: "There is no message in this session yet" in told(app))
+        await say(pilot, "A question of salt")
+        await app.run_action("conversation.export")
+        for _ in ("the whole", "as Markdown"):
+            await until(pilot, lambda: isinstance(app.screen, ChoiceDialog))
+            asked = app.screen
+            await pilot.press("enter")
+            await until(pilot, lambda asked=asked: app.screen is not asked)
+        await until(pilot, lambda: isinstance(app.screen, TextPrompt))
+        assert app.screen.query_one(Input).value == "A-question-of-salt.md"
+        app.screen.query_one(Input).value = str(file)
+        await pilot.press("enter")
+        await until(pilot, lambda: "Exported" in told(app))
+        assert "A question of salt" in file.read_text()
+        file.write_text("mine")
+        await command(pilot, f"/export {file}")
+        await until(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("escape")
+        await until(pilot, lambda: not isinstance(app.screen, Confirm))
+        assert file.read_text() == "mine"
+
+
+async def test_a_system_message_can_be_added(tmp_path: Path):
+    async with make_app(tmp_path).run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        await command(pilot, "/system Be terse.")
+        await until(pilot, lambda: texts(app) == ["Be terse."])
+        assert app.workspace.state.entries[0].message.role == "system"
+        await say(pilot, "Hello")
+        assert texts(app)[:2] == ["Be terse.", "Hello"]
+
+
+async def test_the_end_of_a_reply_in_another_session_is_announced(tmp_path: Path):
+    async with make_app(tmp_path, model="lorem").run_test(size=(120, 35)) as pilot:
+        app = await opened(pilot)
+        workspace = workspace_of(app)
+        assert await workspace.replies.submit("Tell me of salt")
+        await workspace.sessions.new("")
+        await until(pilot, lambda: "“Tell me of salt”: the reply has arrived." in told(app))
+        await until(pilot, lambda: workspace.state.sessions[0].unread)
+
+
+# --- What was looked at or edited for a moment leads back to where one was ----------------
+
+
+async def begin(screen: Screen, words: str) -> None:
+    await screen.type(words)
+    await screen.press("enter")
+    await screen.has_messages(2)
+    await screen.loses("Esc stops")
+
+
+async def test_a_previewed_protocol_ends_when_the_inspector_is_closed(tmp_path: Path):
+    async with open_screen(tmp_path, size=(120, 35)) as screen:
+        await screen.press("f4", "3")
+        await screen.sees("Enter sends OpenAI Chat")
+        await screen.press("f4")
+        await screen.loses("Payload")
+        await screen.press("f4")
+        await screen.sees("Payload", "1 OpenAI")
+        await screen.loses("Enter sends OpenAI Chat")
+
+
+async def test_a_previewed_protocol_ends_with_its_session(tmp_path: Path):
+    with Provider(chat_text("A reply.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await begin(screen, "hello")
+            await screen.press("f4", "3")
+            await screen.sees("Enter sends OpenAI Chat")
+            await screen.press("ctrl+n")
+            await screen.sees("New session")
+            await screen.loses("Enter sends OpenAI Chat", seconds=5)
+
+
+# --- A file that takes minutes to read can be left at once, on a real terminal ------------
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs a pty"),
+]
+
+
+def archive(path: Path, count: int) -> None:
+    """Write an export of ChatGPT with so many conversations of a message."""
+
+    def conversation(number: int) -> str:
+        message = {
+            "id": f"m{number}",
+            "author": {"role": "user"},
+            "content": {"content_type": "text", "parts": ["hi"]},
+        }
+        nodes = {
+            "r": {"id": "r", "message": None, "parent": None, "children": ["a"]},
+            "a": {"id": "a", "parent": "r", "children": [], "message": message},
+        }
+        facts = {"title": f"c{number}", "create_time": 1, "update_time": 1}
+        facts |= {"conversation_id": f"{number:08x}", "current_node": "a"}
+        return json.dumps({**facts, "mapping": nodes})
+
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations.json", f"[{','.join(map(conversation, range(count)))}]")
+
+
+def used_seconds(pid: int) -> float:
+    """Return the processor time that a program has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_a_file_of_very_many_conversations_can_be_left_while_it_is_read(tmp_path: Path):
+    path = tmp_path / "many.zip"
+    archive(path, 300_000)
+    home = tmp_path / "home"
+    home.mkdir()
+    with TerminalApp(home, ("view", str(path))) as app:
+        app.until(lambda: app.shows("Read-only") and used_seconds(app.process.pid) > 6)
+        app.type(CTRL_Q)
+        assert app.wait(20) == 0

@@ -1,4 +1,4 @@
-"""A start: what is typed before the session is open goes where the screen says."""
+"""The first start, and what the app does and shows when it starts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from tests.support.app import make_app, opened, settle, until
 from tests.support.databases import write_elsewhere
 from tests.support.screen import Screen, open_screen
 from tests.support.server import Provider, chat_text
+from tests.support.tables import each_row
+from tui_chat.ui.chat.welcome import Welcome, welcome_rows
 
 
 @asynccontextmanager
@@ -132,3 +135,81 @@ async def test_an_early_command_and_file_belong_to_the_named_session(
             await sent(screen, provider)
         assert "the note's text" in str(provider.bodies[-1]["messages"][-1])
         assert "the first words" in str(provider.bodies[-1])
+
+
+# --- The first screen: what it says, and what it offers -----------------------------------
+
+
+KEYS = {"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k"}
+
+
+def words(shown: Welcome, width: int = 64) -> str:
+    return "\n".join(line.text for line in welcome_rows(shown, width))
+
+
+async def test_each_offer_does_what_it_says(tmp_path: Path) -> None:
+    async with make_app(tmp_path).run_test(size=(160, 45)) as pilot:
+        app = await opened(pilot)
+        transcript = app.chat.transcript
+
+        async def click(words: str) -> None:
+            rows = [transcript.render_line(y).text for y in range(transcript.size.height)]
+            row = next(y for y, text in enumerate(rows) if words in text)
+            await pilot.click(transcript, offset=(rows[row].index(words) + 1, row))
+            await settle(pilot)
+
+        await click("switch model")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("escape")
+        await click("/key")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("escape")
+        await click("F4 ")
+        await until(pilot, lambda: app.panes.inspector.has_focus_within)
+
+
+async def test_a_key_that_was_found(tmp_path: Path) -> None:
+    async with make_app(tmp_path, environ=KEYS).run_test(size=(160, 45)) as pilot:
+        await opened(pilot)
+        await Screen(pilot).sees("/model anthropic", "/model google", "its key is set")
+
+
+# --- The app is closed while something still works: it ends cleanly -----------------------
+
+
+@each_row("seconds", [0.0, 0.2, 0.8])
+async def test_it_ends_cleanly_while_it_starts(seconds: float, tmp_path: Path):
+    async with open_screen(tmp_path, waits=()):
+        await asyncio.sleep(seconds)
+
+
+async def test_a_worker_that_finds_its_screen_gone_is_no_error(tmp_path: Path):
+    """As on a busy machine, where the workspace opens while the screens are being removed."""
+    found: list[str] = []
+    async with open_screen(tmp_path) as screen:
+        composer = screen.app.focused
+        assert composer is not None
+
+        async def work() -> None:
+            try:
+                await asyncio.sleep(60)
+            except asyncio.CancelledError:
+                found.append("the end")
+            composer.screen.refresh()
+
+        screen.app.run_worker(work(), group="workspace")
+        await screen.rests()
+    assert found == ["the end"]
+
+
+# --- The first message of a first start, on the real screen -------------------------------
+
+
+async def test_a_reply_is_on_the_screen_and_its_request_at_the_provider(tmp_path: Path):
+    with Provider(chat_text("Good ", "morning.")) as provider:
+        async with open_screen(tmp_path, config=provider.config()) as screen:
+            await screen.type("hello")
+            await screen.press("enter")
+            await screen.sees("Good morning.")
+    [body] = provider.bodies
+    assert body["messages"][-1] == {"role": "user", "content": "hello"}

@@ -1,4 +1,4 @@
-"""Every way in which a reply can end has a sentence and an exit code, also as JSON."""
+"""Every way in which a reply can end or be framed has a sentence and an exit code, also as JSON."""
 
 from __future__ import annotations
 
@@ -68,4 +68,82 @@ def test_a_cut_reply_and_an_error_have_theirs(run: Run, tmp_path: Path):
         done = ask(run, tmp_path, "openai_chat", answer)
         if done.code != code or words not in done.err:
             wrong.append((name, done))
+    assert not wrong, wrong
+
+
+# --- Replies in the framings of real servers ----------------------------------------------
+
+
+def chunk(text: str = "", finish: str | None = None) -> dict[str, object]:
+    delta = {"content": text} if text else {}
+    return {"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+OLLAMA_LINE = {"model": "m", "message": {"role": "assistant", "content": "Good "}, "done": False}
+GEMINI = (
+    {"candidates": [{"content": {"role": "model", "parts": [{"text": "Good "}]}}]},
+    {"candidates": [{"content": {"parts": [{"text": "morning."}]}, "finishReason": "STOP"}]},
+)
+TABLE = table("reply_framing")
+"""Replies that say “Good morning.”, by protocol, content type and body, and replies with an error
+that says “too wide”, by content type and body.
+"""
+HALF = events(chunk("Half"), done=False)
+
+
+def lines(*values: object) -> str:
+    return "".join(json.dumps(value) + "\n" for value in values)
+
+
+def ask_framed(run: Run, folder: Path, provider: Provider, protocol: str) -> tuple[int, str, str]:
+    folder.mkdir(exist_ok=True)
+    config = provider.config(protocol) + "[endpoints.local.retries]\ntimes = 0\n"
+    (folder / "config.toml").write_text(config)
+    done = run("--config-dir", folder, "--data-dir", folder, "ask", "Hi", "--raw")
+    return done.code, done.out, done.err
+
+
+def test_a_reply_is_read_in_any_framing(run: Run, tmp_path: Path):
+    wrong: list[object] = []
+    for name, (protocol, kind, body) in TABLE["read"].items():
+        with Provider(Answer(body, kind)) as provider:
+            found = ask_framed(run, tmp_path, provider, protocol)
+        if found != (0, "Good morning.", ""):
+            wrong.append((name, found))
+    assert not wrong, wrong
+
+
+def test_an_error_is_shown_in_any_framing(run: Run, tmp_path: Path):
+    wrong: list[object] = []
+    for name, (kind, body) in TABLE["errors"].items():
+        with Provider(Answer(body, kind)) as provider:
+            code, out, err = ask_framed(run, tmp_path, provider, "openai_chat")
+        if code not in (5, 6) or "too wide" not in err or ("Half" in body) != ("Half" in out):
+            wrong.append((name, code, out, err))
+    assert not wrong, wrong
+
+
+def test_what_came_before_an_error_is_kept_in_pieces_of_any_size(run: Run, tmp_path: Path):
+    body = (HALF + 'error: {"message":"too wide"}\r\n\r\n').encode()
+    pieces = [body[n : n + 1] for n in range(len(body))]
+    with Provider(Answer(pieces)) as provider:
+        code, out, err = ask_framed(run, tmp_path, provider, "openai_chat")
+    assert (code, out) == (5, "Half")
+    assert "too wide" in err
+
+
+def test_a_recorded_reply_is_read_as_far_as_it_goes(run: Run, tmp_path: Path):
+    rows = {
+        "one line of Ollama": ("ollama", lines(OLLAMA_LINE)),
+        "a list that was cut": ("gemini", json.dumps(GEMINI, indent=2)[:-200]),
+        "JSON lines": ("openai_chat", lines(chunk("Good "))),
+    }
+    wrong: list[object] = []
+    for name, (protocol, body) in rows.items():
+        file = tmp_path / "reply"
+        file.write_text(body)
+        done = run("read", file, "--protocol", protocol)
+        reply = json.loads(done.out)
+        if reply["content"] != "Good " or not reply["error"]:
+            wrong.append((name, reply))
     assert not wrong, wrong

@@ -1,10 +1,13 @@
-"""`send` itself: it tries again and says so, and gives tools their own names back."""
+"""A message that is typed and sent."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import json
+import sqlite3
+import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +16,7 @@ import pytest
 
 from tests.support.sending import begin_and_send
 from tests.support.tables import each_row
+from tests.support.terminal_app import CTRL_Q, TerminalApp
 from tests.support.vendors import VendorTransport
 from tests.support.workspace import LOOPBACKS, no_wait
 from tui_chat.compose import Composed, compose, encode
@@ -183,3 +187,25 @@ async def test_a_key_echoed_by_the_provider_is_not_stored(tmp_path: Path):
     assert key not in repr(told)
     assert "chat.db-wal" in files
     assert not [name for name, content in files.items() if key[-10:].encode() in content]
+
+
+# --- Text typed in a real terminal arrives in the draft, character for character ----------
+
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a pty")
+
+TEXT = "👩\u200d🌾 🏳\ufe0f\u200d🌈 می\u200cخواهم e\u0301 全\u3000角 \u202eabc\u202c \U0001fae8!"
+
+
+def test_emoji_sequences_and_format_characters_are_typed_whole(tmp_path: Path) -> None:
+    with TerminalApp(tmp_path, ("--endpoint", "loopback", "--model", "echo")) as app:
+        app.until(lambda: app.shows("Type a message"))
+        app.read(0.5)
+        for character in TEXT:
+            app.type(character)
+        app.until(lambda: app.shows("!"))
+        app.type(CTRL_Q)
+        assert app.wait() == 0
+    with closing(sqlite3.connect(tmp_path / "chat.db")) as connection:
+        sql = "SELECT value FROM settings WHERE key = 'draft'"
+        assert connection.execute(sql).fetchall() == [(TEXT,)]

@@ -1,4 +1,4 @@
-"""What each protocol is sent of a request, and what is read of a reply; see `golden`."""
+"""Golden requests, and the vendors' types that check them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
 
+from tests.protocols.envelopes import envelopes
 from tests.protocols.golden import (
     AS_IT_CAME,
     REPLIES,
@@ -19,8 +21,11 @@ from tests.protocols.golden import (
     reply_of,
 )
 from tests.support.golden import case_files, cases, differences, expected_file, read
+from tests.support.requests import ANTHROPIC, GEMINI, RESPONSES, body_of, encoded
 from tests.support.sdk_types import accept
+from tests.support.tables import each_row
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.envelope import ChatEnvelope
 
 FILES = [
     pytest.param(path, result, id=f"{path.parent.name}-{path.stem}")
@@ -89,3 +94,31 @@ def test_the_types_of_the_sdks_accept_what_is_sent() -> None:
                 refused += [(name, target)] * (not is_accepted(Protocol(target), body))
     chat = Protocol.OPENAI_CHAT.value
     assert refused == [(name, chat) for name in OF_OTHER_SERVERS]
+
+
+# --- What we encode, held against the official SDKs' own types ----------------------------
+
+
+@pytest.mark.slow
+@given(envelope=envelopes())
+def test_the_sdks_types_accept_every_encoded_envelope(envelope: ChatEnvelope) -> None:
+    for protocol in Protocol:
+        body = body_of(encoded(envelope, protocol))
+        if protocol is ANTHROPIC:
+            # The server takes them, while the newest types lack them.
+            body = {key: value for key, value in body.items() if key not in SAMPLING}
+        accept(protocol, body)
+
+
+SAMPLING = ("temperature", "top_p", "top_k")
+
+
+@each_row("protocol", list(Protocol))
+def test_the_types_refuse_what_is_wrong(protocol: Protocol) -> None:
+    wrong = {"model": "m", "messages": [{"role": "user", "content": "x", "y": 1}], "max_tokens": 1}
+    if protocol is RESPONSES:
+        wrong = {"model": "m", "input": [{"role": "user", "content": "x", "y": 1}]}
+    if protocol is GEMINI:
+        wrong = {"contents": [{"role": "user", "parts": [{"texts": "x"}]}]}
+    with pytest.raises(ValueError, match="error"):
+        accept(protocol, wrong)

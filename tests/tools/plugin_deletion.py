@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("tui_chat", "tests", "docs", "themes", "sample_presets", "README.md", "pyproject.toml")
-START = ("tests/app/test_first_run.py", "tests/app/test_inspector_in_app.py")
+START = ("tests/app/test_start.py", "tests/app/test_inspector_in_app.py")
 """Tests that start the app and go through its panes."""
 CORE = (
     *("tests/unit/test_loaded_modules.py", "tests/unit/test_plugins.py"),
@@ -30,7 +30,7 @@ CORE = (
     *("tests/unit/context/test_builder.py", "tests/unit/library/test_presets.py"),
     "tests/unit/store/test_sessions.py",
     *("tests/cli/test_build.py", "tests/cli/test_ask.py", "tests/cli/test_captured.py"),
-    *("tests/cli/test_output.py", "tests/app/test_panes.py", "tests/app/test_key_bindings.py"),
+    *("tests/cli/test_output.py", "tests/app/test_panes.py", "tests/app/test_keys.py"),
 )
 """Tests of the core, some of each package."""
 

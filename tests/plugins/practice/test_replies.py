@@ -1,14 +1,22 @@
-"""What the models say, in every protocol, streamed and not, through the transport."""
+"""Replies of the practice models."""
+
+from __future__ import annotations
 
 import base64
+import json
 import zlib
+from itertools import pairwise
+from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.support.tables import each_row
+from tests.support.workspace import CHANGING, LONG_TEXT, LOOPBACKS, cached_preset, put, say
 from tui_chat.models.endpoint import Protocol
+from tui_chat.models.text import OriginKind
 from tui_chat.models.token_probabilities import probability, unpack_tokens
+from tui_chat.plugins.practice.provider import PracticeTransport
 from tui_chat.protocols.registry import protocol_of
 from tui_chat.providers.response_recorder import read_recorded as read_response
 
@@ -181,3 +189,109 @@ async def test_probabilities_of_tokens_are_sent_to_those_who_ask(client, protoco
         total = sum(probability(other.logprob) for other in token.alternatives)
         assert 0 < total <= 1.001
         assert token.logprob in [other.logprob for other in token.alternatives]
+
+
+# --- The mirror: does it show an author of presets where everything landed? ---------------
+
+
+SECRET = "sk-very-secret"
+
+
+async def mirror(client: httpx.AsyncClient, protocol: str, path: str, body: object) -> str:
+    response = await client.post(path, json=body, headers={"x-api-key": SECRET})
+    text = read_reply(protocol, response).text
+    assert SECRET not in response.text
+    return text
+
+
+CASES = json.loads(Path(__file__).with_name("mirror_requests.json").read_text())
+
+
+@each_row("protocol", CASES)
+async def test_mirror_lists_every_part_in_order(client, protocol):
+    case = CASES[protocol]
+    text = await mirror(client, protocol, case["path"], case["body"])
+    for line in case["lines"]:
+        assert line in text, text
+
+
+async def test_hostile_text_cannot_escape_its_fence(client):
+    hostile = "```\n# not a heading\n``````\n</x>\n`````````` tail `"
+    body = {
+        "model": "mirror",
+        "messages": [{"role": "system", "content": hostile}, {"role": "user", "content": "`"}],
+    }
+    text = await mirror(client, "openai_chat", "/v1/chat/completions", body)
+    ticks = "`" * 11
+    assert f"{ticks}text\n{hostile}\n{ticks}\n" in text
+    assert "2. **user** `` ` `` (1 character)" in text
+
+
+async def test_a_key_in_the_query_is_not_repeated(client):
+    body = {"contents": [{"parts": [{"text": "hi"}]}]}
+    path = f"/v1beta/models/mirror:generateContent?key={SECRET}"
+    await mirror(client, "gemini", path, body)
+    wrong = await client.post(f"/v1beta/nowhere?key={SECRET}", json=body)
+    assert wrong.status_code == 404
+    assert SECRET not in wrong.text
+
+
+async def test_a_long_conversation_shows_both_ends(client):
+    turns = [{"role": "user", "content": f"turn {i}"} for i in range(1, 10_001)]
+    body = {"model": "mirror", "messages": turns}
+    text = await mirror(client, "openai_chat", "/v1/chat/completions", body)
+    assert "1. **user** `turn 1` (6 characters)" in text
+    assert "10000. **user** `turn 10000` (10 characters)" in text
+    assert "9,600 turns between" in text
+    assert len(text) < 40_000
+
+
+# --- Why requests of a session lost the prompt cache, as providers reported it ------------
+
+
+CACHING = [
+    endpoint.name
+    for endpoint in LOOPBACKS
+    if endpoint.protocol not in (Protocol.OLLAMA, Protocol.GEMINI)
+]
+"""Those of the other protocols report nothing, or no count of 0."""
+
+
+def reported_losses(workspace) -> int:
+    """The tokens that the usage of the replies says to have been cached and read again."""
+    replies = [e for e in workspace.state.entries if e.message.role == "assistant"]
+    lost = 0
+    for before, now in pairwise(replies):
+        is_anthropic = workspace.state.endpoint.protocol is Protocol.ANTHROPIC
+        usage = before.usage
+        written = (usage.cached or 0) + (usage.cache_write or 0) if is_anthropic else usage.input
+        assert written is not None
+        lost += max(written - (now.usage.cached or 0), 0)
+    return lost
+
+
+@each_row("endpoint", CACHING)
+async def test_a_macro_that_changes_is_the_cause_of_each_loss(
+    make_workspace, tmp_path: Path, endpoint: str
+):
+    put(tmp_path / "presets", "mine", cached_preset(f"It is {CHANGING}. {LONG_TEXT}"))
+    workspace, heard = await make_workspace(
+        endpoint=endpoint, model="echo", transport=PracticeTransport
+    )
+    await workspace.presets.choose("mine")
+    await say(workspace, heard, "one", "two", "three")
+    losses = await workspace.cache.losses(workspace.state.entries)
+    assert len(losses) == 2
+    assert all(loss.origin.kind is OriginKind.MACRO for loss in losses)
+    assert all(loss.origin.outermost.id == "p0" for loss in losses)
+    tokens = sum(loss.tokens for loss in losses)
+    assert tokens == pytest.approx(reported_losses(workspace), rel=0.02)
+
+
+async def test_a_request_that_only_grows_loses_nothing(make_workspace, tmp_path: Path):
+    put(tmp_path / "presets", "mine", cached_preset(LONG_TEXT))
+    workspace, heard = await make_workspace(transport=PracticeTransport)
+    await workspace.presets.choose("mine")
+    await say(workspace, heard, "one", "two", "three")
+    assert workspace.state.entries[-1].usage.cached
+    assert await workspace.cache.losses(workspace.state.entries) == []

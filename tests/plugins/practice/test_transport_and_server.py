@@ -1,13 +1,24 @@
-"""The two doors: bytes as they come, cuts, stalls, closing, and many at once."""
+"""The practice server: transport, command, models and tokens."""
+
+from __future__ import annotations
 
 import asyncio
 import json
+import re
+import signal
+from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.program import PIPE, Program, run_program
+from tests.support.sdks import anthropic, openai
 from tests.support.tables import each_row
+from tui_chat.offline import models as core
 from tui_chat.offline.provider import OfflineDependencies
+from tui_chat.plugins.practice.endpoints import MODELS
+from tui_chat.plugins.practice.json_answers import sample_of
+from tui_chat.plugins.practice.models import find_model
 from tui_chat.plugins.practice.provider import PracticeTransport
 
 from .provider_messages import PROTOCOLS, read_reply, request
@@ -154,3 +165,69 @@ async def test_failures_end_after_n_requests(client, status):
     assert statuses == [status, status, 200]
     path, body = request("anthropic", f"flaky-{status}")
     assert [(await client.post(path, json=body)).status_code for _ in range(3)] == [status] * 3
+
+
+# --- `tui-chat practice` ------------------------------------------------------------------
+
+
+@pytest.fixture
+def base():
+    server = Program(("practice", "--port", "0"), stdout=PIPE, stderr=PIPE)
+    found = re.search(r"http://127\.0\.0\.1:\d+", server.stdout.readline().decode())
+    yield found[0]
+    server.send_signal(signal.SIGINT)
+    _, said = server.communicate(timeout=20)
+    assert server.returncode == 0
+    assert b"Traceback" not in said
+
+
+@pytest.mark.slow
+def test_official_sdks_work_with_it(base: str):
+    client = openai.OpenAI(base_url=f"{base}/v1", api_key="any")
+    chat = client.chat.completions.create(
+        model="echo", messages=[{"role": "user", "content": "hello"}]
+    )
+    assert chat.choices[0].message.content == "hello"
+    claude = anthropic.Anthropic(base_url=base, api_key="any")
+    with claude.messages.stream(
+        model="echo", max_tokens=100, messages=[{"role": "user", "content": "again"}]
+    ) as stream:
+        assert "".join(stream.text_stream) == "again"
+
+
+@pytest.mark.slow
+def test_a_public_address_is_refused():
+    done = run_program("practice", "--host", "0.0.0.0", "--port", "0")
+    assert done.returncode == 2
+    assert "0.0.0.0" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# --- The practice models by their names, what lorem writes, and samples of schemas --------
+
+
+def test_every_model_of_the_catalog_exists():
+    assert all(find_model(name, 1) is not None for name in MODELS)
+    assert core.MODELS.items() <= MODELS.items()
+
+
+@each_row("name", ["", "Mirror", "lorem:", "lorem:-1", "lorem:١", "lorem:max:max",
+                                  "flaky-cut:2", "mirror:0", "echo:max:1"])  # fmt: skip
+def test_invalid_names_have_no_model(name):
+    assert find_model(name, 1) is None
+
+
+NODE = {"type": "object", "properties": {"l": {"$ref": "#"}, "r": {"$ref": "#"}},
+        "required": ["l", "r"]}  # fmt: skip
+
+SAMPLES = json.loads(Path(__file__).with_name("schema_samples.json").read_text())
+
+
+@each_row("case", SAMPLES, ids=lambda case: json.dumps(case)[:40])
+def test_samples_fit_their_schema(case):
+    assert sample_of(case["schema"]) == case["value"]
+
+
+@each_row("schema", [NODE, {"$ref": "#"}, {"allOf": [{"$ref": "#"}]}])
+def test_a_schema_without_end_has_a_sample_of(schema):
+    assert len(json.dumps(sample_of(schema))) < 200_000

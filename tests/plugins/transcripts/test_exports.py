@@ -1,23 +1,33 @@
-"""Exports, logs and databases of other programs: a table of all that is found in them, and what a
-table cannot say.
-"""
+"""Exports of other programs, and our own files."""
 
 from __future__ import annotations
 
+import json
+import os
 import sqlite3
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.exports import chatgpt, claude_code, lines, node
+from tests.support.command_line import Run
+from tests.support.exports import ROOT, chatgpt, claude_code, lines, node
 from tests.support.found_conversations import check
 from tests.support.golden import cases
 from tests.support.reading import only, read, said
+from tests.support.stores import clock, new_id, open_store, path, store
 from tests.support.tables import each_row
+from tui_chat.errors import StoreError
 from tui_chat.interop.formats import FoundConversation, ImportSource
+from tui_chat.plugins.transcripts.importer import import_files
 from tui_chat.plugins.transcripts.reader import read_conversations
+from tui_chat.store import Store
+
+__all__ = ["clock", "new_id", "open_store", "path", "store"]
 
 EXPORTS = Path(__file__).parent / "exports"
 
@@ -176,3 +186,162 @@ def test_no_mapping_makes_an_empty_session(mapping: dict[str, Any], current: obj
     for found in read([conversation]):
         assert bool(found.fault) + found.ignored + (found.transcript is not None) == 1
         assert found.transcript is None or found.transcript.entries
+
+
+# --- Importing conversations from files into the store ------------------------------------
+
+
+def write(path: Path, value: object) -> Path:
+    path.write_text(json.dumps(value))
+    return path
+
+
+def own_file(path: Path, *sessions: str, words: tuple[str, ...] = ("Hi", "Hello")) -> Path:
+    """Write an export of ours with sessions of alternating messages."""
+    exported: list[dict[str, Any]] = []
+    for session in sessions:
+        messages: list[dict[str, Any]] = []
+        for place, text in enumerate(words):
+            parent = {"parent_id": f"{session}-{place - 1}"} if place else {}
+            role = "assistant" if place % 2 else "user"
+            message = {"id": f"{session}-{place}", "role": role, "content": text, **parent}
+            messages.append(message)
+        facts = {"session_id": session, "title": session, "head_id": messages[-1]["id"]}
+        exported.append({"session": facts, "messages": messages})
+    return write(path, {"format": "tui-chat", "version": 1, "sessions": exported})
+
+
+async def test_importing_our_own_file_again_adds_what_is_new(store: Store, tmp_path: Path):
+    file = own_file(tmp_path / "c.json", "one", "two")
+    [told] = await import_files(store, [file], dry_run=True)
+    assert (told.new, told.added) == (2, 4)
+    assert await store.sessions.list() == ()
+    [report] = await import_files(store, [file])
+    assert (report.new, report.added, report.faults) == (2, 4, [])
+    assert report.read == report.size == file.stat().st_size
+    [again] = await import_files(store, [file])
+    assert (again.new, again.grown, again.known, again.added) == (0, 0, 2, 0)
+    assert again.session_ids == report.session_ids
+    own_file(file, "one", "two", words=("Hi", "Hello", "More"))
+    [grown] = await import_files(store, [file])
+    assert (grown.grown, grown.added) == (2, 2)
+    branch = await store.branches.load(report.session_ids[0])
+    assert [entry.message.content for entry in branch] == ["Hi", "Hello", "More"]
+
+
+async def test_archives_of_our_own_files_are_read(store: Store, tmp_path: Path):
+    text = own_file(tmp_path / "two.json", "two").read_text()
+    with zipfile.ZipFile(tmp_path / "two.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("two.json", text)
+        archive.writestr("broken.json", "[{")
+    [report] = await import_files(store, [tmp_path / "two.zip"])
+    assert (report.new, [fault.place for fault in report.faults]) == (1, ["broken.json"])
+
+
+async def test_faults_beyond_the_limit_are_counted(store: Store, tmp_path: Path):
+    [report] = await import_files(store, [write(tmp_path / "c.json", [5] * 250)])
+    assert (len(report.faults), report.more_faults) == (100, 150)
+
+
+@each_row(
+    ("data", "fault"),
+    [
+        (b"PK\x03\x04 and nothing more", "the archive cannot be read"),
+        (b"", "is empty"),
+        (b"\x89PNG\r\n", "is not UTF-8 text"),
+    ],
+)
+async def test_unreadable_paths_are_faults(store: Store, tmp_path: Path, data: bytes, fault: str):
+    path = tmp_path / "file"
+    path.write_bytes(data)
+    [report] = await import_files(store, [path])
+    assert fault in report.faults[0].sentence
+    assert report.failed
+
+
+async def test_an_archive_without_conversations(store: Store, tmp_path: Path):
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("user.json", "{}")
+    [report] = await import_files(store, [path])
+    assert report.faults[0].sentence == "the archive contains no conversations or character cards"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+async def test_a_file_is_closed_when_a_batch_cannot_be_stored(store: Store, tmp_path, monkeypatch):
+    """And what reads the next batch meanwhile has ended."""
+    path = own_file(tmp_path / "many.json", *(f"s{n}" for n in range(9000)))
+
+    async def fail(*_: object, **__: object) -> None:
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(store.transcripts, "add_many", fail)
+    with pytest.raises(StoreError, match="full"):
+        await import_files(store, [path])
+    opened = [os.readlink(each) for each in Path("/proc/self/fd").iterdir() if each.exists()]
+    assert str(path) not in opened
+
+
+# --- Files of other programs as they are found: partly broken, or of forms that are seldom met
+
+
+DATA = Path(__file__).parent / "data"
+
+
+def test_a_bad_conversation_among_many_files_is_named_as_in_a_file_alone(run: Run, tmp_path: Path):
+    folder, alone = tmp_path / "folder", tmp_path / "alone.json"
+    folder.mkdir()
+    whole = chatgpt(node(ROOT, None, children=("a",)), node("a", ROOT, "user", "One"))
+    broken = {"title": "Broken", "mapping": 3}
+    wrong = []
+    for number, (name, values) in enumerate(
+        (
+            ("behind", [whole, broken]),
+            ("before", [broken, whole]),
+            ("foreign", [whole, {"nothing": "known"}]),
+        )
+    ):
+        alone.write_text(json.dumps(values))
+        (folder / "a.json").write_text(json.dumps(values))
+        (folder / "user.json").write_text("[{}]")
+        archive = tmp_path / f"{name}.zip"
+        with zipfile.ZipFile(archive, "w") as file:
+            file.write(alone, "a.json")
+            file.writestr("user.json", "[{}]")
+        results = []
+        for kind, source in (("alone", alone), ("folder", folder), ("archive", archive)):
+            done = run("--data-dir", tmp_path / f"{number} {kind}", "import", source)
+            fault = done.err.split("a.json ")[-1].split("alone.json ")[-1].splitlines()[:1]
+            fault = [line.removeprefix(f"{alone}: ").split("$")[-1] for line in fault]
+            results.append((done.code, fault))
+            if kind != "alone" and "a.json" in done.out.partition("skipped")[2]:
+                wrong.append((name, kind, done.out))
+        if len({str(result) for result in results}) > 1 or results[0][0] == 0:
+            wrong.append((name, results))
+    assert not wrong, wrong
+
+
+@pytest.fixture
+def chat(run: Run, tmp_path: Path) -> Run:
+    """Run a command on a new database."""
+    return lambda *words: run("--data-dir", tmp_path / "data", *words)
+
+
+def test_the_activity_of_google_takeout_is_a_session_for_each_prompt(chat: Run):
+    assert chat("import", DATA / "MyActivity.json").code == 0
+    sessions = json.loads(chat("export", "--all").out)["sessions"]
+    texts = {tuple(message["content"] for message in each["messages"]) for each in sessions}
+    answer = "A **filter** & more.\n\n- one\n- two\n\n```\nx  y\n```"
+    assert texts == {("Why?", answer), ("Alone",)}
+
+
+def test_a_session_of_pi_is_read_with_calls_branches_and_tokens(chat: Run):
+    done = chat("import", DATA / "pi_session.jsonl")
+    assert (done.code, done.err) == (0, "")
+    shown = json.loads(chat("sessions", "show", "List", "--json").out)
+    assert [m["content"] for m in shown["messages"]] == ["List", "Two", "Thanks"]
+    (session,) = json.loads(chat("export", "--all").out)["sessions"]
+    texts = {m.get("content", "") for m in session["messages"]}
+    assert texts == {"List", "", "a", "One", "Two", "Thanks"}
+    (calling,) = (m for m in session["messages"] if m.get("tool_calls"))
+    assert json.loads(calling["tool_calls"][0]["arguments"]) == {"command": "ls"}

@@ -1,4 +1,4 @@
-"""Importing conversations of other programs into the store."""
+"""The importer, its command and its action."""
 
 from __future__ import annotations
 
@@ -12,12 +12,24 @@ from typing import Any
 
 import pytest
 
+from tests.support.command_line import Run
 from tests.support.databases import provide_database
 from tests.support.exports import block, chatgpt, claude, claude_message, node
+from tests.support.imported_sessions import Command, chat, file, filled
+from tests.support.tables import each_row
+from tui_chat.models.role import Role
 from tui_chat.models.search import Query
-from tui_chat.plugins.transcripts.importer import COMPLETED, DIFFERENT, import_files
+from tui_chat.models.session import Session, SessionTranscript
+from tui_chat.plugins.transcripts.importer import (
+    COMPLETED,
+    DIFFERENT,
+    ChatParticipants,
+    import_files,
+)
 from tui_chat.plugins.transcripts.report import Report
 from tui_chat.store import Store
+
+__all__ = ["chat", "file", "filled"]
 
 ids = count()
 
@@ -268,3 +280,96 @@ async def test_progress_is_reported_and_notes_are_counted(store: Store, tmp_path
     assert list(report.notes.values()) == [2_500]
     [again] = await import_files(store, [file])
     assert not again.notes
+
+
+# --- `tui-chat import` --------------------------------------------------------------------
+
+
+def test_import_prints_a_report(chat: Command, file: Path):
+    done = chat("import", file)
+    assert (done.code, done.err) == (0, "")
+    assert "2 sessions read: 2 new, 0 grown, 0 already there; 6 messages added." in done.out
+    assert "0 new, 0 grown, 2 already there; 0 messages added." in chat("import", file).out
+
+
+def test_a_dry_run_says_what_would_happen(chat: Command, file: Path):
+    assert "2 would be new" in chat("import", "--dry-run", file).out
+    assert json.loads(chat("sessions", "list", "--json").out) == []
+
+
+def test_import_prints_json(chat: Command, file: Path, tmp_path: Path):
+    done = chat("import", "--json", file, tmp_path / "nowhere")
+    first, second = json.loads(done.out)
+    assert done.code == 2
+    assert first["sessions"] == {"new": 2, "grown": 0, "known": 0}
+    assert first["messages_added"] == 6
+    assert second["faults"][0]["sentence"] == "cannot be read: No such file or directory"
+    done = chat("import", tmp_path / "nowhere", file)
+    assert done.code == 2
+    assert done.err.startswith("Error: ")
+    assert "nowhere cannot be read" in done.err
+    assert "2 sessions read: 0 new, 0 grown, 2 already there; 0 messages added.\n" in done.out
+
+
+def test_faults_are_printed_on_standard_error_beside_the_report(chat: Command, tmp_path: Path):
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps([{"messages": [{"role": "\x1b[31m", "content": ""}]}]))
+    done = chat("import", path)
+    assert done.code == 2
+    assert f"{path}: $[0].messages[0].role must be one of" in done.err
+    path.write_text(
+        '{"format": "tui-chat", "version": 9, "program": "\\u001b[31mx", "sessions": []}'
+    )
+    done = chat("import", path)
+    assert "Update tui-chat." in done.err
+    assert "\x1b" not in done.err
+
+
+def test_an_export_can_be_imported_into_another_database(filled: Command, run: Run, tmp_path: Path):
+    done = filled("export", "A walk")
+    path = tmp_path / "walk.json"
+    assert filled("export", "A walk", "--output", path).out == ""
+    assert path.read_text() == done.out
+    [told] = json.loads(done.out)["sessions"]
+    assert [message["content"] for message in told["messages"]] == [
+        "Where to, 去北方好吗?",
+        "North.",
+        "South.",
+    ]
+    other = ("--data-dir", tmp_path / "other")
+    assert "1 new" in run(*other, "import", path).out
+    assert run(*other, "export", told["session"]["session_id"]).out == done.out
+
+
+# --- Who speaks in an imported chat: roles and profiles by name, and names alone ----------
+
+
+CHAT = SessionTranscript(Session("s", "Talk"), character="ADA", user="ines")
+ROLES = (Role("old", "Ada"), Role("new", "ada"), Role("off", "Ada", status="disabled"))
+POET = (Role("poet", "Poet"),)
+ME = {"ines": "me"}
+CARD = Role("card", "Ada", "I am Ada.")
+
+
+@each_row(
+    ("roles", "profiles", "cards", "found", "names"),
+    [
+        # the newest enabled role, and the profile of the name
+        (ROLES, ME, (), ("new", "me"), (None, None)),
+        (ROLES, {}, (CARD,), ("card", ""), (None, "ines")),
+        # names without a role or profile are settings
+        (POET, {}, (), (None, ""), ("ADA", "ines")),
+    ],
+)
+def test_who_speaks(
+    roles: tuple[Role, ...], profiles: dict[str, str], cards: tuple[Role, ...],
+    found: tuple[str | None, str], names: tuple[str | None, str | None],
+):  # fmt: skip
+    participants = ChatParticipants(roles, profiles)
+    chat = participants.assign(CHAT, cards)
+    session = chat.session
+    assert (session.role_id, session.profile) == found
+    assert (session.settings.char_name, session.settings.user_name) == names
+    assert chat.role == next(iter(cards), None)
+    plain = SessionTranscript(Session("s", "Talk"))
+    assert participants.assign(plain, ()) is plain, "it names nobody"

@@ -1,18 +1,20 @@
-"""The app on exported conversations: the same reader, and nothing can be said."""
+"""Conversations of other programs in the viewer, with pictures."""
 
 from __future__ import annotations
 
 import json
+import os
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from textual.widgets import Input, Static
 
-from tests.support.app import make_app, opened, told, until
+from tests.support.app import NOON, make_app, opened, told, until
 from tests.support.command_line import Run
 from tests.support.exports import chatgpt, node
 from tests.support.palette import offered
+from tests.support.pictures import Album
 from tests.support.terminal_app import TerminalApp
 from tui_chat.config import Config
 from tui_chat.models.text import Origin, OriginKind
@@ -159,3 +161,27 @@ def test_a_dumb_terminal_is_refused_with_a_sentence(tmp_path: Path) -> None:
         assert app.shows("TERM=dumb")
         assert app.shows("Error: The screen needs a terminal")
         assert b"\x1b[" not in app.written
+
+
+# --- Pictures of the viewer ---------------------------------------------------------------
+
+
+async def test_the_conversation_of_a_file(album: Album, tmp_path: Path) -> None:
+    told = chatgpt(
+        node("q", None, "user", "Where does the river go?"),
+        node("a", "q", "assistant", "To the **sea**, past three mills."),
+        title="The river",
+    )
+    file = tmp_path / "conversations.json"
+    file.write_text(json.dumps([told]))
+    os.utime(file, (NOON - 60, NOON - 60))
+    config = view.read_only_config(Config(config_dir=tmp_path), tmp_path / "apart")
+    app = TuiChat(
+        config,
+        lambda: view.open_files(config, [file]),
+        lambda: NOON,
+        read_only="Read-only",
+    )
+    async with album.of(app) as pilot:
+        await opened(pilot)
+        await album.take(pilot, "viewed")

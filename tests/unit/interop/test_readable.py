@@ -1,4 +1,4 @@
-"""Markdown and JSON lines: readable, safe whatever a model wrote, and read back."""
+"""Exports to be read, and their timestamps."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.support.reading import only, shown
 from tests.support.replies import (
@@ -27,6 +28,7 @@ from tests.support.transcripts import transcripts
 from tui_chat.errors import InputError
 from tui_chat.interop.messages import message_lines, read_history
 from tui_chat.interop.readable import markdown
+from tui_chat.interop.transcript_builder import parse_timestamp
 from tui_chat.models.blocks import Extras, MediaBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message, Muted
@@ -151,3 +153,46 @@ def test_invalid_parts_name_their_place(part: object) -> None:
 def test_a_number_too_long_for_python_is_an_error() -> None:
     with pytest.raises(InputError, match=r"f: line 2 is not JSON: .*thousands of digits"):
         read_history('{"role": "user", "content": "a"}\n{"role": ' + "9" * 5000 + "}", "f")
+
+
+# --- Timestamps in the notations of other programs ----------------------------------------
+
+
+AT = 1720747897.0  # 2024-07-12 01:31:37 UTC
+
+
+@each_row(
+    ("said", "seconds"),
+    [
+        (AT, AT),
+        (int(AT) * 1000, AT),
+        (str(int(AT) * 1000), AT),
+        ("2024-07-12T01:31:37Z", AT),
+        ("2024-07-12T03:31:37+02:00", AT),
+        ("2024-07-12T01:31:37", AT),
+        ("2024-07-12T01:31:37.123456Z", AT + 0.123456),
+        ("2024-7-12@01h31m37s", AT),
+        ("2024-07-12@01h31m37s123ms", AT + 0.123),
+        ("2024-7-12 @1h 31m 37s 5ms", AT + 0.005),
+        ("July 12, 2024 1:31am", AT - 37),
+        ("July 12, 2024 01:31", AT - 37),
+        ("Jul 12, 2024 12:05 am", AT - 37 - 86 * 60),
+        ("July 12, 2024 12:31pm", AT - 37 + 11 * 3600),
+    ],
+)
+def test_known_notations_are_parsed(said: object, seconds: float):
+    assert parse_timestamp(said) == pytest.approx(seconds)
+
+
+@each_row(
+    "said",
+    [None, True, "", "soon", "2024-13-40@99h99m99s", 0, -5, 1e30, 10**400, "Foo 1, 2024 1:00pm"],
+)
+def test_other_values_are_not_times(said: object):
+    assert parse_timestamp(said) is None
+
+
+@given(st.one_of(st.text(max_size=70), st.floats(), st.integers()))
+def test_no_value_raises(said: object):
+    at = parse_timestamp(said)
+    assert at is None or 0 < at < 253_402_300_800

@@ -1,4 +1,4 @@
-"""What is a command and what is a message."""
+"""Commands of the app, and the arguments of `/export`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tui_chat.ui.commands import (
     message_text,
     parse_command,
 )
+from tui_chat.ui.dialogs.export import format_and_path
 from tui_chat.ui.themes import DARK, LIGHT, sorted_theme_names
 
 
@@ -112,3 +113,21 @@ def test_an_unknown_command_names_the_nearest(typed: str, meant: str):
     assert error is not None
     assert meant in error.advice
     assert "begin with //" in error.advice
+
+
+# --- What is typed to export --------------------------------------------------------------
+
+
+@each_row(
+    ("argument", "kind", "path"),
+    [
+        ("talk.md", "markdown", "talk.md"),
+        ("markdown a b.txt", "markdown", "a b.txt"),
+        ("talk", "json", "talk"),
+        ("'my talk.jsonl'", "jsonl", "'my talk.jsonl'"),
+        ("JSONL x", "jsonl", "x"),
+        ("markdown", "markdown", ""),
+    ],
+)
+def test_format_and_path(argument: str, kind: str, path: str):
+    assert format_and_path(argument) == (kind, path)

@@ -1,4 +1,4 @@
-"""The shipped themes can be read by everybody, and files with themes of a user's own."""
+"""Themes, and which one is chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from tests.support.tables import each_row
 from tui_chat.errors import InputError
 from tui_chat.models.text import OriginKind
 from tui_chat.paths import bundled
-from tui_chat.ui.themes import DARK, LIGHT, color_defaults, load_theme, load_themes
+from tui_chat.ui.themes import (
+    DARK,
+    LIGHT,
+    chosen_theme,
+    color_defaults,
+    load_theme,
+    load_themes,
+    save_choice,
+)
 
 THEMES = {theme.name: theme for theme in load_themes([bundled("themes")])[0]}
 
@@ -133,3 +141,20 @@ def test_a_user_theme_replaces_a_shipped_one(tmp_path: Path) -> None:
     assert theme.variables["origin-draft"] == "#ABCDEF"
     assert theme.variables["origin-system"] == color_defaults(True)["origin-system"]
     assert load_theme(mine) == theme
+
+
+# --- The theme that was chosen ------------------------------------------------------------
+
+
+def test_a_chosen_theme_holds_until_the_configuration_changes(tmp_path: Path):
+    choice_file = tmp_path / "data" / "theme"
+    assert chosen_theme(choice_file, "a") == "a"
+    save_choice(choice_file, "mine", "a")
+    assert chosen_theme(choice_file, "a") == "mine"
+    assert chosen_theme(choice_file, "b") == "b"
+
+
+@each_row("junk", [b"", b"\xff\xfe", b"one\n", b"1\n2\n3\n", b"\na\n"])
+def test_a_broken_theme_choice_file_is_ignored(junk: bytes, tmp_path: Path):
+    (tmp_path / "theme").write_bytes(junk)
+    assert chosen_theme(tmp_path / "theme", "a") == "a"

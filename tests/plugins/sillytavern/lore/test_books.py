@@ -1,4 +1,4 @@
-"""Lorebooks as they are edited in the app: in files, and in the card of a role."""
+"""Lorebooks as they are edited, and those of a session."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.lorebooks import with_content
+from tests.support.workspace import answered, ids, last_failure, put, say, words
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.lorebook import LorebookEntry
 from tui_chat.models.text import Origin, OriginKind
@@ -91,3 +92,35 @@ async def test_an_entry_is_found_by_its_origin(make_workspace, tmp_path: Path):
     await Lorebooks(workspace).use("town", is_used=True)
     assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/fox")) == (TOWN, "fox")
     assert Lorebooks(workspace).find(Origin(OriginKind.LORE, "The town/gone")) is None
+
+
+# --- Lorebooks of a session: which are searched, and what stays active --------------------
+
+
+async def test_lore_entries_are_sent_when_their_keywords_occur(make_workspace, tmp_path: Path):
+    entry = {"keys": ["salt"], "content": "Salt comes from the marsh."}
+    put(tmp_path / "lorebooks", "sea", {"name": "Sea", "entries": [entry]})
+    workspace, heard = await make_workspace()
+    await workspace.settings.set_lorebooks(("sea",))
+    assert "Salt comes from the marsh." in words(workspace, "Where does salt come from?")
+    assert "Salt comes from the marsh." not in words(workspace, "Hello")
+    await workspace.settings.set_lorebooks(("sea", "nowhere"))
+    assert "There is no lorebook “nowhere”" in last_failure(heard)
+    assert workspace.state.lorebook_names == ("sea",)
+    await say(workspace, heard, "Hello")
+    await workspace.close()
+    workspace, _ = await make_workspace()
+    assert workspace.state.lorebook_names == ("sea",), "it stays with the session"
+    assert [book.name for book in workspace.state.lorebooks] == ["Sea"]
+
+
+async def test_sticky_entries_follow_the_active_branch(make_workspace, tmp_path: Path):
+    entry = {"keys": ["salt"], "content": "From the marsh.", "scanDepth": 1, "sticky": 4}
+    put(tmp_path / "lorebooks", "sea", {"name": "Sea", "entries": [entry]})
+    workspace, heard = await make_workspace()
+    await workspace.settings.set_lorebooks(("sea",))
+    await say(workspace, heard, "Salt?")
+    assert "From the marsh." in words(workspace, "Go on")
+    first = ids(workspace)[0]
+    await answered(workspace, heard, workspace.branches.edit(first, "Sugar?", send=True))
+    assert "From the marsh." not in words(workspace, "Go on")

@@ -1,19 +1,41 @@
-"""Files of presets in the app, with import and export."""
+"""Presets of SillyTavern in the app: files, policies, pictures; the form of a role."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 from textual.containers import Vertical
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Button, Input, TextArea
 
-from tests.support.app import until
-from tests.support.preset_app import body, dialog_text, editing, ids, ids_in, press, said_yes
+from tests.plugins.sillytavern.test_characters import ada
+from tests.support.app import asked, make_app, opened, until
+from tests.support.pictures import Album
+from tests.support.preset_app import (
+    app_with,
+    at_rest,
+    body,
+    dialog_text,
+    edited,
+    editing,
+    ids,
+    ids_in,
+    preset_of,
+    press,
+    said_yes,
+)
+from tui_chat.library.presets import dump_preset
+from tui_chat.models.role import Character
+from tui_chat.plugins.sillytavern.policies import Policies, policies_of
+from tui_chat.plugins.sillytavern.presets import import_preset
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
+from tui_chat.ui.dialogs.forms import FieldsForm
+from tui_chat.ui.dialogs.roles import RoleForm
 from tui_chat.ui.presets.dialogs import TextDialog
+from tui_chat.ui.widgets.choice_select import ChoiceSelect
 
 
 async def more(pilot: Pilot[None], words: str) -> None:
@@ -82,3 +104,105 @@ async def test_presets_are_copied_renamed_and_deleted(tmp_path: Path) -> None:
         assert json.loads(out.read_text()) == json.loads(theirs.read_text()) | {
             "prompt_order": [{"character_id": 100001, "order": rows}]
         }
+
+
+# --- The form of the policies of a preset -------------------------------------------------
+
+
+async def test_policies_are_seen_and_changed_in_the_presets_form(tmp_path: Path) -> None:
+    async with editing(tmp_path) as (pilot, pane):
+        await press(pilot, "s")
+        await asked(pilot)
+        form = pilot.app.screen
+        for policy in fields(Policies):
+            assert form.query(f"#{policy.name}"), policy.name
+        form.query_one("#depths", ChoiceSelect).value = "joined"
+        form.query_one("#send_if_empty", Input).value = "a\\nb"
+        await press(pilot, "ctrl+s")
+        await until(pilot, lambda: len(pilot.app.screen_stack) == 1)
+        assert policies_of(preset_of(pane)).depths == "joined"
+        assert policies_of(preset_of(pane)).send_if_empty == "a\nb"
+        await press(pilot, "u")
+        await until(pilot, lambda: policies_of(preset_of(pane)).send_if_empty == "")
+        assert preset_of(pane) == pane.edits.saved  # type: ignore[union-attr]
+
+
+# --- The parts of a role of a card in its form --------------------------------------------
+
+
+async def test_the_character_of_a_role_is_edited_from_its_form(
+    tmp_path: Path,
+) -> None:
+    async with make_app(tmp_path, model="echo").run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await workspace.store.roles.save(ada())
+        await workspace.roles.refresh()
+
+        async def character() -> Character:
+            role = await workspace.store.roles.get("ada")
+            assert role is not None
+            assert role.character is not None
+            return role.character
+
+        await app.run_action("sessions.edit_roles")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press(*"ada", "enter")
+        await until(pilot, lambda: isinstance(app.screen, RoleForm))
+        role_form = app.screen
+        role_form.query_one("#model", Input).value = "echo"
+        role_form.query_one("#part-character", Button).press()
+        await until(pilot, lambda: isinstance(app.screen, FieldsForm))
+        await until(pilot, lambda: bool(app.screen.query("#scenario")))
+        assert app.screen.query_one("#description", TextArea).text == "{{char}} is a clerk."
+        app.screen.query_one("#scenario", TextArea).text = "A shop."
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: app.screen is role_form)
+        assert (await character()).scenario == "A shop."
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        await until(pilot, lambda: any(role.model == "echo" for role in workspace.state.roles))
+        assert (await character()).scenario == "A shop."
+
+
+# --- Pictures of the editor with a preset of SillyTavern ----------------------------------
+
+
+TAVERN: dict[str, object] = {
+    "prompts": [
+        {"identifier": "main", "name": "Main", "role": "system", "content": "Tell a sea story."},
+        {"identifier": "h1", "name": "━━━ STYLE ━━━", "content": "", "system_prompt": False},
+        {"identifier": "dry", "name": "Dry", "content": "Dry words.", "system_prompt": False},
+        {"identifier": "rich", "name": "Rich", "content": "Rich words.", "system_prompt": False},
+        {"identifier": "h2", "name": "━━━ LENGTH ━━━", "content": "", "system_prompt": False},
+        {"identifier": "short", "name": "Short", "content": "Be short.", "system_prompt": False},
+        {"identifier": "tone", "name": "Tone", "role": "system", "content": "Quietly.",
+         "injection_position": 1, "injection_depth": 1},
+        {"identifier": "mood", "name": "Mood", "role": "system", "content": "Gloomily.",
+         "injection_position": 1, "injection_depth": 1},
+    ],
+    "prompt_order": [{"character_id": 100001, "order": [
+        {"identifier": each, "enabled": each not in ("rich", "h1", "h2")}
+        for each in ("main", "worldInfoBefore", "charDescription", "scenario", "h1", "dry", "rich",
+                     "h2", "short", "dialogueExamples", "chatHistory", "tone", "mood",
+                     "charPersonality", "worldInfoAfter", "personaDescription")
+    ]}],
+    "new_chat_prompt": "[A new story]",
+    "temperature": 0.9,
+    "openai_max_context": 8000,
+}  # fmt: skip
+
+
+async def test_a_preset_and_its_policies(album: Album, tmp_path: Path):
+    app = app_with(tmp_path)
+    preset = import_preset(TAVERN, "tale").preset
+    (tmp_path / "presets" / "tale.json").write_text(dump_preset(preset))
+    async with album.of(app) as pilot:
+        pane = await edited(pilot, "tale")
+        await press(pilot, *(["down"] * 4))
+        await at_rest(pilot, pane)
+        await album.take(pilot, "preset")
+        await press(pilot, "s")
+        await at_rest(pilot, pane)
+        await album.take(pilot, "policies")

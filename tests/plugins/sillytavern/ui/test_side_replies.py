@@ -1,10 +1,11 @@
-"""Impersonate and quiet prompts in the app."""
+"""Impersonate and quiet prompts in the app, with a picture."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tests.support.app import make_app, opened, say, settle, typed_command, until, workspace_of
+from tests.support.pictures import Album
 from tests.support.vendors import HttpRequest
 from tui_chat.plugins.sillytavern.quiet_reply import QuietReply
 from tui_chat.ui.chat.composer import Composer
@@ -88,3 +89,20 @@ async def test_a_quiet_prompt_without_a_text_is_asked_for(tmp_path: Path) -> Non
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.query_one(Composer).text == ""
+
+
+# --- A picture of a quiet prompt ----------------------------------------------------------
+
+
+async def test_a_quiet_prompt(album: Album, tmp_path: Path) -> None:
+    async with album.of(make_app(tmp_path, model="echo")) as pilot:
+        app = await opened(pilot)
+        assert app.workspace is not None
+        await say(pilot, "The lamp goes out, and")
+        await pilot.press(*"/quiet Who is in the room?", "enter")
+        await until(pilot, lambda: isinstance(app.screen, QuietReply))
+        dialog = app.screen
+        assert isinstance(dialog, QuietReply)
+        await until(pilot, lambda: dialog.text == "Who is in the room?")
+        await settle(pilot)
+        await album.take(pilot, "quiet")

@@ -1,11 +1,13 @@
-"""The calls of a recorded session in the app: the list, the mark on a reply, the way to a call."""
+"""Calls of a running program in the app."""
 
 from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
 
-from tests.support.app import make_app, opened, rows_shown, screen_text, settle, until
+from tests.plugins.tap.test_recorded_http import REQUEST, record
+from tests.support.app import make_app, opened, rows_shown, screen_text, settle, state_of, until
+from tests.support.pictures import WIDE
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.message import Message
 from tui_chat.models.session import RequestRecord, Session, SessionTranscript
@@ -105,3 +107,31 @@ async def test_the_calls_of_a_recorded_session(tmp_path: Path) -> None:
         await until(pilot, lambda: isinstance(inspector.views.current, CallsView))
         await until(pilot, lambda: "3 calls" in " ".join(rows_shown(inspector.views.current)))
         assert inspector.views.current.has_focus
+
+
+# --- A session that grows in the app while another program's calls are recorded -----------
+
+
+async def test_it_follows_the_calls_of_the_running_program(tmp_path: Path):
+    await record(tmp_path, REQUEST)
+    app = make_app(tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        app = await opened(pilot)
+        workspace = app.workspace
+        assert workspace is not None
+        await workspace.sessions.open(state_of(app).sessions[0].session_id)
+        await until(pilot, lambda: state_of(app).request.viewed is not None)
+        reply = {"role": "assistant", "content": state_of(app).entries[-1].message.content}
+        first = REQUEST["messages"][0]
+        more = {**REQUEST, "messages": [first, reply, {**first, "content": "And now?"}]}
+        await record(tmp_path, more, first_id=100)
+        await workspace.windows.check()
+        await until(pilot, lambda: len(state_of(app).entries) == 5)
+        inspector = app.query_one(Inspector)
+
+        def newest() -> str:
+            composed = inspector.composed
+            return composed.envelope.turns[-1].text.plain if composed is not None else ""
+
+        await until(pilot, lambda: newest() == "And now?")
+        assert state_of(app).request.viewed is not None
