@@ -27,7 +27,7 @@ def expected_file(path: Path) -> Path:
     return path.with_suffix(".expected.json")
 
 
-def read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 

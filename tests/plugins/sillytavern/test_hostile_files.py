@@ -9,11 +9,13 @@ import zlib
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import count
+from pathlib import Path
 from struct import pack
 from typing import Any
 
 import pytest
 
+from tests.support import golden
 from tests.support.contexts import ENDPOINT
 from tests.support.counted_calls import count_calls
 from tests.support.reading import read
@@ -35,111 +37,11 @@ WRONG: tuple[object, ...] = (
     *(None, True, -1, 1.5, 1e308, 10**400, float("nan"), "", "{{", "\ud800", "1e999", [], {}),
     *([None], [[]], {"a": None}, [{"identifier": []}]),
 )
-SCRIPT = {
-    "scriptName": "s",
-    "findRegex": "/a/g",
-    "replaceString": "$1",
-    "trimStrings": ["x"],
-    "placement": [1, 2],
-    "disabled": False,
-    "promptOnly": True,
-    "markdownOnly": False,
-    "substituteRegex": 1,
-    "minDepth": 0,
-    "maxDepth": 9,
-}
-ENTRY = {
-    "id": 1,
-    "keys": ["a"],
-    "secondary_keys": ["b"],
-    "content": "lore",
-    "enabled": True,
-    "insertion_order": 1,
-    "constant": True,
-    "position": "before_char",
-    "extensions": {"position": 4, "depth": 1, "role": 0, "probability": 50, "sticky": 1},
-}
-CARD = {
-    "spec": "chara_card_v2",
-    "spec_version": "2.0",
-    "data": {
-        "name": "Rook",
-        "description": "d",
-        "first_mes": "f",
-        "mes_example": "<START>\n{{user}}: a",
-        "system_prompt": "{{original}} s",
-        "alternate_greetings": ["g"],
-        "tags": ["t"],
-        "extensions": {
-            "depth_prompt": {"prompt": "x", "depth": 1, "role": "system"},
-            "world": "w",
-            "regex_scripts": [SCRIPT],
-        },
-        "character_book": {"name": "b", "scan_depth": 2, "extensions": {}, "entries": [ENTRY]},
-    },
-}
-PROMPT = {
-    "identifier": "c",
-    "name": "c",
-    "role": "user",
-    "system_prompt": False,
-    "content": "{{getvar::a}}",
-    "injection_position": 1,
-    "injection_depth": 1,
-    "injection_order": 5,
-    "injection_trigger": ["normal"],
-    "forbid_overrides": False,
-}
-ORDER = [{"identifier": name, "enabled": True} for name in ("main", "charDescription", "c")]
-PRESET = {
-    "prompts": [{"identifier": "main", "content": "Main."}, PROMPT],
-    "prompt_order": [{"character_id": 100001, "order": ORDER}],
-    "temperature": 1,
-    "openai_max_context": 4095,
-    "openai_max_tokens": 300,
-    "names_behavior": 0,
-    "wi_format": "{0}",
-    "scenario_format": "{{scenario}}",
-    "new_chat_prompt": "[New]",
-    "continue_prefill": False,
-    "assistant_prefill": "",
-    "use_sysprompt": True,
-    "reasoning_effort": "low",
-    "extensions": {"regex_scripts": [SCRIPT]},
-}
-SETTINGS = {
-    "user_avatar": "a.png",
-    "world_info_settings": {"world_info_depth": 2, "world_info": {"globalSelect": ["Sea"]}},
-    "power_user": {
-        "personas": {"a.png": "Ada"},
-        "persona_descriptions": {"a.png": {"description": "p", "position": 0, "depth": 1}},
-    },
-    "extension_settings": {
-        "note": {"default": "n", "defaultDepth": 1},
-        "regex": [SCRIPT],
-        "variables": {"global": {"a": "b"}},
-    },
-}
-CHAT = {
-    "header": {
-        "user_name": "Ada",
-        "chat_metadata": {
-            "variables": {"a": 1},
-            "note_prompt": "n",
-            "note_depth": 1,
-            "script_injects": {"x": {"value": "v", "position": 1, "depth": 1}},
-            "timedWorldInfo": {"sticky": {"b.0": {"start": 1, "end": 2}}},
-        },
-    },
-    "line": {
-        "name": "Rook",
-        "mes": "a",
-        "extra": {"media": [{"url": "u"}]},
-        "send_date": "2025",
-        "swipes": ["a", "b"],
-        "swipe_id": 0,
-    },
-}
+_DATA = golden.read(Path(__file__).parent / "data" / "hostile_files.json")
+CARD = _DATA["CARD"]
+PRESET = _DATA["PRESET"]
+SETTINGS = _DATA["SETTINGS"]
+CHAT = _DATA["CHAT"]
 HISTORY = (Message.of("user", "a", "1"), Message.of("assistant", "b", "2"))
 
 

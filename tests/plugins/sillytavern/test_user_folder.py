@@ -9,49 +9,17 @@ from typing import Any
 
 import pytest
 
+from tests.support import golden
 from tests.support.reading import import_into
 from tui_chat.plugins.sillytavern.policies import policies_of
 from tui_chat.workspace.workspace import Workspace
 
-PROMPTS = [{"identifier": "main", "role": "system", "content": "Play {{char}}."}]
-ORDER = [{"identifier": name, "enabled": True} for name in ("main", "chatHistory")]
-PRESET: dict[str, Any] = {
-    "prompts": PROMPTS,
-    "prompt_order": [{"character_id": 100001, "order": ORDER}],
-    "proxy_password": "hidden",
-    "send_if_empty": "(go on, {{char}})",
-}
-SETTINGS: dict[str, Any] = {
-    "user_avatar": "kim.png",
-    "main_api": "openai",
-    "oai_settings": {"preset_settings_openai": "Calm"},
-    "world_info_settings": {
-        "world_info": {
-            "globalSelect": ["Sea"],
-            "charLore": [{"name": "Ada", "extraBooks": ["Extra"]}],
-        },
-        "world_info_depth": 7,
-        "world_info_recursive": True,
-    },
-    "power_user": {
-        "user_prompt_bias": "Sure, ",
-        "strip_examples": True,
-        "personas": {"kim.png": "Kim", "bo.png": "Bo"},
-        "persona_descriptions": {
-            "bo.png": {"description": "Bo is tall.", "position": 4, "depth": 1, "lorebook": "Bo's"}
-        },
-    },
-    "extension_settings": {
-        "regex": [
-            {"scriptName": "s", "findRegex": "/a/g", "replaceString": "b", "promptOnly": True}
-        ]
-    },
-}
-CARD = {
-    "spec": "chara_card_v2",
-    "data": {"name": "Ada", "description": "A clerk.", "extensions": {"world": "Town"}},
-}
-BOOK = {"entries": {"0": {"uid": 0, "key": ["fox"], "content": "Red.", "position": 0}}}
+_DATA = golden.read(Path(__file__).parent / "data" / "user_folder.json")
+PROMPTS = _DATA["PROMPTS"]
+PRESET: dict[str, Any] = _DATA["PRESET"]
+SETTINGS: dict[str, Any] = _DATA["SETTINGS"]
+CARD = _DATA["CARD"]
+BOOK = _DATA["BOOK"]
 
 
 def line(text: str, *, is_user: bool = False, **more: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.events import Paste
 
+from tests.support import golden
 from tests.support.app import make_app, opened, replied, say, settle, until
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
@@ -53,42 +54,7 @@ class Editor:
 
 
 @each_row(
-    ("before", "keys", "after"),
-    [
-        ("|", "hello^", "hell|o"),
-        ("one |two three", "^dw", "one|two three"),
-        ("one| two three", "^lldw", "one |three"),
-        ("|one two three", "^2dw", "|three"),
-        ("|one two", "^cwsix^", "si|x two"),
-        ("|one two", "^cWsix^", "si|x two"),
-        ("one tw|o three", "^ciwsix^", "one si|x three"),
-        ("one t|wo three", "^daw", "one |three"),
-        ('say "hi t|here" x', '^ci"bye^', 'say "by|e" x'),
-        ("a (b| c) d", "^di(", "a (|) d"),
-        ("a (b| c) d", "^da(", "a | d"),
-        ("|one\ntwo\nthree", "^jdd", "one\n|three"),
-        ("|one\ntwo\nthree", "^2dd", "|three"),
-        ("|one two", "^yyp", "one two\n|one two"),
-        ("|abc", "^xp", "b|ac"),
-        ("|abc", "^3x", "|"),
-        ("|foo bar", "^A!^", "foo bar|!"),
-        ("|foo bar", "^$i!^", "foo ba|!r"),
-        ("one |two", "^0D", "|"),
-        ("|one two", "^wD", "one| "),
-        ("|one two", "^wC!^", "one |!"),
-        ("|a.b.c", "^f.;rX", "a.b|Xc"),
-        ("|a.b.c", "^t.x", "|.b.c"),
-        ("|one two three", "^wved", "one | three"),
-        ("|abc", "^~", "A|bc"),
-        ("|one\ntwo", "^J", "one| two"),
-        ("|one\ntwo\nthree", "^G", "one\ntwo\n|three"),
-        ("one\ntwo\nthr|ee", "^gg", "|one\ntwo\nthree"),
-        ("|one two", "^guiwgUiw", "|ONE two"),
-        ("|one", "^oline^", "one\nlin|e"),
-        ("|one", "^Oline^", "lin|e\none"),
-        ("|one", "^Rab^", "a|be"),
-        ("日本|語 text", "^dw", "日|text"),
-    ],
+    ("before", "keys", "after"), golden.read(Path(__file__).parent / "data" / "vim_keys.json")
 )
 def test_keys_edit_as_in_vim(before: str, keys: str, after: str):
     assert str(Editor(before).press(keys)) == after

@@ -14,68 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refresh_facts import Skipped, main, published, read_source
 
+from tests.support import golden
 from tests.support.tables import each_row
 from tui_chat.errors import InputError
 
-LITELLM = {
-    "sample_spec": {"max_input_tokens": "a number", "litellm_provider": "one of many"},
-    "gpt-4o": {
-        "litellm_provider": "openai",
-        "mode": "chat",
-        "max_input_tokens": 128_000,
-        "max_output_tokens": 16_384,
-        "supports_vision": True,
-    },
-    "gpt-4o-2024-08-06": {
-        "litellm_provider": "openai",
-        "mode": "chat",
-        "max_input_tokens": 128_000,
-        "max_output_tokens": 16_384,
-        "supports_vision": True,
-    },
-    "gpt-4o-2024-05-13": {
-        "litellm_provider": "openai",
-        "mode": "chat",
-        "max_input_tokens": 128_000,
-        "max_output_tokens": 4_096,
-    },
-    "text-embedding-3": {"litellm_provider": "openai", "mode": "embedding"},
-    "claude-haiku-9-20301231": {
-        "litellm_provider": "anthropic",
-        "mode": "chat",
-        "max_input_tokens": 200_000,
-        "max_output_tokens": 64_000,
-        "supports_reasoning": True,
-    },
-    "deepseek/deepseek-chat": {
-        "litellm_provider": "deepseek",
-        "mode": "chat",
-        "max_input_tokens": 131_072,
-        "max_output_tokens": 131_072,
-    },
-    "bedrock/gpt-4o": {"litellm_provider": "bedrock", "mode": "chat", "max_input_tokens": 1},
-}
-MODELS_DEV = {
-    "openai": {
-        "models": {
-            "gpt-4o": {
-                "limit": {"context": 127_000, "output": 16_384},
-                "modalities": {"input": ["text"], "output": ["text"]},
-                "reasoning": False,
-            }
-        }
-    },
-    "anthropic": {
-        "models": {
-            "claude-haiku-9": {
-                "limit": {"context": 200_000, "output": 32_000},
-                "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]},
-                "reasoning": False,
-            }
-        }
-    },
-    "nobody": {"models": {"gpt-4o": {"limit": {"context": 5}}}},
-}
+_DATA = golden.read(Path(__file__).parent / "data" / "published_tables.json")
+LITELLM = _DATA["LITELLM"]
+MODELS_DEV = _DATA["MODELS_DEV"]
 EXPECTED = """{
 "date": "2026-01-02",
 "sources": ["one 1", "two 2"],

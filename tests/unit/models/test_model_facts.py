@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.support import golden
 from tests.support.tables import each_row
 from tui_chat.models import model_facts
 from tui_chat.models.endpoint import Endpoint, Protocol
@@ -19,34 +20,7 @@ from tui_chat.models.model_facts import (
     published_facts,
 )
 
-SPELLINGS = {
-    "claude-sonnet-4-5": [
-        "anthropic/claude-sonnet-4-5",
-        "anthropic/claude-sonnet-4.5",
-        "openrouter/anthropic/claude-sonnet-4.5:beta",
-        "claude-sonnet-4-5-20250929",
-        "claude-sonnet-4-5@20250929",
-        "claude-sonnet-4-5-latest",
-        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
-        "global.anthropic.claude-sonnet-4-5-20250929-v1:0",
-        "bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0",
-        "arn:aws:bedrock:us-east-1::foundation-model/anthropic.claude-sonnet-4-5-20250929-v1:0",
-        "databricks-claude-sonnet-4-5",
-        "anthropic:claude-sonnet-4-5",
-        "Claude-Sonnet-4.5",
-        "claude-4.5-sonnet",
-        "claude-sonnet-4-5[1m]",
-    ],
-    "claude-opus-4-0": ["claude-opus-4-20250514", "claude-opus-4@20250514", "claude-4-opus"],
-    "claude-opus-4-1": ["claude-opus-4-1-20250805", "anthropic/claude-opus-4.1"],
-    "claude-sonnet-3-7": ["claude-3-7-sonnet-20250219", "anthropic/claude-3.7-sonnet:thinking"],
-    "gpt-5-mini": ["openai/gpt-5-mini", "gpt-5-mini-2025-08-07", "azure/gpt-5-mini"],
-    "gpt-5": ["openai/gpt-5:online", "gpt-5-2025-08-07", "openai:gpt-5"],
-    "gpt-5.1": ["openai/gpt-5.1", "gpt-5.1-2025-11-13"],
-    "o3": ["openai/o3", "o3-2025-04-16"],
-    "gpt-4o": ["ft:gpt-4o-2024-08-06:org:name:id"],
-    "gemini-2.5-pro": ["models/gemini-2.5-pro", "google/gemini-2.5-pro", "gemini-2.5-pro-latest"],
-}
+SPELLINGS = golden.read(Path(__file__).parent / "data" / "model_names.json")
 
 
 @each_row(("name", "spelled"), [(name, each) for name, many in SPELLINGS.items() for each in many])

@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import golden
 from tests.support.contexts import ENDPOINT
 from tests.support.tables import each_row
 from tui_chat.compose import compose
@@ -34,125 +36,10 @@ WRONG = (
     *("null", "true", "-1", "1.5", "1e308", "1e999", "NaN", "-Infinity", HUGE, '""', '"x"', '"3"'),
     *("7" * 5_000, '"\\ud800"', "[]", "{}", '[[], null, {}, 7, "fox"]', '{"a": []}', DEEP),
 )
-WORLD: dict[str, Any] = {
-    "uid": 0,
-    "key": ["fox", "/f.x/i"],
-    "keysecondary": ["a"],
-    "selective": True,
-    "selectiveLogic": 0,
-    "content": "The fox.",
-    "comment": "Fox",
-    "disable": False,
-    "constant": False,
-    "order": 100,
-    "position": 4,
-    "depth": 2,
-    "role": 0,
-    "outletName": "",
-    "scanDepth": None,
-    "caseSensitive": None,
-    "matchWholeWords": None,
-    "preventRecursion": False,
-    "excludeRecursion": False,
-    "delayUntilRecursion": 0,
-    "ignoreBudget": False,
-    "probability": 100,
-    "useProbability": True,
-    "group": "g",
-    "groupOverride": False,
-    "groupWeight": 100,
-    "useGroupScoring": None,
-    "sticky": 2,
-    "cooldown": 3,
-    "delay": 0,
-    "triggers": ["normal"],
-    "characterFilter": {"isExclude": True, "names": ["x"], "tags": ["x"]},
-    "matchScenario": True,
-}
-OURS: dict[str, Any] = {
-    "name": "b",
-    "scanDepth": 3,
-    "tokenBudget": 500,
-    "recursive": True,
-    "maxRecursion": 3,
-    "caseSensitive": False,
-    "wholeWords": True,
-    "entries": [
-        {
-            "id": "e",
-            "keys": ["fox"],
-            "content": "The fox.",
-            "secondaryKeys": ["a"],
-            "secondaryLogic": "and_any",
-            "role": "user",
-            "insertionPoint": -1,
-            "anchorPoint": "after",
-            "anchorTarget": "x",
-            "order": 1,
-            "scanDepth": 2,
-            "delayUntilRecursion": 0,
-            "probability": 50,
-            "position": "outlet",
-            "outlet": "o",
-            "groups": ["g"],
-            "groupWeight": 1,
-            "sticky": 1,
-            "cooldown": 1,
-            "delay": 1,
-            "triggers": ["normal"],
-            "characters": ["x"],
-            "sources": ["persona"],
-        }
-    ],
-}
-CARD: dict[str, Any] = {
-    "spec": "chara_card_v2",
-    "spec_version": "2.0",
-    "data": {
-        "name": "Ann",
-        "first_mes": "Hello.",
-        "extensions": {"world": "b"},
-        "character_book": {
-            "name": "b",
-            "scan_depth": 2,
-            "token_budget": 100,
-            "recursive_scanning": True,
-            "extensions": {},
-            "entries": [
-                {
-                    "id": 1,
-                    "keys": ["fox"],
-                    "secondary_keys": ["a"],
-                    "selective": True,
-                    "content": "The fox.",
-                    "enabled": True,
-                    "constant": False,
-                    "insertion_order": 10,
-                    "name": "n",
-                    "comment": "c",
-                    "position": "before_char",
-                    "extensions": {
-                        "position": 4,
-                        "depth": 4,
-                        "role": 1,
-                        "probability": 100,
-                        "useProbability": True,
-                        "selectiveLogic": 0,
-                        "group": "g",
-                        "group_weight": 5,
-                        "scan_depth": 3,
-                        "sticky": 1,
-                        "cooldown": 1,
-                        "delay": 0,
-                        "delay_until_recursion": False,
-                        "outlet_name": "o",
-                        "match_scenario": True,
-                    },
-                }
-            ],
-        },
-    },
-}
+_DATA = golden.read(Path(__file__).parent / "data" / "hostile_lorebooks.json")
+WORLD: dict[str, Any] = _DATA["WORLD"]
+OURS: dict[str, Any] = _DATA["OURS"]
+CARD: dict[str, Any] = _DATA["CARD"]
 BODIES = {
     "world info": {"name": "b", "entries": {"0": WORLD, "1": {"key": ["a"], "content": "a fox"}}},
     "list of world info": {"entries": [WORLD]},

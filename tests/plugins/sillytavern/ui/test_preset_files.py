@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.widgets import Button, Input, TextArea
 
 from tests.plugins.sillytavern.test_characters import ada
+from tests.support import golden
 from tests.support.app import asked, make_app, opened, until
 from tests.support.pictures import Album
 from tests.support.preset_app import (
@@ -169,29 +170,7 @@ async def test_the_character_of_a_role_is_edited_from_its_form(
 # --- Pictures of the editor with a preset of SillyTavern ----------------------------------
 
 
-TAVERN: dict[str, object] = {
-    "prompts": [
-        {"identifier": "main", "name": "Main", "role": "system", "content": "Tell a sea story."},
-        {"identifier": "h1", "name": "━━━ STYLE ━━━", "content": "", "system_prompt": False},
-        {"identifier": "dry", "name": "Dry", "content": "Dry words.", "system_prompt": False},
-        {"identifier": "rich", "name": "Rich", "content": "Rich words.", "system_prompt": False},
-        {"identifier": "h2", "name": "━━━ LENGTH ━━━", "content": "", "system_prompt": False},
-        {"identifier": "short", "name": "Short", "content": "Be short.", "system_prompt": False},
-        {"identifier": "tone", "name": "Tone", "role": "system", "content": "Quietly.",
-         "injection_position": 1, "injection_depth": 1},
-        {"identifier": "mood", "name": "Mood", "role": "system", "content": "Gloomily.",
-         "injection_position": 1, "injection_depth": 1},
-    ],
-    "prompt_order": [{"character_id": 100001, "order": [
-        {"identifier": each, "enabled": each not in ("rich", "h1", "h2")}
-        for each in ("main", "worldInfoBefore", "charDescription", "scenario", "h1", "dry", "rich",
-                     "h2", "short", "dialogueExamples", "chatHistory", "tone", "mood",
-                     "charPersonality", "worldInfoAfter", "personaDescription")
-    ]}],
-    "new_chat_prompt": "[A new story]",
-    "temperature": 0.9,
-    "openai_max_context": 8000,
-}  # fmt: skip
+TAVERN: dict[str, object] = golden.read(Path(__file__).parent / "data" / "tale.json")
 
 
 async def test_a_preset_and_its_policies(album: Album, tmp_path: Path):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from time import thread_time
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support import golden
 from tests.support.contexts import ENDPOINT, HISTORY, LETTERS, built, codes, said
 from tests.support.macros import ADA, BOT, NOW, TALK, request
 from tests.support.tables import each_row
@@ -33,81 +35,8 @@ def expanded(source: str, **inputs: object) -> str:
 
 
 @each_row(
-    ("sentence", "source", "expected"),
-    [
-        ("user and char are the names of profile and role", "{{user}}, {{char}}", "Ada, Bot"),
-        ("names ignore case and blanks around them", "{{USER}} {{ Char }}", "Ada Bot"),
-        ("persona is the profile, its macros expanded", "{{persona}}!", "Ada is calm!"),
-        ("the clock is told", "{{date}} {{time}} {{weekday}}", "May 1, 2024 1:05 PM Wednesday"),
-        ("in ISO's form, too", "{{isodate}} {{isotime}}", "2024-05-01 13:05"),
-        ("elsewhere, too", "{{time::UTC+2}} {{time::UTC-14}}", "3:05 PM 11:05 PM"),
-        ("in a format of strftime", "{{datetimeformat::%d.%m.%y %H}}", "01.05.24 13"),
-        ("the last messages are quoted, not expanded", "{{lastMessage}}/{{lastUserMessage}}",
-         "hello/hi {{char}}"),
-        ("session and preset have variables, the session's win",
-         "{{getvar::tone}} {{getvar::both}} {{getvar::place}}", "dry session Rome"),
-        ("a variable can be named alone", "{{tone}} {{Place}}", "dry Rome"),
-        ("what is set is there from then on", "{{x}}{{setvar::x::{{user}}!}}{{x}}{{getvar::X}}",
-         "{{x}}Ada!Ada!"),
-        ("an unset variable is nothing", "[{{getvar::nobody}}]", "[]"),
-        ("trim takes the line breaks on both sides", "a\n\n{{trim}}\r\n\nb", "ab"),
-        ("trim takes no blanks", "a \n{{trim}}\n b", "a  b"),
-        ("trim looks past what became nothing", "a\n{{noop}}{{trim}}{{// x}}\n\nb", "ab"),
-        ("newline is a line break", "a{{newline}}b{{newline::2}}c", "a\nb\n\nc"),
-        ("an else stands in a scope or in an argument",
-         "{{if user}}a{{else}}b{{/if}}{{if !user::c{{else}}d}}{{if !user::e::f}}", "adf"),
-        ("a comment is nothing, but what it sets is set", "a{{// {{setvar::x::1}} }}b{{x}}", "ab1"),
-        ("macros stand inside macros", "{{setvar::{{user}}::{{char}}}}{{getvar::ada}}", "Bot"),
-        ("escaped braces are braces", r"\{\{user\}\} {{user}}", "{{user}} Ada"),
-        ("escaped braces end no macro", r"{{setvar::x::\{\{user\}\}}}{{x}}", "{{user}}"),
-        ("lone backslashes are left alone", r"\{1\} {{user}} \}", r"\{1\} Ada \}"),
-        ("of three braces the inner two count", "{{{user}}}", "{Ada}"),
-        ("an unknown macro stays, those inside are expanded", "{{what::{{user}}}}",
-         "{{what::Ada}}"),
-        ("what is no macro stays", "{{user {{char}} }} {{ {{}} }}x}}",
-         "{{user Bot }} {{ {{}} }}x}}"),
-        ("arguments too many or too few leave it as it is", "{{user::x}}{{setvar::x}}{{roll}}",
-         "{{user::x}}{{setvar::x}}{{roll}}"),
-        ("dice that are none leave it as it is", "{{roll::2d}}{{roll::0d6}}{{roll::9999d6}}",
-         "{{roll::2d}}{{roll::0d6}}{{roll::9999d6}}"),
-        ("dice of one face show it", "{{roll::3d1}} {{roll:d1+4}} {{roll 1}}", "3 5 1"),
-        ("random of one is that one", "{{random::a}}{{pick::b}}{{random::}}", "ab"),
-        ("a single argument of random is parted at commas", r"{{random:a\,b}}", "a,b"),
-        ("a variable's list is parted at its commas, too", "{{random::{{one}}}}", "a"),
-        ("a macro that stays is not", r"{{random::{{random::{{what::a\,b,c}}}}}}",
-         r"{{what::a\,b,c}}"),
-        ("nor is one in a value", "{{random::{{stays}}}}", "{{what::a,b}}"),
-        ("a value may hold what parts arguments", "{{setvar::x::std::vector}}{{x}}", "std::vector"),
-        ("what takes no arguments keeps those that it is given",
-         "{{noop::a}}{{persona::b}}{{getvar::tone::c}}{{newline::1::d}}",
-         "{{noop::a}}{{persona::b}}{{getvar::tone::c}}{{newline::1::d}}"),
-        ("trim takes the white space of its text", "[{{trim}} {{user}} {{/trim}}{{trim:: b }}]",
-         "[Adab]"),
-        ("white space around arguments does not count", "[{{setvar:: x :: a b }}{{x}}]", "[a b]"),
-        ("what lacks its last argument may have an end",
-         "{{setvar::x}} a{{/setvar}}{{x}}{{reverse}}bc{{/reverse}}{{#if user}} d {{/if}}",
-         "acb d "),
-        ("numbers are added, texts put together",
-         "{{incvar::n}}{{addvar::n::1.5}}{{decvar::n}} {{addvar::t::a}}{{addvar::t::2}}{{t}}",
-         "11.5 a2"),
-        ("global variables are others",
-         "{{setvar::x::1}}{{setglobalvar::x::2}}{{x}}{{getglobalvar::x}}", "12"),
-        ("variables can be asked for and deleted",
-         "{{hasvar::tone}}{{deletevar::tone}}{{hasvar::tone}}", "truefalse"),
-        ("a variable needs a name", "{{setvar:: ::x}}", "{{setvar:: ::x}}"),
-        ("values are expanded", "{{card}} {{getvar::card}}", "Bot knows Ada Bot knows Ada"),
-        ("in values of values, too", "{{outer}}", "[Bot knows Ada is calm]"),
-        ("values set variables", "{{setting}}{{mood}}", "grim"),
-        ("what was set is not read again",
-         r"{{setvar::x::\{\{user\}\}}}{{x}} {{setvar::y::{{lastUserMessage}}}}{{y}}",
-         "{{user}} hi {{char}}"),
-        ("what was set wins over what was given", "{{setvar::card::\\{\\{user\\}\\}}}{{card}}",
-         "{{user}}"),
-        ("a malformed value is put as it is", "<{{broken}}>", "<{{user Ada }} {{ x>"),
-        ("trim in a value takes only the value's breaks", "a\n{{trimmed}}\nb", "a\nxy\nb"),
-        ("an argument may be empty", "[{{setvar::x::}}{{x}}]", "[]"),
-    ],
-)  # fmt: skip
+    ("sentence", "source", "expected"), golden.read(Path(__file__).parent / "data" / "macros.json")
+)
 def test_macros(sentence: str, source: str, expected: str):
     assert expanded(source) == expected, sentence
 
