@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
@@ -202,7 +202,63 @@ class BranchStore:
         but without the exact bodies. Raises `StoreError` if the message is gone, `InputError` if
         it is still streaming.
         """
-        return await _fork(tx, message_id, title, self._now(), self._new_id)
+        now, new_id = self._now(), self._new_id
+        session_id, _ = await locate(tx, message_id)
+        await check_parent(tx, session_id, message_id)
+        old = await require_session(tx, session_id)
+        rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)
+        if any(status == "streaming" for _, status in rows):
+            raise NotYet("This reply is still arriving.", advice="Fork when it has ended.")
+        fresh = {old_id: new_id() for old_id, _ in rows}
+        copy = replace(
+            old,
+            session_id=new_id(),
+            title=title or old.title,
+            fork_of=old.title,
+            parent_id="",
+            head_id=None,
+            edits=tuple(
+                replace(edit, answered=fresh.get(edit.answered, ""))
+                for edit in old.edits
+                if edit.kept or edit.answered in fresh
+            ),
+            places=tuple(
+                replace(place, message_id=fresh[place.message_id])
+                for place in old.places
+                if place.message_id in fresh
+            ),
+            created=now,
+            updated=now,
+        )
+        made = await insert_session(tx, copy)
+        parents = [None, *fresh.values()]
+        await tx.run_many(
+            f"INSERT INTO messages (session_id, message_id, parent_id, {_COPIED}) "
+            f"SELECT ?, ?, ?, {_COPIED} FROM messages WHERE message_id = ?",
+            [
+                (made.session_id, fresh_id, parent_id, old_id)
+                for (old_id, fresh_id), parent_id in zip(fresh.items(), parents, strict=False)
+            ],
+        )
+        await index.put_stored(tx, made.session_id)
+        recipes = await tx.rows(
+            f"{_PATH} SELECT r.seq, r.message_id, r.recipe FROM up JOIN requests AS r "
+            "USING (message_id) ORDER BY r.seq",
+            message_id,
+        )
+        await tx.run_many(
+            "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
+            "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, ?, 1 "
+            "FROM requests WHERE seq = ?",
+            [(fresh[old_id], _with_new_ids(recipe, fresh), seq) for seq, old_id, recipe in recipes],
+        )
+        await tx.run(
+            "UPDATE sessions SET (variables, tools) = "
+            "(SELECT variables, tools FROM sessions WHERE session_id = ?) WHERE session_id = ?",
+            *(session_id, made.session_id),
+        )
+        await set_head(tx, made.session_id, fresh[message_id])
+        return await require_session(tx, made.session_id)
 
     async def _entries(self, placed: list[PlacedRow]) -> tuple[Entry, ...]:
         def read() -> tuple[Entry, ...]:
@@ -343,67 +399,6 @@ async def newest_below(tx: Transaction, message_id: str) -> str:
 async def _activate(tx: Transaction, session_id: str, message_id: str) -> None:
     await check_parent(tx, session_id, message_id)
     await set_head(tx, session_id, await newest_below(tx, message_id))
-
-
-async def _fork(
-    tx: Transaction, message_id: str, title: str, now: float, new_id: Callable[[], str]
-) -> Session:
-    session_id, _ = await locate(tx, message_id)
-    await check_parent(tx, session_id, message_id)
-    old = await require_session(tx, session_id)
-    rows = await tx.rows(f"{_PATH} SELECT message_id, status FROM up ORDER BY seq", message_id)
-    if any(status == "streaming" for _, status in rows):
-        raise NotYet("This reply is still arriving.", advice="Fork when it has ended.")
-    fresh = {old_id: new_id() for old_id, _ in rows}
-    copy = replace(
-        old,
-        session_id=new_id(),
-        title=title or old.title,
-        fork_of=old.title,
-        parent_id="",
-        head_id=None,
-        edits=tuple(
-            replace(edit, answered=fresh.get(edit.answered, ""))
-            for edit in old.edits
-            if edit.kept or edit.answered in fresh
-        ),
-        places=tuple(
-            replace(place, message_id=fresh[place.message_id])
-            for place in old.places
-            if place.message_id in fresh
-        ),
-        created=now,
-        updated=now,
-    )
-    made = await insert_session(tx, copy)
-    parents = [None, *fresh.values()]
-    await tx.run_many(
-        f"INSERT INTO messages (session_id, message_id, parent_id, {_COPIED}) "
-        f"SELECT ?, ?, ?, {_COPIED} FROM messages WHERE message_id = ?",
-        [
-            (made.session_id, fresh_id, parent_id, old_id)
-            for (old_id, fresh_id), parent_id in zip(fresh.items(), parents, strict=False)
-        ],
-    )
-    await index.put_stored(tx, made.session_id)
-    recipes = await tx.rows(
-        f"{_PATH} SELECT r.seq, r.message_id, r.recipe FROM up JOIN requests AS r "
-        "USING (message_id) ORDER BY r.seq",
-        message_id,
-    )
-    await tx.run_many(
-        "INSERT INTO requests (message_id, endpoint, protocol, method, url, sha256, created, "
-        "recipe, copied) SELECT ?, endpoint, protocol, method, url, sha256, created, ?, 1 "
-        "FROM requests WHERE seq = ?",
-        [(fresh[old_id], _with_new_ids(recipe, fresh), seq) for seq, old_id, recipe in recipes],
-    )
-    await tx.run(
-        "UPDATE sessions SET (variables, tools) = "
-        "(SELECT variables, tools FROM sessions WHERE session_id = ?) WHERE session_id = ?",
-        *(session_id, made.session_id),
-    )
-    await set_head(tx, made.session_id, fresh[message_id])
-    return await require_session(tx, made.session_id)
 
 
 def _with_new_ids(recipe: str, ids: Mapping[str, str]) -> str:

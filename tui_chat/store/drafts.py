@@ -53,7 +53,9 @@ class SettingStore:
 
 
 class SessionTexts:
-    """One text of each session; empty if there is none."""
+    """One text of each session; empty if there is none. That of the new chat, whose id here is
+    empty, is the setting with the name of the column.
+    """
 
     def __init__(
         self, database: Database, column: Literal["draft", "files", "queue", "tools"]
@@ -68,7 +70,8 @@ class SessionTexts:
     @writes
     async def save(self, tx: Transaction, session_id: str, text: str) -> None:
         """Set the text of a session. Raises StoreError, `RecordGone` if the session is gone."""
-        await require_session(tx, session_id)
+        if session_id:
+            await require_session(tx, session_id)
         await self._write(tx, session_id, text)
 
     @writes
@@ -88,13 +91,18 @@ class SessionTexts:
         return after
 
     async def _read(self, tx: Transaction, session_id: str) -> str:
-        sql = f"SELECT {self._column} FROM sessions WHERE session_id = ?"
-        row = await tx.row(sql, session_id)
+        sql = "SELECT value FROM settings WHERE key = ?"
+        if session_id:
+            sql = f"SELECT {self._column} FROM sessions WHERE session_id = ?"
+        row = await tx.row(sql, session_id or self._column)
         return "" if row is None else row[0]
 
     async def _write(self, tx: Transaction, session_id: str, text: str) -> None:
-        sql = f"UPDATE sessions SET {self._column} = ? WHERE session_id = ?"
-        await tx.run(sql, text, session_id)
+        if session_id:
+            sql = f"UPDATE sessions SET {self._column} = ? WHERE session_id = ?"
+            await tx.run(sql, text, session_id)
+        else:
+            await tx.run(_SET, self._column, text)
 
 
 async def drop_sent_draft(tx: Transaction, session_id: str, text: str) -> None:

@@ -25,28 +25,17 @@ from tui_chat.store.errors import decoding
 from tui_chat.store.index import put_message, put_messages
 from tui_chat.store.rows import (
     ABOUT,
-    CACHE_LOSS,
+    ENTRY_NAMES,
     MUTED,
-    cost_text,
     entry_of,
-    message_texts,
-    usage_values,
+    entry_values,
 )
 from tui_chat.store.sessions import append_to_branch, create_session, require_session, set_head
 
-_COLUMNS = 31
-
-_INTO = """
-    INSERT INTO messages (
-        seq, session_id, message_id, parent_id, message_role, content, blocks, about, extras,
-        name, timestamp, pinned, muted, status, error, advice, model, endpoint,
-        usage_input, usage_output, usage_cached, usage_cache_write, usage_reasoning, finish,
-        seconds, first, cost, priced, cache_loss, owner, created
-    )
-"""
+_INTO = f"INSERT INTO messages (seq, session_id, owner, created, {', '.join(ENTRY_NAMES)})"
 """Adds a message with a given `seq`, or with the next one if that is NULL."""
 
-_INSERT = f"{_INTO} VALUES ({', '.join('?' * _COLUMNS)}) RETURNING seq"
+_INSERT = f"{_INTO} VALUES ({', '.join('?' * (_INTO.count(',') + 1))}) RETURNING seq"
 
 _PROMPTS_SCANNED = 2_000
 """Messages among which recent prompts are looked for."""
@@ -182,40 +171,36 @@ class MessageStore:
         If it is on the active branch, the sibling beside it becomes active, or its parent if it
         has none. Raises `InputError` while a reply is streaming below it.
         """
-        await _hide(tx, message_id, self._now())
-
-
-async def _hide(tx: Transaction, message_id: str, now: float) -> None:
-    session_id, parent_id = await locate(tx, message_id)
-    await check_parent(tx, session_id, message_id)
-    if await tx.row(f"{DESCENDANTS} SELECT 1 FROM down JOIN messages AS m USING (seq) "
-                    "WHERE m.status = 'streaming'", message_id):  # fmt: skip
-        raise NotYet("A reply is still arriving here.", advice="Stop it, then delete it.")
-    siblings = await sibling_ids(tx, session_id, parent_id)
-    head = await tx.row(
-        f"{DESCENDANTS} SELECT s.head_id FROM down "
-        "JOIN sessions AS s ON s.head_id = down.message_id",
-        message_id,
-    )
-    # A deletion is never older than those among the messages it hides, whatever the clock says:
-    # the trash is emptied by age, and must not take a message without what follows it.
-    await tx.run(
-        "INSERT INTO deletions (message_id, head_id, deleted) VALUES (?, ?, max(?, coalesce("
-        "(SELECT max(d.deleted) FROM deletions AS d JOIN messages AS m USING (message_id) "
-        "WHERE m.session_id = ?), 0)))",
-        *(message_id, head and head[0], now, session_id),
-    )
-    await tx.run(
-        f"{DESCENDANTS} UPDATE messages SET hidden = (SELECT seq FROM deletions "
-        "WHERE message_id = ?) WHERE seq IN (SELECT seq FROM down)",
-        *(message_id, message_id),
-    )
-    if head is not None:
-        index = siblings.index(message_id)
-        beside = siblings[index - 1] if index else siblings[1] if len(siblings) > 1 else None
-        await set_head(
-            tx, session_id, parent_id if beside is None else await newest_below(tx, beside)
+        session_id, parent_id = await locate(tx, message_id)
+        await check_parent(tx, session_id, message_id)
+        if await tx.row(f"{DESCENDANTS} SELECT 1 FROM down JOIN messages AS m USING (seq) "
+                        "WHERE m.status = 'streaming'", message_id):  # fmt: skip
+            raise NotYet("A reply is still arriving here.", advice="Stop it, then delete it.")
+        siblings = await sibling_ids(tx, session_id, parent_id)
+        head = await tx.row(
+            f"{DESCENDANTS} SELECT s.head_id FROM down "
+            "JOIN sessions AS s ON s.head_id = down.message_id",
+            message_id,
         )
+        # A deletion is never older than those among the messages it hides, whatever the clock says:
+        # the trash is emptied by age, and must not take a message without what follows it.
+        await tx.run(
+            "INSERT INTO deletions (message_id, head_id, deleted) VALUES (?, ?, max(?, coalesce("
+            "(SELECT max(d.deleted) FROM deletions AS d JOIN messages AS m USING (message_id) "
+            "WHERE m.session_id = ?), 0)))",
+            *(message_id, head and head[0], self._now(), session_id),
+        )
+        await tx.run(
+            f"{DESCENDANTS} UPDATE messages SET hidden = (SELECT seq FROM deletions "
+            "WHERE message_id = ?) WHERE seq IN (SELECT seq FROM down)",
+            *(message_id, message_id),
+        )
+        if head is not None:
+            index = siblings.index(message_id)
+            beside = siblings[index - 1] if index else siblings[1] if len(siblings) > 1 else None
+            await set_head(
+                tx, session_id, parent_id if beside is None else await newest_below(tx, beside)
+            )
 
 
 async def _unhide(tx: Transaction, message_id: str) -> None:
@@ -265,17 +250,7 @@ async def with_siblings_counted(tx: Transaction, entry: Entry, session_id: str) 
 
 def _values(entry: Entry, placement: InsertPosition) -> tuple[object, ...]:
     """Return the values for `_INTO` that follow the `seq`."""
-    message = entry.message
-    return (
-        *(placement.session_id, message.id, entry.parent_id, message.role),
-        *message_texts(message),
-        *(message.name, message.timestamp, message.pinned),
-        MUTED.text(message.muted),
-        *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
-        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(cost_text(entry.cost), entry.priced, CACHE_LOSS.text(entry.cache_loss)),
-        *(placement.owner, placement.created),
-    )
+    return (placement.session_id, placement.owner, placement.created, *entry_values(entry))
 
 
 async def insert_messages(tx: Transaction, added: Sequence[tuple[Entry, InsertPosition]]) -> None:

@@ -45,14 +45,7 @@ from tui_chat.store.requests import (
     prune_bodies,
     save_revision,
 )
-from tui_chat.store.rows import (
-    CACHE_LOSS,
-    ENTRY_NAMES,
-    cost_text,
-    entry_of,
-    message_texts,
-    usage_values,
-)
+from tui_chat.store.rows import ENTRY_NAMES, entry_of, entry_values
 from tui_chat.store.sessions import (
     append_to_branch,
     refresh_status,
@@ -75,14 +68,17 @@ Ending = Literal["complete", "stopped", "failed", "interrupted"]
 
 _NO_CHANGES = EndChanges()
 
+_WRITTEN = tuple(
+    name
+    for name in ENTRY_NAMES
+    if not name.endswith("_id")
+    and name not in ("message_role", "timestamp", "pinned", "muted", "model", "endpoint")
+)
+"""The columns that are written when a reply has ended."""
 _FINISH = f"""
-    UPDATE messages AS m SET
-        content = ?, blocks = ?, about = ?, extras = ?, name = ?,
-        timestamp = coalesce(?, timestamp), status = ?, owner = '', error = ?, advice = ?,
-        usage_input = ?, usage_output = ?, usage_cached = ?, usage_cache_write = ?,
-        usage_reasoning = ?, finish = ?, seconds = ?, first = ?, cost = ?, priced = ?,
-        cache_loss = ?
-    WHERE m.message_id = ?
+    UPDATE messages SET
+        {" = ?, ".join(_WRITTEN)} = ?, timestamp = coalesce(?, timestamp), owner = ''
+    WHERE message_id = ?
     RETURNING {", ".join(ENTRY_NAMES)}, seq, session_id
 """
 
@@ -280,13 +276,9 @@ async def write_reply(tx: Transaction, entry: Entry) -> tuple[Entry, str]:
     stored, and its session. Raises `RecordGone` if there is no such message.
     """
     message = entry.message
-    row = await tx.row(
-        _FINISH,
-        *(*message_texts(message), message.name),
-        *(message.timestamp, entry.status, entry.error, entry.advice),
-        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
-        *(cost_text(entry.cost), entry.priced, CACHE_LOSS.text(entry.cache_loss), message.id),
-    )
+    values = dict(zip(ENTRY_NAMES, entry_values(entry), strict=True))
+    written = (values[name] for name in _WRITTEN)
+    row = await tx.row(_FINISH, *written, message.timestamp, message.id)
     if row is None:
         raise RecordGone("The session of this reply no longer exists.")
     await drop_changes(tx, message.id)

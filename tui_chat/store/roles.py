@@ -21,6 +21,7 @@ class RoleStore:
         self.database = database
         self._now = now
         self.get = database.reader(find_role)
+        self.require_enabled = database.reader(require_enabled_role)
 
     async def list(self) -> tuple[Role, ...]:
         """Return all roles by name, oldest first, without their character cards."""

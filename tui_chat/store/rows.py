@@ -189,6 +189,18 @@ def message_texts(message: Message) -> tuple[str, str, str, str]:
     )
 
 
+def entry_values(entry: Entry) -> tuple[object, ...]:
+    """Return the columns of `ENTRY_NAMES` of an entry."""
+    message = entry.message
+    return (
+        *(message.id, entry.parent_id, message.role, *message_texts(message)),
+        *(message.name, message.timestamp, message.pinned, MUTED.text(message.muted)),
+        *(entry.status, entry.error, entry.advice, entry.model, entry.endpoint),
+        *(*usage_values(entry.usage), entry.finish, entry.seconds, entry.first),
+        *(cost_text(entry.cost), entry.priced, CACHE_LOSS.text(entry.cache_loss)),
+    )
+
+
 def usage_values(usage: Usage) -> tuple[int | None, ...]:
     """Return the five usage columns."""
     if usage is NO_USAGE:

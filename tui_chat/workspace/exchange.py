@@ -250,6 +250,15 @@ def _branch_to(last: Entry, known: Iterable[Entry]) -> tuple[Entry, ...]:
     return tuple(reversed(path))
 
 
+def with_known(entries: Iterable[Entry], known: Iterable[Entry]) -> tuple[Entry, ...]:
+    """Return a branch that was read again, with the known objects for entries that did not change:
+    memos find what was made of them by their identity.
+    """
+    by_id = {entry.message.id: entry for entry in known}
+    pairs = ((entry, by_id.get(entry.message.id, entry)) for entry in entries)
+    return tuple(before if before == entry else entry for entry, before in pairs)
+
+
 def with_entry(entries: tuple[Entry, ...], entry: Entry) -> tuple[Entry, ...]:
     """Return a branch with a newer form of one of its entries; the same object without it."""
     for index in range(len(entries) - 1, -1, -1):

@@ -364,7 +364,8 @@ class Exchanges:
         if fault is not None:
             self._spawn(self._reload(exchange.session_id))
         end = exchange.end
-        entry = end.entry if end is not None else None
+        entry, summary = (end.entry, end.summary) if end is not None else (None, None)
+        is_away = not self.core.state.is_active(exchange.session_id)
         is_stopped = task.cancelled() or (entry is not None and entry.status == "stopped")
         is_kept = entry is not None and not is_stopped and not entry.unsaved
         settled = ReplySettled(
@@ -373,11 +374,11 @@ class Exchanges:
             end.error if end is not None else None,
             is_kept and fault is None and self._continues,
             exchange.target,
-            self._title_away(exchange.session_id, end),
+            summary.title if is_away and summary is not None and not is_stopped else "",
         )
         self.core.publish(settled)
-        if end is not None:
-            self._mark_read_again(exchange.session_id, end)
+        if summary is not None and summary.unread and not is_away:  # the user came back meanwhile
+            self._spawn(self._mark_read(exchange.session_id))
         for follow in self.followers:
             follow(settled)
 
@@ -405,9 +406,13 @@ class Exchanges:
             events.append(SessionsChanged())
         core.update(*events, **changes)
         if end is not None and end.repeats_key:
-            core.publish(Failed(_repeated_key()))
+            sentence = "The provider repeated a key of the endpoint; it was replaced by “[key]”."
+            advice = "Look at the endpoint's base_url: who repeats a key may also keep it."
+            core.publish(Failed(ProviderError(sentence, advice=advice)))
         if end is not None and end.save is not None:
-            core.publish(Failed(_not_saved(end.entry)))
+            sentence = f"The reply is not saved. {end.entry.unsaved}"
+            advice = "It stays on the screen; Regenerate (r) saves it again."
+            core.publish(Failed(StoreError(sentence, advice=advice)))
 
     def _note_unsaved(self, exchange: Exchange, end: FinishedReply) -> dict[str, Entry]:
         """Keep a reply whose end is not stored; return all of those."""
@@ -443,18 +448,6 @@ class Exchanges:
             exchange.end = replace(end, entry=stored.entry, summary=stored.summary, save=None)
             self._show_ended(exchange)
 
-    def _mark_read_again(self, session_id: str, end: FinishedReply) -> None:
-        """Mark a session as read to which the user came back while the end was stored."""
-        is_unread = end.summary is not None and end.summary.unread
-        if is_unread and self.core.state.is_active(session_id):
-            self._spawn(self._mark_read(session_id))
-
-    def _title_away(self, session_id: str, end: FinishedReply | None) -> str:
-        """Return the title of a session that is not shown, in which a reply ended by itself."""
-        if end is None or end.summary is None or end.entry.status == "stopped":
-            return ""
-        return "" if self.core.state.is_active(session_id) else end.summary.title
-
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         ending = asyncio.ensure_future(work)
         self._endings.add(ending)
@@ -472,15 +465,3 @@ class Exchanges:
 
 async def _reply_of(storing: asyncio.Task[Begun], number: int) -> Entry:
     return (await asyncio.shield(storing)).exchanges[number].reply
-
-
-def _not_saved(entry: Entry) -> StoreError:
-    sentence = f"The reply is not saved. {entry.unsaved}"
-    return StoreError(sentence, advice="It stays on the screen; Regenerate (r) saves it again.")
-
-
-def _repeated_key() -> ProviderError:
-    return ProviderError(
-        "The provider repeated a key of the endpoint; it was replaced by “[key]”.",
-        advice="Look at the endpoint's base_url: who repeats a key may also keep it.",
-    )

@@ -86,17 +86,7 @@ class Roles:
             if recent[:1] == [_NO_ROLE] or not enabled:
                 return None
             return await self.core.store.roles.get(enabled[0].role_id)
-        if role_id == _NO_ROLE:
-            return None
-        role = await self.core.store.roles.get(role_id)
-        if role is None:
-            raise InputError("This role does not exist.")
-        if role.status == "disabled":
-            sentence = f"The role “{role.name}” is disabled."
-            raise InputError(
-                sentence, advice="Enable it in the app (/roles), or choose another role."
-            )
-        return role
+        return await self.core.store.roles.require_enabled(role_id) if role_id else None
 
     def settings_after_use(self, role_id: str) -> dict[str, str]:
         """Return the setting that remembers that a session began with a role; empty for none."""

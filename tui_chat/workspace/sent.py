@@ -45,7 +45,7 @@ from tui_chat.tokens import counter_for
 from tui_chat.turn_file import TurnReply, dump_turn
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import RequestComposed, RequestOutdated
-from tui_chat.workspace.exchange import SentRequest
+from tui_chat.workspace.exchange import SentRequest, with_known
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.session_list import default_title
 from tui_chat.workspace.state import (
@@ -159,8 +159,7 @@ class Sent:
     async def request(self, entry_id: str, loaded: Iterable[Entry] = ()) -> SentRequest:
         """Return the request that produced a reply. Raises InputError if there was none.
 
-        The messages of `loaded` entries are used instead of equal ones from the store, because
-        memos find what was made of them by their identity.
+        The `loaded` entries are used instead of equal ones from the store; see `with_known`.
         """
         record = await self.core.active_store.requests.get(entry_id)
         if record is None:
@@ -243,7 +242,7 @@ class Sent:
             text = await store.revisions.get(stored.get(name, name))
             if text is not None and sha256(text.encode()).hexdigest() == name:
                 revisions[name] = text
-        path = with_known_messages(await store.branches.path_to(entry_id), loaded)
+        path = with_known(await store.branches.path_to(entry_id), loaded)
         ids = [entry.message.id for entry in path]
         if recipe.parent and recipe.parent not in ids and not recipe.continues:
             raise InputError("The messages that it contained are gone.")
@@ -493,17 +492,6 @@ def _model_in_url(url: str) -> str:
     """Return the model that a URL names, as Gemini's do; empty for none."""
     match = re.search(r"/models/([^/:?]+):", url)
     return match.group(1) if match else ""
-
-
-def with_known_messages(path: Iterable[Entry], loaded: Iterable[Entry]) -> tuple[Entry, ...]:
-    """Return a branch with the message objects of `known` in place of equal ones."""
-    messages = {entry.message.id: entry.message for entry in loaded}
-
-    def with_known(entry: Entry) -> Entry:
-        message = messages.get(entry.message.id)
-        return replace(entry, message=message) if message == entry.message else entry
-
-    return tuple(map(with_known, path)) if messages else tuple(path)
 
 
 def with_target(inputs: Inputs, endpoint: Endpoint, model: str) -> Inputs:

@@ -30,6 +30,7 @@ from tui_chat.models.session import Entry, NewSession, Session
 from tui_chat.models.text import Origin, OriginKind
 from tui_chat.workspace.core import WorkspaceCore, reported
 from tui_chat.workspace.events import BranchChanged, Done, Failed
+from tui_chat.workspace.exchange import with_known
 from tui_chat.workspace.requests import Requests
 from tui_chat.workspace.roles import Roles
 from tui_chat.workspace.sent import Sent
@@ -52,8 +53,6 @@ TEMPORARY_TITLE = "Temporary session"
 _STARTING = "starting"
 """The name of the stored setting that holds the id of the session which is being opened at the
 start, until it has been on the screen."""
-_NEW_CHAT_FILES = "files"
-"""The stored setting that holds the paths of the files of a new chat's draft."""
 _MARKDOWN = re.compile(r"\s*(#{1,6}|[-*+>]|\d+[.)])\s+(?=\S)")
 """What a block of Markdown begins with."""
 _MANY_MESSAGES = 500
@@ -266,8 +265,8 @@ class Sessions:
         if unsaved:
             entries = tuple(unsaved.get(entry.message.id, entry) for entry in entries)
         if len(shown) < _MANY_MESSAGES:
-            return _with_known(shown, entries)
-        return await asyncio.to_thread(_with_known, shown, entries)
+            return with_known(entries, shown)
+        return await asyncio.to_thread(with_known, entries, shown)
 
     async def reload_branch(self) -> None:
         """Read the active branch again."""
@@ -320,16 +319,14 @@ class Sessions:
 
     def show_opening(self) -> None:
         """Show the first greeting of the new chat's role, or nothing if it has none."""
-        self._show_greeting(0)
+        self.core.update(BranchChanged(), entries=self._greeting(0))
 
     def show_greeting(self, step: int) -> None:
         """Show the greeting of a new chat that is `step` after the shown one, if there is one."""
         entries = self.core.state.entries
         if entries and 0 <= entries[0].sibling + step < entries[0].siblings:
-            self._show_greeting(entries[0].sibling + step)
-
-    def _show_greeting(self, number: int) -> None:
-        self.core.update(BranchChanged(), entries=self._greeting(number))
+            shown = self._greeting(entries[0].sibling + step)
+            self.core.update(BranchChanged(), entries=shown)
 
     def _greeting(self, number: int) -> tuple[Entry, ...]:
         """Return the opening of a new chat: a greeting of the role's character card, with its
@@ -468,20 +465,13 @@ class Sessions:
     @reported("")
     async def draft(self) -> str:
         """Return the stored draft of the active session."""
-        store, session = self.core.active_store, self.core.state.session
-        if session is None:
-            return await store.settings.get("draft") or ""
-        return await store.drafts.get(session.session_id)
+        return await self.core.active_store.drafts.get(_draft_id(self.core.state.session))
 
     async def draft_files(self) -> tuple[str, ...]:
         """Return the paths of the files attached to the active session's draft."""
-        session, store, paths = self.core.state.session, self.core.active_store, ""
-        session_id = "" if session is None else session.session_id
+        session_id, paths = _draft_id(self.core.state.session), ""
         with self.core.reporting():
-            if session_id:
-                paths = await store.draft_files.get(session_id)
-            else:
-                paths = await store.settings.get(_NEW_CHAT_FILES) or ""
+            paths = await self.core.active_store.draft_files.get(session_id)
         self._stored_files[session_id] = paths
         return tuple(paths.split("\n")) if paths else ()
 
@@ -491,12 +481,17 @@ class Sessions:
         """Store the draft of a session (None: of the new chat) and the paths of its attachments.
         A fault is reported once, not with every word, and stays in the state until it is stored.
         """
-        if session is not None and session.session_id in self._ended:
+        session_id, paths = _draft_id(session), "\n".join(files)
+        if session_id in self._ended:
             return
         async with self._drafting:
             core, known = self.core, self.core.state.unsaved_draft
             try:
-                await self._write_draft(session, text, "\n".join(files))
+                store = core.store_of(session_id)
+                await store.drafts.save(session_id, text)
+                if self._stored_files.get(session_id, "") != paths:
+                    await store.draft_files.save(session_id, paths)
+                    self._stored_files[session_id] = paths
             except TuiChatError as error:
                 if str(error) != known:
                     core.update(BranchChanged(), Failed(error), unsaved_draft=str(error))
@@ -504,32 +499,10 @@ class Sessions:
                 if known:
                     core.update(BranchChanged(), unsaved_draft="")
 
-    async def _write_draft(self, session: Session | None, text: str, paths: str) -> None:
-        session_id = "" if session is None else session.session_id
-        store = self.core.store_of(session_id)
-        if session is None:
-            await store.settings.set("draft", text)
-        else:
-            await store.drafts.save(session_id, text)
-        if self._stored_files.get(session_id, "") == paths:
-            return
-        if session is None:
-            await store.settings.set(_NEW_CHAT_FILES, paths)
-        else:
-            await store.draft_files.save(session_id, paths)
-        self._stored_files[session_id] = paths
 
-
-def _with_known(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """Return a branch that was read again, with the old objects for entries that did not change:
-    memos find what was made of them by their identity.
-    """
-    by_id = {entry.message.id: entry for entry in old}
-    kept: list[Entry] = []
-    for entry in new:
-        before = by_id.get(entry.message.id)
-        kept.append(before if before is not None and before == entry else entry)
-    return tuple(kept)
+def _draft_id(session: Session | None) -> str:
+    """Return the id by which the draft of a session is stored; empty for the new chat's."""
+    return "" if session is None else session.session_id
 
 
 def session_title(role: Role | None, text: str, parts: Sequence[MediaBlock] = ()) -> str:

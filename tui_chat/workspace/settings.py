@@ -18,7 +18,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from tui_chat.config import Config
 from tui_chat.config.file import Changes, change_config
@@ -55,6 +55,8 @@ from tui_chat.workspace.tool_sources import ToolSources
 
 if TYPE_CHECKING:
     from tui_chat.library.library import FileStamp, Kind
+
+_T = TypeVar("_T")
 
 LAST_MODEL = "model"
 """The setting of the store with the endpoint and model that were chosen last, and those that the
@@ -114,16 +116,8 @@ class SessionSetup:
     @reported(None)
     async def set_model(self, endpoint: str, model: str) -> None:
         """Send to this model of this endpoint, in this session and in those that are new."""
-        core, config = self.core, self.core.state.config
-        core.update(endpoint=config.endpoint_named(endpoint), model=model)
-        await core.change_session(endpoint=endpoint, model=model)
-        await self._remember_model(endpoint, model)
-
-    async def _remember_model(self, endpoint: str, model: str) -> None:
-        config = self.core.state.config
-        self._is_model_chosen = True
-        last = [endpoint, model, config.chosen_endpoint, config.model]
-        await self.core.remember(LAST_MODEL, json.dumps(last))
+        chosen = self.core.state.config.endpoint_named(endpoint)
+        await self.save(replace(self.values, endpoint=chosen, model=model))
 
     def preview(self, values: SessionValues) -> None:
         """Show the live request with other settings of the session, without storing them."""
@@ -138,11 +132,13 @@ class SessionSetup:
     @reported(False)
     async def save(self, values: SessionValues) -> bool:
         """Set endpoint, model and settings; False, with a report, if they cannot be stored."""
-        core = self.core
+        core, config = self.core, self.core.state.config
         self.preview(values)
-        endpoint = values.endpoint.name
-        await core.change_session(endpoint=endpoint, model=values.model, settings=values.settings)
-        await self._remember_model(endpoint, values.model)
+        endpoint, model = values.endpoint.name, values.model
+        await core.change_session(endpoint=endpoint, model=model, settings=values.settings)
+        self._is_model_chosen = True
+        last = [endpoint, model, config.chosen_endpoint, config.model]
+        await core.remember(LAST_MODEL, json.dumps(last))
         return True
 
     @property
@@ -284,6 +280,7 @@ class SessionSetup:
     async def apply_config(self, config: Config) -> None:
         """Use another configuration from now on. Raises StoreError."""
         core, before = self.core, self.core.state.config
+        config = replace(config, endpoints=tuple(map(self._with_run_key, config.endpoints)))
         core.update(config=self._with_discovered(config))
         state = core.state
         is_default_changed = (before.endpoint, before.model) != (config.endpoint, config.model)
@@ -313,17 +310,13 @@ class SessionSetup:
         """Use what the sources of the configuration say now; False if one has a fault."""
         self._version = self._file_version()
         if self._read_config is not None:
-            await self._apply(await asyncio.to_thread(self._read_config))
+            await self.apply_config(await asyncio.to_thread(self._read_config))
         return True
 
     async def change_config(self, changes: Changes) -> None:
         """Change values of the file and use them, or nothing. Raises ConfigError and InputError."""
         await asyncio.to_thread(change_config, self.config_path, changes, Config())
         await self.reload_config()
-
-    async def _apply(self, config: Config) -> None:
-        endpoints = tuple(map(self._with_run_key, config.endpoints))
-        await self.apply_config(replace(config, endpoints=endpoints))
 
     def _file_version(self) -> tuple[int, ...]:
         """Return what differs after each change of the file."""
@@ -352,7 +345,7 @@ class SessionSetup:
         config, name = self.core.state.config, endpoint.name
         if place == "run":
             self.core.client.run_keys[name] = key
-            await self._apply(config)
+            await self.apply_config(config)
             return
         if place == "keyring":
             await asyncio.to_thread(store_key, SERVICE, name, key)
@@ -361,7 +354,7 @@ class SessionSetup:
             reference = await asyncio.to_thread(write_key_file, config.data_dir, name, key)
         await self.change_config({("endpoints", name, "key"): reference})
         self.core.client.run_keys.pop(name, None)
-        await self._apply(self.core.state.config)
+        await self.apply_config(self.core.state.config)
 
     def _with_run_key(self, endpoint: Endpoint) -> Endpoint:
         if endpoint.name not in self.core.client.run_keys:
@@ -433,8 +426,8 @@ class SessionSetup:
         """Return endpoint and model that the user made the default of new sessions; None if there
         is no default, or its endpoint is gone. Raises StoreError.
         """
-        stored = await self.core.store.settings.get(DEFAULT_MODEL) or ""
-        return default_model(self.core.state.config, stored)
+        stored = await self.core.store.settings.get(DEFAULT_MODEL)
+        return _stored_model(self.core.state.config, stored)
 
     @reported(None)
     async def set_default_model(self, endpoint: str, model: str) -> None:
@@ -449,10 +442,11 @@ class SessionSetup:
     async def _new_chat_model(self) -> tuple[Endpoint, str]:
         """Return endpoint and model of a new chat whose role names none. Raises StoreError."""
         config = self.core.state.config
-        if not self.core.remembers:
-            return config.endpoint_named(config.endpoint), config.model
-        stored = await self.core.store.settings.get(LAST_MODEL) or ""
-        return await self.default_model() or last_model(config, stored)
+        chosen = None
+        if self.core.remembers:
+            stored = await self.core.store.settings.get(LAST_MODEL)
+            chosen = await self.default_model() or _stored_model(config, stored)
+        return chosen or (config.endpoint_named(config.endpoint), config.model)
 
     @property
     def _default_preset(self) -> str:
@@ -474,24 +468,12 @@ class SessionSetup:
 
     def _files(self, preset_name: str, profile_name: str, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the state's preset, profile and lorebooks as read from their files."""
-        core = self.core
         preset_name = preset_name or self._default_preset
-        core.report_doubts("presets", preset_name)
-        core.report_doubts("profiles", profile_name)
-        try:
-            preset = self._presets.read(preset_name)
-        except InputError as error:
-            preset = Preset(DEFAULT_PRESET)
-            self._report(error, "The session continues without a preset.")
-        profile = None
-        try:
-            profile = self._profile(profile_name) if profile_name else None
-        except InputError as error:
-            self._report(error, "The session continues without a profile.")
+        preset = self._readable("presets", preset_name, self._presets.read, "a preset")
         return {
-            "preset": preset,
+            "preset": Preset(DEFAULT_PRESET) if preset is None else preset,
             "preset_name": preset_name,
-            "profile": profile,
+            "profile": self._readable("profiles", profile_name, self._profile, "a profile"),
             "profile_name": profile_name,
             "lorebooks": self._lorebooks(names),
             "lorebook_names": names,
@@ -499,14 +481,21 @@ class SessionSetup:
 
     def _lorebooks(self, names: tuple[str, ...]) -> tuple[Lorebook, ...]:
         """Return the lorebooks with these names; one that cannot be read is reported."""
-        lorebooks: list[Lorebook] = []
-        for name in names:
-            self.core.report_doubts("lorebooks", name)
-            try:
-                lorebooks.append(self._lorebook(name))
-            except InputError as error:
-                self._report(error, "The session continues without this lorebook.")
-        return tuple(lorebooks)
+        books = (
+            self._readable("lorebooks", name, self._lorebook, "this lorebook") for name in names
+        )
+        return tuple(book for book in books if book is not None)
+
+    def _readable(self, kind: Kind, name: str, read: Callable[[str], _T], what: str) -> _T | None:
+        """Return a file of the library as a session uses it; None if there is no name, or,
+        reported, if it cannot be read.
+        """
+        self.core.report_doubts(kind, name)
+        try:
+            return read(name) if name else None
+        except InputError as error:
+            self._report(error, f"The session continues without {what}.")
+            return None
 
     def _report(self, error: TuiChatError, consequence: str) -> None:
         sentence = str(error).removesuffix(".")
@@ -514,21 +503,14 @@ class SessionSetup:
         self.core.publish(Failed(error))
 
 
-def default_model(config: Config, stored: str) -> tuple[Endpoint, str] | None:
-    """Return the endpoint and model of `DEFAULT_MODEL`; None without one, or its endpoint."""
+def _stored_model(config: Config, stored: str | None) -> tuple[Endpoint, str] | None:
+    """Return the endpoint and model of `DEFAULT_MODEL` or `LAST_MODEL`; None without one, or its
+    endpoint, and if the config names others than those that the last choice was made beside.
+    """
     names = [endpoint.name for endpoint in config.endpoints]
     match json.loads(stored or "[]"):
-        case [str(name), str(model)] if name in names:
-            return config.endpoint_named(name), model
+        case [str(name), str(model), *beside] if name in names:
+            is_of_config = beside in ([], [config.chosen_endpoint, config.model])
+            return (config.endpoint_named(name), model) if is_of_config else None
         case _:
             return None
-
-
-def last_model(config: Config, stored: str) -> tuple[Endpoint, str]:
-    """Return the endpoint and model of `LAST_MODEL`; the config's if it changed since."""
-    names = [endpoint.name for endpoint in config.endpoints]
-    match json.loads(stored or "[]"):
-        case [str(name), str(model), config.chosen_endpoint, config.model] if name in names:
-            return config.endpoint_named(name), model
-        case _:
-            return config.endpoint_named(config.endpoint), config.model
