@@ -15,7 +15,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
@@ -124,7 +124,9 @@ class LocalCommands:
 
     def __init__(self, config: Config) -> None:
         self._hidden = key_variables(config)
-        folder = _working_folder()
+        folder = ""
+        with suppress(OSError):  # the working folder was deleted
+            folder = os.getcwd()
         commands = (replace(each, command=located(each.command)) for each in config.tools)
         self._commands = {command.name: command for command in commands}
         self.tools = tuple(_command_tool(each, folder) for each in self._commands.values())
@@ -190,23 +192,12 @@ class _GuardedSource:
             await self.inner.close()
 
 
-def _working_folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was deleted
-        return ""
-
-
-def _identity(command: CommandTool) -> str:
-    parts = (command.command, command.env)
-    return sha256(json.dumps(parts).encode("utf-8", "replace")).hexdigest()
-
-
 def _command_tool(command: CommandTool, folder: str) -> Tool:
+    parts = json.dumps((command.command, command.env)).encode("utf-8", "replace")
     return Tool(
         command.definition,
         runs=shown_variables(command.env) + join(command.command) if command.command else "",
-        identity=_identity(command) if command.env else "",
+        identity=sha256(parts).hexdigest() if command.env else "",
         folder=folder if command.command else "",
         files=files_of(command.command),
         digest=definition_digest(command.definition),
@@ -264,7 +255,7 @@ class ToolSources:
         """
         core, text = self.core, ""
         core.new_chat_tools = ""
-        if core.state.config.tools or self._has_plugins:
+        if core.state.config.tools or any(hooks.parts_at("tool source")):
             if session_id:
                 text = await core.store_of(session_id).chosen_tools.get(session_id)
             if not text and role is not None:
@@ -301,10 +292,6 @@ class ToolSources:
         return any(name.startswith(f"{source.name}__") for name in names)
 
     # --- the sources of plugins ----------------------------------------------------------
-
-    @property
-    def _has_plugins(self) -> bool:
-        return any(hooks.parts_at("tool source"))
 
     def _follow(self, before: WorkspaceState, now: WorkspaceState) -> None:
         """Open and load the sources when they are needed."""

@@ -150,7 +150,10 @@ class Tools:
             raise InputError(f"The tool “{call.name}” is running already.")
         with self._claim(key):
             if (tool := core.state.tool_named(call.name)) is not None:
-                await self._grant(session_id, tool, scope)
+                if scope == "session":
+                    self._grants.grant_in_session(session_id, tool)
+                elif scope == "tool":
+                    await self._grants.grant_always(tool, core.now().isoformat())
             answer = await self._run(key, call, arguments)
             if answer is None or not await self._store(session_id, entry_id, {index: answer}):
                 return False
@@ -169,12 +172,6 @@ class Tools:
             yield
         finally:
             self._claimed.difference_update(keys)
-
-    async def _grant(self, session_id: str, tool: Tool, scope: Scope) -> None:
-        if scope == "session":
-            self._grants.grant_in_session(session_id, tool)
-        elif scope == "tool":
-            await self._grants.grant_always(tool, self.core.now().isoformat())
 
     def _may_run(self, session_id: str, tool: Tool | None) -> bool:
         """Return True if a tool needs no consent in a session."""
@@ -228,7 +225,9 @@ class Tools:
             if not pending:
                 return
             await self._grants.load()  # another copy of the program may have revoked one
-            await self._read_programs(pending)
+            # Permission is bound to programs, which may be large: they are read beside the loop.
+            files = [call.tool.files for call in pending if call.tool is not None]
+            await asyncio.gather(*(asyncio.to_thread(content_digest, it) for it in files if it))
             runnable = [call for call in pending if self._may_run(session_id, call.tool)]
             calls = {
                 (call.entry_id, call.index): call
@@ -251,11 +250,6 @@ class Tools:
                 await self._store(session_id, pending[0].entry_id, answers)
             if answers and len(calls) < len(runnable):
                 await self.run_permitted(session_id, entry_id)
-
-    async def _read_programs(self, calls: Iterable[PendingToolCall]) -> None:
-        """Read the programs that permission is bound to, which may be large, beside the loop."""
-        files = [call.tool.files for call in calls if call.tool is not None]
-        await asyncio.gather(*(asyncio.to_thread(content_digest, each) for each in files if each))
 
     async def _run(
         self, key: _Key, call: CallBlock, arguments: str | None = None
