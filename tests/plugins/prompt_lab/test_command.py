@@ -122,13 +122,6 @@ def test_requests_do_not_leave_the_machine_unasked(lab: Run, tmp_path: Path):
     assert "--max-cost or --yes" in done.err
 
 
-def test_a_model_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
-    path = suite(tmp_path, asserted("Hello"), models=["openai/gpt-99-unheard-of"])
-    done = lab("eval", "run", path, "--max-cost", "1")
-    assert done.code == 2
-    assert "price of openai/gpt-99-unheard-of is unknown" in done.err
-
-
 def test_the_price_of_a_judge_counts(lab: Run, tmp_path: Path):
     cases = asserted("Hello", "llm-rubric", "is kind"), asserted("Bye")
     path = suite(tmp_path, *cases, judge="openai/gpt-4o-mini")
@@ -141,12 +134,13 @@ def test_the_price_of_a_judge_counts(lab: Run, tmp_path: Path):
     assert "1 request to judges" in done.err
 
 
-def test_a_judge_of_unknown_price_has_no_budget(lab: Run, tmp_path: Path):
-    case = asserted("Hello", "llm-rubric", "is kind")
-    path = suite(tmp_path, case, judge="openai/gpt-99-unheard-of")
-    done = lab("eval", "run", path, "--max-cost", "1")
-    assert done.code == 2
-    assert "price of openai/gpt-99-unheard-of is unknown" in done.err
+def test_a_model_and_a_judge_of_unknown_price_have_no_budget(lab: Run, tmp_path: Path):
+    unknown = "openai/gpt-99-unheard-of"
+    of_model = suite(tmp_path, asserted("Hello"), models=[unknown])
+    for path in (of_model, None):
+        path = path or suite(tmp_path, asserted("Hello", "llm-rubric", "is kind"), judge=unknown)
+        done = lab("eval", "run", path, "--max-cost", "1")
+        assert (done.code, f"price of {unknown} is unknown" in done.err) == (2, True)
     assert "There are no runs" in lab("eval", "list").err
 
 
@@ -356,16 +350,6 @@ def test_a_rate_hides_no_regression(lab: Run, tmp_path: Path):
     assert "It passed in run 1." in test[0].get("message", "")
 
 
-def test_stored_replies_are_checked_again(lab: Run, tmp_path: Path):
-    path = suite(tmp_path, asserted("Hello", "contains", "x"))
-    assert lab("eval", "run", path).code == 1
-    suite(tmp_path, asserted("Hello", "contains", "Hello"))
-    done = lab("eval", "run", path, "--reuse")
-    assert done.code == 0
-    assert "1 of 1 replies are taken over." in done.err
-    assert "run 2  1 cell  1 ✓" in done.out
-
-
 def test_runs_are_shown_and_deleted(lab: Run, tmp_path: Path):
     lab("eval", "run", suite(tmp_path, asserted(f"Hello {HOSTILE}"), asserted("Bye")))
     shown = lab("eval", "show")
@@ -405,10 +389,12 @@ def test_what_has_the_same_bytes_is_not_sent_again(lab: Run, tmp_path: Path):
 def test_what_is_taken_over_is_graded_by_the_checks_as_they_are_now(lab: Run, tmp_path: Path):
     path = suite(tmp_path, asserted("Hello"))
     lab("eval", "run", path)
-    suite(tmp_path, asserted("Hello", "contains", "x"))
-    done = lab("eval", "run", path, "--reuse")
-    assert ("1 of 1 replies" in done.err, done.code) == (True, 1)
-    assert "contains: " in done.out
+    for number, (text, code, sign) in enumerate((("x", 1, "✗"), ("Hello", 0, "✓")), 2):
+        suite(tmp_path, asserted("Hello", "contains", text))
+        done = lab("eval", "run", path, "--reuse")
+        assert ("1 of 1 replies are taken over." in done.err, done.code) == (True, code)
+        assert f"run {number}  1 cell  1 {sign}" in done.out
+        assert ("contains: " in done.out) is bool(code)
     suite(tmp_path, asserted("Hello", "llm-rubric", "Is kind."), judge="loopback/mirror")
     assert "0 of 1 replies" in lab("eval", "run", path, "--reuse").err, "no judge was asked"
 

@@ -193,29 +193,27 @@ def graded_cases(suite: Suite) -> dict[str, Case]:
     return {case.key: with_judge(case, suite.judge) for case in suite.cases}
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
-    """A cell that has ended, and the case that graded it."""
-
-    cell: Cell
-    case: Case
-
-
 class CaseResults:
     """The results that are known."""
 
     def __init__(self) -> None:
-        self._results: dict[tuple[str, int], dict[str, _Result]] = {}
-        """Results by what they sent, and by case."""
+        self._results: dict[tuple[str, int], dict[str, tuple[Cell, Case]]] = {}
+        """Cells that have ended, each with the case that graded it: by request and repeat, and by
+        case.
+        """
+
+    def _of(self, cell: Cell) -> dict[str, tuple[Cell, Case]]:
+        """Return the results of what a cell sends."""
+        return self._results.setdefault((cell.request, cell.attempt), {})
 
     def add(self, cell: Cell, case: Case) -> None:
         """Take over a cell that has ended, and the case that graded it."""
-        self._results.setdefault(sent_by(cell), {})[case.key] = _Result(cell, case)
+        self._of(cell)[case.key] = cell, case
 
     def remove_errors(self, cell: Cell) -> None:
         """Remove the errors of what a cell sends that may not come again."""
-        results = self._results.get(sent_by(cell), {})
-        for key in [key for key, result in results.items() if may_succeed(result.cell)]:
+        results = self._of(cell)
+        for key in [key for key, (known, _) in results.items() if may_succeed(known)]:
             del results[key]
 
     def of(self, planned: Plan, cases: dict[str, Case]) -> list[Cell]:
@@ -224,18 +222,23 @@ class CaseResults:
         variants = {variant.name: variant for variant in planned.variants}
         for cell in planned.cells:
             case = cases[cell.case]
-            results = self._results.get(sent_by(cell), {})
-            own_first = sorted(results.values(), key=lambda result: result.case.key != case.key)
+            results = sorted(self._of(cell).values(), key=lambda result: result[1].key != case.key)
             if any(judged_checks(case)):  # a judge must be asked for what another case did not ask
-                own_first = [each for each in own_first if _checks(each.case) == _checks(case)]
-            known = next(iter(own_first), None)
-            if known is None:
+                results = [each for each in results if _checks(each[1]) == _checks(case)]
+            if not results:
                 shown.append(cell)
                 continue
-            result = result_at(cell, known.cell)
-            if case is not known.case:
-                if _checks(case) != _checks(known.case):
-                    result = regrade(case, result, known.case, variants[cell.variant])
+            known, grader = results[0]
+            result = replace(
+                cell,
+                status=known.status,
+                reply=known.reply,
+                verdicts=known.verdicts,
+                score=known.score,
+            )
+            if case is not grader:
+                if _checks(case) != _checks(grader):
+                    result = regrade(case, result, grader, variants[cell.variant])
                 self.add(result, case)  # so that it is graded once
             shown.append(result)
         return shown
@@ -243,22 +246,6 @@ class CaseResults:
 
 def _checks(case: Case) -> tuple[object, ...]:
     return case.checks, case.expected, case.threshold
-
-
-def sent_by(cell: Cell) -> tuple[str, int]:
-    """Return what a cell sends: the identity of its request, and its repeat."""
-    return cell.request, cell.attempt
-
-
-def result_at(cell: Cell, result: Cell) -> Cell:
-    """Return a result as that of a cell of the same request."""
-    return replace(
-        cell,
-        status=result.status,
-        reply=result.reply,
-        verdicts=result.verdicts,
-        score=result.score,
-    )
 
 
 def grade_of(cell: Cell) -> str:

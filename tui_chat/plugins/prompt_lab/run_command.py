@@ -111,12 +111,16 @@ def run_command(common: CommonOptions, paths: tuple[str, ...], **options: Any) -
     failure, 4 budget reached, 5 worse than the accepted run (--baseline), 130 Ctrl+C.
     """
     chosen = RunOptions(**options)
-    if chosen.dry_run:
-        _print_estimates(common, paths, chosen)
-    else:
-        code = _run(common, paths, chosen)
-        if code:
+    if not chosen.dry_run:
+        if code := _run(common, paths, chosen):
             sys.exit(code)
+        return
+    config = common.config()
+    for suite in _read_suites(config, paths):
+        planned = _plan_suite(config, suite, chosen)
+        write_line(f"{suite.name}: {_plan_words(planned, _estimate(config, planned))}")
+        for level, sentence in dict.fromkeys(note for cell in planned.cells for note in cell.notes):
+            write_line(f"  {level}: {sentence}")
 
 
 @synchronous
@@ -325,16 +329,6 @@ def _plan_suite(config: Config, suite: Suite, options: RunOptions) -> Plan:
 def _estimate(config: Config, planned: Plan) -> Estimate:
     known = load_prices()
     return estimate(planned, planned.cells, config, known, datetime.now(UTC))
-
-
-def _print_estimates(common: CommonOptions, paths: Sequence[str], options: RunOptions) -> None:
-    """Print what each suite would send, and its price."""
-    config = common.config()
-    for suite in _read_suites(config, paths):
-        planned = _plan_suite(config, suite, options)
-        write_line(f"{suite.name}: {_plan_words(planned, _estimate(config, planned))}")
-        for level, sentence in dict.fromkeys(note for cell in planned.cells for note in cell.notes):
-            write_line(f"  {level}: {sentence}")
 
 
 def _plan_words(planned: Plan, estimated: Estimate) -> str:

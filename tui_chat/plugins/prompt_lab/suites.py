@@ -306,8 +306,13 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
     if variables is None:
         file.report(Level.ERROR, "bad-value", "must be an object", (*place, "vars"))
     variables = {**defaults.vars, **(variables or {})}
-    if "draft" in defaults.vars and variables["draft"] is defaults.vars["draft"]:
-        variables["draft"] = _filled(variables["draft"], variables)
+    draft = variables.get("draft")
+    if isinstance(draft, str) and draft is defaults.vars.get("draft"):
+
+        def filled(match: re.Match[str]) -> str:
+            return plain_text(variables[match[1]]) if match[1] in variables else match[0]
+
+        variables["draft"] = re.sub(r"{{\s*([\w.-]+)\s*}}", filled, draft)
     session: dict[str, str] = {}
     for key, part in variables.items():
         if key in _OWN_VARS:
@@ -352,16 +357,6 @@ def _read_test(path: Path, test: Test, defaults: _Defaults, name: str) -> tuple[
             sha256(pack(preset).encode()).hexdigest()[:12] if value.get("preset") else "",
         ),
         preset,
-    )
-
-
-def _filled(template: Any, variables: Mapping[str, Any]) -> Any:
-    if not isinstance(template, str):
-        return template
-    return re.sub(
-        r"{{\s*([\w.-]+)\s*}}",
-        lambda match: plain_text(variables[match[1]]) if match[1] in variables else match[0],
-        template,
     )
 
 

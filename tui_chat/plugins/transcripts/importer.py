@@ -345,7 +345,10 @@ def _batches(
     batch: _Batch | None = None
     for report in reports:
         try:
-            user = _user_folder(report)
+            user: _UserFolder | None = None
+            if report.adder is not None and report.path.is_dir():
+                folder = folder_import(report.path, report)
+                user = None if folder is None else _UserFolder(folder)
             for item in FileReader(report).read() if user is None else _in_folder(user, report):
                 if isinstance(item, FoundConversation) and item.transcript is None:
                     if not item.ignored:
@@ -354,7 +357,11 @@ def _batches(
                 batch = batch or _Batch(report)
                 batch.report = report
                 if isinstance(item, FoundCard):
-                    batch.cards.append((report, _as_in_folder(item, user)))
+                    if user is not None:
+                        role = user.importer.card(item.place, item.role)
+                        user.roles[item.place] = role
+                        item = replace(item, role=role)
+                    batch.cards.append((report, item))
                     batch.size += len(item.picture) // _MESSAGE_BYTES + 1
                 else:
                     found = watch(report, item)
@@ -368,21 +375,6 @@ def _batches(
             report.fault("", str(error), error.advice)
     if batch is not None:
         yield batch
-
-
-def _user_folder(report: Report) -> _UserFolder | None:
-    if report.adder is None or not report.path.is_dir():
-        return None
-    importer = folder_import(report.path, report)
-    return None if importer is None else _UserFolder(importer)
-
-
-def _as_in_folder(card: FoundCard, user: _UserFolder | None) -> FoundCard:
-    """Return a card as the user of a folder has it."""
-    if user is None:
-        return card
-    user.roles[card.place] = role = user.importer.card(card.place, card.role)
-    return replace(card, role=role)
 
 
 def _in_folder(user: _UserFolder, report: Report) -> Iterator[Importable]:

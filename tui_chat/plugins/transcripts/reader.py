@@ -173,19 +173,14 @@ def _loaded(_: tuple[api.Plugin, ...]) -> tuple[_Named, ...]:
         try:
             formats = hooks.load_part(plugin, entry.path)
             with guard(plugin.name, f"format {entry.name}"):
-                _require_formats(entry, formats)
+                is_tuple = isinstance(formats, tuple)
+                each_of = cast("tuple[object, ...]", formats) if is_tuple else ()
+                if not is_tuple or not all(isinstance(each, Format) for each in each_of):
+                    raise TypeError(f"{entry.path} is no tuple of formats")
             loaded += ((entry, form) for form in formats)
         except PluginFailed as error:
             report(error.fault)
     return (*loaded, *((_LAST[0], form) for form in _LAST[1]))
-
-
-def _require_formats(entry: api.Format, formats: object) -> None:
-    """Raise TypeError for what is no tuple of formats."""
-    if not isinstance(formats, tuple) or not all(
-        isinstance(each, Format) for each in cast("tuple[object, ...]", formats)
-    ):
-        raise TypeError(f"{entry.path} is no tuple of formats")
 
 
 def read_conversations(
