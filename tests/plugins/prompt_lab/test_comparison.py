@@ -10,7 +10,7 @@ from tests.plugins.prompt_lab.conftest import make_variant
 from tests.support.tables import each_row
 from tui_chat.models.preset import Preset
 from tui_chat.models.settings import Settings
-from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare, paired_variants
+from tui_chat.plugins.prompt_lab.report import PairCounts, compare, paired_variants
 from tui_chat.plugins.prompt_lab.values import Variant
 
 

@@ -11,8 +11,8 @@ costs           what a plan costs, and the money that a run may spend
 grades          what a cell gets for its checks, the judge, and the results that are known
 results         `LabStore`: runs in the database, its tables and their migrations
 runner          `Runner(lab, run, ...).send("waiting")`
-comparison      better, worse, or not distinguishable: `compare(old, new)`
-command         `tui-chat eval` (report: its tables and files; run_command: `eval run`)
+command         `tui-chat eval` (run_command: `eval run`)
+report          its tables and files; better, worse, or not distinguishable: `compare(old, new)`
 preset_tests    `tui-chat presets test`
 preset_states   every saved state of a preset
 case_list       the cases of a preset, edited beside saved (cases_view: in the inspector)

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 from tui_chat.errors import InputError, TuiChatError
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare
 from tui_chat.plugins.prompt_lab.costs import Estimate, RunBudget, estimate
 from tui_chat.plugins.prompt_lab.grades import (
     CaseResults,
@@ -26,6 +25,7 @@ from tui_chat.plugins.prompt_lab.grades import (
     may_succeed,
 )
 from tui_chat.plugins.prompt_lab.plan import plan
+from tui_chat.plugins.prompt_lab.report import PairCounts, compare
 from tui_chat.plugins.prompt_lab.results import LabStore
 from tui_chat.plugins.prompt_lab.runner import Runner
 from tui_chat.plugins.prompt_lab.suites import read_suite, sample_suite, suite_file

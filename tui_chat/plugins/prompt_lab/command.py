@@ -17,8 +17,10 @@ from tui_chat.cli.options import json_option
 from tui_chat.cli.output import Styled, counted, write_json, write_line, write_list
 from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
-from tui_chat.plugins.prompt_lab.comparison import PairCounts, compare, paired_variants
 from tui_chat.plugins.prompt_lab.report import (
+    PairCounts,
+    compare,
+    paired_variants,
     problem_of,
     run_json,
     run_line,

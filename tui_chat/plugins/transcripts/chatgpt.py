@@ -28,7 +28,6 @@ from tui_chat.models.blocks import MediaBlock, ReasoningBlock
 from tui_chat.models.endpoint import Protocol
 from tui_chat.models.json_text import JsonObject, as_array, as_object, as_string, to_json
 from tui_chat.models.message import MESSAGE_ROLES
-from tui_chat.models.session import EntryStatus
 from tui_chat.plugins.transcripts.steps import (
     FILE_BESIDE,
     Result,
@@ -173,7 +172,9 @@ class _ConversationReader:
         if step.role == "assistant":
             step.reasoning = list(before.reasoning)
             step.finish = as_string(as_object(facts.get("finish_details")).get("type"))
-            step.status = _status(data, step.finish)
+            step.status = "stopped" if step.finish == "interrupted" else "complete"
+            if as_string(data.get("status")) == "in_progress":
+                step.status = "interrupted"
             step.model = as_string(facts.get("model_slug")) or self.model
         elif before.reasoning:
             before = self._add_thoughts(before)
@@ -280,12 +281,6 @@ def _fenced(content: JsonObject, text: str) -> str:
         return text
     language = as_string(content.get("language"))
     return f"```{'' if language == 'unknown' else language}\n{text}\n```"
-
-
-def _status(data: JsonObject, finish: str) -> EntryStatus:
-    if as_string(data.get("status")) == "in_progress":
-        return "interrupted"
-    return "stopped" if finish == "interrupted" else "complete"
 
 
 def _with_links(text: str, facts: JsonObject) -> str:

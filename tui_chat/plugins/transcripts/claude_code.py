@@ -139,7 +139,11 @@ class _SessionReader:
             case _:
                 if as_string(data.get("uuid")):
                     step = self._step(self._conversation_of(data), data, "system")
-                    _fill_queued(step, as_object(data.get("attachment")))
+                    attachment = as_object(data.get("attachment"))
+                    is_queued = as_string(attachment.get("type")) == "queued_command"
+                    if is_queued and as_string(attachment.get("commandMode")) in ("", "prompt"):
+                        blocks = list(_blocks(attachment.get("prompt")))
+                        step.texts, step.parts = _own_content(blocks)
         return ""
 
     def _conversation_of(self, data: JsonObject) -> _Conversation:
@@ -323,13 +327,6 @@ def _blocks(content: object) -> Iterator[JsonObject]:
     else:
         for item in as_array(content):
             yield {"type": "text", "text": item} if isinstance(item, str) else as_object(item)
-
-
-def _fill_queued(step: Step, attachment: JsonObject) -> None:
-    """Set the content of a step whose record holds what the user wrote while the model worked."""
-    is_queued = as_string(attachment.get("type")) == "queued_command"
-    if is_queued and as_string(attachment.get("commandMode")) in ("", "prompt"):
-        step.texts, step.parts = _own_content(list(_blocks(attachment.get("prompt"))))
 
 
 def _hosted_result(block: JsonObject) -> Result:

@@ -162,17 +162,14 @@ def _content(rounds: Rounds, content: str) -> None:
             text = "\n".join(line.removeprefix(">").removeprefix(" ") for line in lines)
             rounds.reasoning(ReasoningBlock(text))
         else:
-            _call(rounds, dict(_ATTRIBUTE.findall(content, match.end(), opened)))
+            attributes = dict(_ATTRIBUTE.findall(content, match.end(), opened))
+            call_id, name = attributes.get("id", ""), attributes.get("name", "")
+            call_id = rounds.call(call_id, name, _unquoted(attributes.get("arguments", "")) or "{}")
+            if "result" in attributes:
+                rounds.result(Result(call_id, _unquoted(attributes["result"])))
         offset = end + len(_END)
     rest = content[offset:]
     rounds.text(rest.removeprefix("\n") if offset else rest)
-
-
-def _call(rounds: Rounds, attributes: dict[str, str]) -> None:
-    arguments, result = (_unquoted(attributes.get(name, "")) for name in ("arguments", "result"))
-    call_id = rounds.call(attributes.get("id", ""), attributes.get("name", ""), arguments or "{}")
-    if "result" in attributes:
-        rounds.result(Result(call_id, result))
 
 
 def _unquoted(text: str) -> str:

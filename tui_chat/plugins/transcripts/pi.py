@@ -34,11 +34,8 @@ _SUMMARIES = ("compaction", "branch_summary")
 
 
 def _is_header(data: JsonObject) -> bool:
-    return (
-        data.get("type") == "session"
-        and isinstance(data.get("cwd"), str)
-        and isinstance(data.get("id"), str)
-    )
+    has_place = all(isinstance(data.get(key), str) for key in ("cwd", "id"))
+    return has_place and data.get("type") == "session"
 
 
 @dataclass(slots=True)
