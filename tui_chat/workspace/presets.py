@@ -108,13 +108,6 @@ class Presets:
 
         Return the file; None if it could not be written, which is reported.
         """
-        before = self.core.state.preset_name
-        path = self._write(name)
-        if path.stem != before:
-            await self._use(path.stem)
-        return path
-
-    def _write(self, name: str) -> Path:
         core = self.core
         current = core.state.preset_name
         opened = self._opened(current)
@@ -130,6 +123,8 @@ class Presets:
             self._close(current)
             core.update(preset_name=path.stem)
         self._show(opened.edits.preset)
+        if path.stem != current:
+            await self._use(path.stem)
         return path
 
     def _save(self, opened: OpenPreset, name: str, like: str) -> Path:

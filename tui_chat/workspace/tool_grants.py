@@ -46,19 +46,16 @@ class ToolGrant:
         """Return True if it holds for the tool as it is now."""
         if not tool.server and not tool.files:
             return False  # the words of a command do not say which program they start
-        content = content_digest(tool.files)
-        is_there = bool(content) or not tool.files
-        grant = (self.bound_to, self.digest, self.content)
-        return is_there and grant == (_bound_to(tool), tool.digest, content)
-
-
-def _bound_to(tool: Tool) -> str:
-    return tool.identity or sha256(tool.runs.encode("utf-8", "replace")).hexdigest()
+        now = _grant_of(tool)
+        is_there = bool(now.content) or not tool.files
+        same = (self.bound_to, self.digest, self.content) == (now.bound_to, now.digest, now.content)
+        return is_there and same
 
 
 def _grant_of(tool: Tool, granted: str = "") -> ToolGrant:
+    bound_to = tool.identity or sha256(tool.runs.encode("utf-8", "replace")).hexdigest()
     content = content_digest(tool.files)
-    return ToolGrant(_bound_to(tool), tool.digest, tool.definition, granted, content)
+    return ToolGrant(bound_to, tool.digest, tool.definition, granted, content)
 
 
 async def read_grants(store: Store) -> dict[str, ToolGrant]:

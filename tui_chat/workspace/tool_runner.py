@@ -209,8 +209,9 @@ async def run(
     if process.status and ended in ("", _PIPE_HELD_OPEN):
         ended = f"The tool failed with status {process.status}."
     masks = KeyMasks(secret_values(tool.env, environ))
-    text = _answer_text(masks.mask_bytes(bytes(output.taken)), output.is_cut, ended)
-    return ToolRun(text, ok=ended in ("", _PIPE_HELD_OPEN))
+    text = masks.mask_bytes(bytes(output.taken)).decode("utf-8", "replace").rstrip("\n")
+    cut = "The rest of the output was cut off." if output.is_cut else ""
+    return ToolRun("\n".join(filter(None, (text, cut, ended))), ok=ended in ("", _PIPE_HELD_OPEN))
 
 
 _PIPE_HELD_OPEN = (
@@ -267,9 +268,3 @@ def argument_fault(arguments: str) -> str:
     except (ValueError, RecursionError) as error:
         return f"The arguments are not JSON ({error})."
     return "" if isinstance(value, dict) else "The arguments are not a JSON object."
-
-
-def _answer_text(output: bytes, cut: bool, ended: str) -> str:
-    text = output.decode("utf-8", "replace").rstrip("\n")
-    lines = [text, "The rest of the output was cut off." if cut else "", ended]
-    return "\n".join(line for line in lines if line)
