@@ -85,7 +85,7 @@ async def leave_dialogs(screen: Screen) -> None:
 CHARACTERS = (*ascii_letters, *"0129<>/?+=[]%", "space")
 
 
-@each_row("pane", PANES)
+@pytest.mark.parametrize("pane", PANES)
 async def test_every_character_acts_or_says_that_it_does_not_and_is_never_text(
     tmp_path: Path, pane: str
 ) -> None:

@@ -5,7 +5,6 @@ or a field that counts as empty, and nothing that takes long.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import count
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.plugins.sillytavern.test_character_cards import chunk
 from tests.support import golden
 from tests.support.contexts import ENDPOINT
 from tests.support.counted_calls import count_calls
@@ -27,7 +27,7 @@ from tui_chat.library.presets import dump_preset
 from tui_chat.models.message import Message
 from tui_chat.models.preset import Preset
 from tui_chat.models.role import Role
-from tui_chat.plugins.sillytavern.card_files import read_card
+from tui_chat.plugins.sillytavern.card_files import SIGNATURE, read_card
 from tui_chat.plugins.sillytavern.cards import card_of_role, role_of_card
 from tui_chat.plugins.sillytavern.preset_export import export_preset
 from tui_chat.plugins.sillytavern.presets import parse_sillytavern_preset
@@ -115,13 +115,6 @@ def test_a_wrong_value_is_named_or_counts_as_empty(whole: Any, every: int, run: 
     run(json.dumps(whole))
     assert errors or whole in (SETTINGS, CHAT)
     assert all(error.startswith(("card", "file")) for error in errors)
-
-
-def chunk(kind: bytes, content: bytes) -> bytes:
-    return pack(">I", len(content)) + kind + content + pack(">I", zlib.crc32(kind + content))
-
-
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 @each_row(

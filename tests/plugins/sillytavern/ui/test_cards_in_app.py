@@ -1,3 +1,0 @@
-"""Character cards in the app."""
-
-from __future__ import annotations
