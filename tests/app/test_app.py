@@ -287,7 +287,7 @@ async def test_a_retry_stands_in_the_status_line(tmp_path: Path):
     async with make_app(tmp_path).run_test(size=(160, 45), notifications=True) as pilot:
         app = await opened(pilot)
         activity = app.query_one(ActivityLine)
-        activity.show_streaming(is_streaming=True)
+        activity.is_streaming = True
         refused = response_error(429, b'{"error": {"message": "Slow down."}}')
         app.lifecycle.handle(ReplyRetrying(RetryPause(4.0, 2, 3, refused)))
         text = activity.render().plain

@@ -27,7 +27,7 @@ from tui_chat.models.envelope import Level
 from tui_chat.models.request_edit import EDITED
 from tui_chat.ui.app import TuiChat
 from tui_chat.ui.chat.composer import Composer
-from tui_chat.ui.dialogs.request_edits import RequestEditForm
+from tui_chat.ui.dialogs.requests import RequestEditForm
 from tui_chat.ui.inspector.pane import Inspector
 from tui_chat.ui.inspector.payload_view import PayloadView
 from tui_chat.ui.presets.pane import PresetPane

@@ -179,7 +179,7 @@ class SlotColumn(Vertical, can_focus=True):
         self.transcript.action_begin()
 
     def action_scroll_to_last(self) -> None:
-        self.transcript.go_to_end()
+        self.transcript.action_end()
 
     def on_focus(self) -> None:
         self.post_message(self.Chosen(self.slot.number))

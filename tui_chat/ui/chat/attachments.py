@@ -35,33 +35,31 @@ class AttachmentLine(PlainLinks, WorkspaceWidget):
     def __init__(self, context: AreaContext) -> None:
         super().__init__(id="attachments")
         self.context = context
-        self._labels: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
         """The number of attachments."""
-        return len(self._labels)
+        return len(self._drafts.attachments)
 
     @property
     def _drafts(self) -> ComposerDrafts:
         return self.host.panes.chat.drafts
 
-    def show(self, labels: tuple[str, ...]) -> None:
-        """Show attachments, each by its label."""
-        self._labels = tuple(one_line(label, 80) for label in labels)
-        self.display = bool(labels)
+    def show(self) -> None:
+        """Show the attachments of the draft."""
+        self.display = bool(self._drafts.attachments)
         self.refresh()
 
     def render(self) -> Content:
         """Draw the chips that fit. A click on a mark removes its attachment, elsewhere shows it."""
         room, line = self.content_size.width, Content("")
-        for index, label in enumerate(self._labels):
-            name = Content(f" {clipped(label, max(room - 5, 1))}")
+        for index, attachment in enumerate(self._drafts.attachments):
+            name = Content(f" {clipped(one_line(attachment.label, 80), max(room - 5, 1))}")
             view = Style.from_meta({"@click": f"attachments.view({index})"})
             remove = Style.from_meta({"@click": f"attachments.remove({index})"})
             chip = name.stylize(view) + Content(f" {_REMOVE} ").stylize(remove)
             if index and line.cell_length + chip.cell_length > room - 5:
-                return line + Content.styled(f"+{len(self._labels) - index}", "$label")
+                return line + Content.styled(f"+{self.count - index}", "$label")
             line += chip.stylize_before("$text-primary on $primary 20%") + Content(" ")
         return line
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from math import ceil
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual import events
@@ -196,8 +195,6 @@ class BlockView(LineView):
         self._viewport = Viewport(rows_of)
         self._width = 0
         self._is_resizing = False
-        self._bar_state = (0, 0, 0)
-        """Height of the scroll bar; of its thumb and of what is above, in eighths of a cell."""
 
     @property
     def follows(self) -> bool:
@@ -264,14 +261,8 @@ class BlockView(LineView):
         self.set_reactive(VIRTUAL_SIZE, Size(self._width, total))
         self.set_reactive(_SCROLL_Y, offset)
         self.set_reactive(_SCROLL_TARGET_Y, offset)
-        bar, size = self.vertical_scrollbar, view.height
-        # Drawing the bar costs as much as drawing the text, and it moves in eighths of a cell.
-        thumb = max(1, size * size / max(total, 1))
-        above = (size - thumb) * offset / max(total - size, 1)
-        state = (size, ceil(thumb * 8), int(above * 8))
-        if state != self._bar_state:
-            self._bar_state = state
-            bar.window_virtual_size, bar.window_size, bar.position = total, size, offset
+        bar = self.vertical_scrollbar
+        bar.window_virtual_size, bar.window_size, bar.position = total, view.height, offset
         self.moved()
 
     def _size_updated(
@@ -280,7 +271,6 @@ class BlockView(LineView):
         self._is_resizing = True  # a position clamped to the new size is no scrolling of the user
         changed = super()._size_updated(size, virtual_size, container_size, layout)
         self._is_resizing = False
-        self._bar_state = (0, 0, 0)  # the bar has another size, and still the old position
         if self._viewport.total and round(self.scroll_y) != self._viewport.offset:
             self._update_scroll_bar()
         return changed

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 from textual import events, on, work
@@ -39,6 +40,7 @@ from tui_chat.ui.chat.status_lines import (
 from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.chat.welcome import welcome
 from tui_chat.ui.keys import insert_keys
+from tui_chat.ui.widgets.find_bar import FindBar
 
 LOW = 10
 """Rows of a terminal in which the composer has a single row."""
@@ -47,7 +49,6 @@ _LABEL = re.compile(r"^[^()]*\((HTTP [^()]*)\)")
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply
     from tui_chat.models.session import Entry, LastSession
-    from tui_chat.ui.widgets.find_bar import FindBar
     from tui_chat.workspace.events import WorkspaceEvent
     from tui_chat.workspace.workspace import Workspace
 
@@ -80,8 +81,7 @@ class ChatPane(Area):
         super().__init__(context, "chat")
         self.title_line = TitleLine()
         self.transcript = Conversation(context)
-        self.find_bar: FindBar | None = None
-        """Made when words are first searched for."""
+        self.find_bar = FindBar("words in this conversation")
         self.activity = ActivityLine()
         self.attachments = AttachmentLine(context)
         self.composer = ChatComposer(context)
@@ -95,6 +95,7 @@ class ChatPane(Area):
     def compose(self) -> ComposeResult:
         yield self.title_line
         yield self.transcript
+        yield self.find_bar
         yield self.activity
         yield self.composer.suggestions
         yield self.attachments
@@ -169,9 +170,10 @@ class ChatPane(Area):
                 self.transcript.set_options(speakers=self.workspace.state.speakers)
             case happened.ReplyRetrying(pause):
                 # Without “The provider refused the request”: a narrow line has the cause.
-                why = _LABEL.sub(r"\1", str(pause.why))
-                activity = self.activity
-                activity.show_pause(pause.attempt, pause.attempts, pause.seconds, why)
+                why = one_line(_LABEL.sub(r"\1", str(pause.why)))
+                when = f" in {ceil(pause.seconds)} s" if pause.seconds > 0 else ""
+                attempt = f"Retrying ({pause.attempt} of {pause.attempts})"
+                self.activity.pause = f"{attempt}{when} · {why}"
             case happened.ReplyGrew():
                 grown = event.grown
                 self._stream(grown.entry_id, grown.reply, grown.timing, grown.unsaved)
@@ -239,10 +241,10 @@ class ChatPane(Area):
         has_sessions = bool(state.sessions or entries)
         self.composer.placeholder = PLACEHOLDER if has_sessions else FIRST_PLACEHOLDER
         self.transcript.show(entries, session_id)
-        if self.find_bar is not None and self.find_bar.display:
+        if self.find_bar.display:
             self.transcript.post_find_status()  # the count may have changed
         self.composer.prompt_history.show(entries, session_id)
-        self.activity.show_streaming(is_streaming=streaming is not None and state.is_streaming)
+        self.activity.is_streaming = streaming is not None and state.is_streaming
         self.activity.tool_state = self.tool_question.show_waiting()
         self._update_hint()
         self._show_queue()
@@ -377,19 +379,9 @@ class ChatPane(Area):
 
     # --- finding, and the hint -----------------------------------------------------------
 
-    async def find(self, words: str = "") -> None:
-        """Open the find bar; without words it has the last ones."""
-        if self.find_bar is None:
-            from tui_chat.ui.widgets.find_bar import FindBar
-
-            self.find_bar = FindBar("words in this conversation")
-            await self.mount(self.find_bar, after=self.transcript)
-        self.find_bar.open(words)
-
     def show_message(self, message_id: str, words: tuple[str, ...] = ()) -> bool:
         """Go to a message and mark words in it. Return False if it is not on this branch."""
-        if self.find_bar is not None:
-            self.find_bar.display = False  # it has other words
+        self.find_bar.display = False  # it has other words
         return self.transcript.show_message(message_id, words)
 
     def on_find_bar_words_changed(self, event: FindBar.WordsChanged) -> None:
@@ -407,8 +399,7 @@ class ChatPane(Area):
 
     @on(Conversation.FindStatus)
     def _show_find_status(self, event: Conversation.FindStatus) -> None:
-        if self.find_bar is not None:
-            self.find_bar.show(event.number, event.count, event.is_on)
+        self.find_bar.show(event.number, event.count, event.is_on)
 
     def _update_hint(self) -> None:
         """Say what can be done now: have a reply generated, send what is queued."""
@@ -432,9 +423,8 @@ class ChatPane(Area):
         if focused is self.composer:
             self.tool_question.step_aside()
             self.tool_question.consider_focus()
-        bar = self.find_bar
-        if bar is not None and focused is not self.transcript and bar not in focused.ancestors:
-            bar.close()
+        if focused is not self.transcript and self.find_bar not in focused.ancestors:
+            self.find_bar.close()
 
     def _is_focus_free(self) -> bool:
         """Return True if nothing is being written or done that another focus would disturb."""

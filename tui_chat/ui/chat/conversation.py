@@ -318,9 +318,9 @@ class Conversation(Transcript, WorkspaceWidget):
             await self._chat.drafts.wait_until_stored()
             self.action_end()
 
-    async def action_find(self, words: str = "") -> None:
-        """Open the find bar, with words to find."""
-        await self._chat.find(words)
+    def action_find(self, words: str = "") -> None:
+        """Open the find bar, with words to find; without any, it has the last ones."""
+        self._chat.find_bar.open(words)
 
     @work(group="dialog", exclusive=True)
     async def action_contents(self) -> None:

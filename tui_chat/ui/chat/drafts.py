@@ -151,7 +151,7 @@ class ComposerDrafts:
         """Send these files with the draft, and no others."""
         self.attachments = attachments
         self.parts = tuple(attachment.part for attachment in attachments)
-        self._chat.attachments.show(tuple(attached.label for attached in attachments))
+        self._chat.attachments.show()
         self._composer.has_attachments = bool(attachments)
         self.changed()
 

@@ -54,7 +54,8 @@ _COLUMN_GAP = "  "
 _ADDRESS = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
 _STYLED = {"strong": "strong", "em": "emphasis", "s": "strike"}
 _BULLETS = "•◦▪"
-_ALWAYS_APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "added_block"}
+APART = {"heading", "fence", "code_block", "table", "hr", "blockquote", "added_block"}
+"""Blocks that a blank row sets off from others, also where the author left none."""
 
 
 def section_rows(section: Section, width: int, *styles: str, verbatim: bool = False) -> list[Row]:
@@ -178,7 +179,7 @@ class _BlockLayout:
         return rows
 
     def _is_apart(self, before: SyntaxTreeNode, node: SyntaxTreeNode) -> bool:
-        is_apart = before.type in _ALWAYS_APART or node.type in _ALWAYS_APART
+        is_apart = before.type in APART or node.type in APART
         return is_apart or self._is_blank_before(node)
 
     def _is_blank_before(self, node: SyntaxTreeNode) -> bool:

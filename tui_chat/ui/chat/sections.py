@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tui_chat.lazy_dataclass import dataclass
-from tui_chat.ui.chat.markdown import block_tokens
+from tui_chat.ui.chat.markdown import APART, block_tokens
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -33,10 +33,6 @@ _FENCES = ("`", "~")
 
 Kind = Literal["markdown", "inline", "code", "plain"]
 """The way a section is read: as blocks, as a part of a line, as code, or not at all."""
-APART = frozenset(
-    ("heading_open", "fence", "code_block", "table_open", "hr", "blockquote_open", "added_block")
-)
-"""Blocks that a blank row sets off from others, also where the author left none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +128,7 @@ class SectionSplitter:
             return 0
         self.settled += self._sections(blocks, lines[:end])
         if blocks:
-            self._is_apart = blocks[-1].token.type in APART
+            self._is_apart = _is_apart(blocks[-1].token)
         self._is_blank = not lines[end - 1].strip()
         self._left -= end
         self._lead = lead
@@ -181,8 +177,8 @@ class SectionSplitter:
             own = "\n".join(lines[start:end]).rstrip("\n ")
             lead = "" if index else self._lead
             is_blank = not lines[start - 1].strip() if start else is_blank
-            gap = not lead and (is_blank or is_apart or token.type in APART)
-            is_apart = token.type in APART
+            gap = not lead and (is_blank or is_apart or _is_apart(token))
+            is_apart = _is_apart(token)
             if token.type == "fence":
                 code, info = token.content.removesuffix("\n"), token.info.strip()
                 if code or not lead:
@@ -207,6 +203,10 @@ class SectionSplitter:
             return (at, head or "\n".join((*lines[:2], ""))) if at < block.end else (block.end, "")
         items = [line for line in block.items if line >= LINES // 2]
         return (items[0] if items else _fitting(lines)), ""
+
+
+def _is_apart(token: Token) -> bool:
+    return token.type.removesuffix("_open") in APART
 
 
 def _fitting(lines: Sequence[str]) -> int:

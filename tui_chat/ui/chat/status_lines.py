@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
@@ -131,39 +130,26 @@ class ActivityLine(PlainLinks):
     tool_state = reactive("")
     """The state of the waiting or running tool calls, in words."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._status: str = ""
-        self._tone: Tone = "hint"
-        self._is_streaming = False
-        """True while a reply of ours streams."""
-        self._is_reply_saved = True
-        self._pause = ""
-        """Another attempt that the request waits for; empty if it waits for none."""
+    is_streaming = reactive(False)
+    """True while a reply of ours streams, which Esc stops."""
+    is_reply_saved = reactive(True)
+    pause = reactive("")
+    """Another attempt that the request waits for, in words; empty if it waits for none."""
+    _status = reactive("")
+    _tone: reactive[Tone] = reactive[Tone]("hint")
 
     def show_status(self, text: str, tone: Tone = "hint") -> None:
         """Show a status; an empty one brings the hint back."""
         self._status, self._tone = one_line(text), tone
-        self.refresh()
 
-    def show_streaming(self, *, is_streaming: bool) -> None:
-        """Show how a reply of ours can be stopped, or that none streams."""
-        self._is_streaming = is_streaming
-        if not is_streaming:
-            self._pause, self._is_reply_saved = "", True
-        self.refresh()
+    def watch_is_streaming(self, value: bool) -> None:
+        """Say nothing more of a reply that ended."""
+        if not value:
+            self.data_received(is_saved=True)
 
     def data_received(self, *, is_saved: bool) -> None:
         """Note that something of the reply came."""
-        if self._pause or self._is_reply_saved is not is_saved:
-            self._pause, self._is_reply_saved = "", is_saved
-            self.refresh()
-
-    def show_pause(self, attempt: int, attempts: int, seconds: float, why: str) -> None:
-        """Show that a request waits so many seconds for an attempt, the first being 1, and why."""
-        when = f" in {ceil(seconds)} s" if seconds > 0 else ""
-        self._pause = f"Retrying ({attempt} of {attempts}){when} · {one_line(why)}"
-        self.refresh()
+        self.pause, self.is_reply_saved = "", is_saved
 
     def _words(self) -> tuple[str, Tone]:
         """Return the words and the tone while no reply streams; no words for nothing to say."""
@@ -173,13 +159,13 @@ class ActivityLine(PlainLinks):
 
     def render(self) -> Content:
         width = self.content_size.width
-        if not self._is_streaming:
+        if not self.is_streaming:
             text, tone = self._words()
             while cell_len(text) > width and " · " in text:
                 text = text.rpartition(" · ")[0]
             return Content.styled(clipped(text, max(width, 1)), self._TONES[tone])
-        is_saved, stops = self.is_saved and self._is_reply_saved, "Esc stop"
-        facts = " · ".join(filter(None, (NOT_SAVED * (not is_saved), self._pause)))
+        is_saved, stops = self.is_saved and self.is_reply_saved, "Esc stop"
+        facts = " · ".join(filter(None, (NOT_SAVED * (not is_saved), self.pause)))
         facts = clipped(facts, max(width - len(stops) - 2, 1))
         gap = " " * max(width - cell_len(facts) - len(stops), 1)
         return Content.assemble(facts, gap, (stops, "bold"))

@@ -38,11 +38,6 @@ WIDEST, TALLEST = 100, 34
 """Cells of a preview."""
 
 
-def can_preview() -> bool:
-    """Return True if the library is installed, which comes with the program."""
-    return find_spec("textual_image") is not None and find_spec("PIL") is not None
-
-
 class ImagePreview(Dialog[str | None]):
     """A picture; the answer is `save` if the user wants that."""
 
@@ -121,7 +116,8 @@ async def save_file(
 async def view_file(area: WorkspaceWidget, name: str, content: bytes) -> None:
     """Preview a picture in the terminal; save any other file."""
     answer: str | None = "save"
-    if can_preview() and kind_of(detect_mime(content)) == "image":
+    can_preview = find_spec("textual_image") is not None and find_spec("PIL") is not None
+    if can_preview and kind_of(detect_mime(content)) == "image":
         try:
             preview = await to_thread(ImagePreview.of, name, content)
         except InputError as error:

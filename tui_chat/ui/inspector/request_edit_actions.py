@@ -44,7 +44,7 @@ class RequestEditActions(Area):
     @work(group="dialog", exclusive=True, description="edit request")
     async def action_edit(self) -> None:
         """Edit the value under the cursor."""
-        from tui_chat.ui.dialogs.request_edits import RequestEditForm
+        from tui_chat.ui.dialogs.requests import RequestEditForm
 
         edits = await self._edits()
         place = self._place(edits)
@@ -58,7 +58,7 @@ class RequestEditActions(Area):
     @work(group="dialog", exclusive=True, description="add to the request")
     async def action_add(self) -> None:
         """Add a key or an element at the cursor."""
-        from tui_chat.ui.dialogs.request_edits import RequestEditForm
+        from tui_chat.ui.dialogs.requests import RequestEditForm
 
         edits = await self._edits()
         place = self._place(edits, adds=True)
