@@ -18,7 +18,7 @@ from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.dialogs.base import Confirm
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import ChoiceSelect
 
 
 async def profiles_of(pilot: Pilot[None], command: str = "/persona") -> TuiChat:

@@ -21,7 +21,7 @@ from tui_chat.plugins.mcp.question_dialog import QuestionForm
 from tui_chat.plugins.mcp.settings import ServerSettings
 from tui_chat.ui.chat.composer import Composer
 from tui_chat.ui.themes import color_defaults
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import ChoiceSelect
 from tui_chat.workspace.workspace import Workspace
 
 PROPERTIES = {

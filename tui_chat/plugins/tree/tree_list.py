@@ -155,7 +155,8 @@ class TreeList(RowList):
     def _lay_out(self, message_id: str) -> None:
         results = None if self._results is None else self._results.keys()
         self._rows = Rows(self.session_tree, self._open_runs, self._names, results)
-        self.empty_text = "Nothing was found." if self._results is not None else "No messages yet."
+        is_search = self._results is not None
+        self.empty_text = " Nothing was found." if is_search else " No messages yet."
         self.styles.max_height = max(self.row_count, 1)  # the preview has the rest
         self.update_extent()
         self.refresh()

@@ -13,8 +13,8 @@ from tui_chat.errors import InputError
 from tui_chat.models.sanitize import one_line
 from tui_chat.paths import typed_path
 from tui_chat.ui.area import WorkspaceWidget
-from tui_chat.ui.chat.rows import clipped
 from tui_chat.ui.widgets.plain_links import PlainLinks
+from tui_chat.ui.widgets.row_list import clipped
 
 if TYPE_CHECKING:
     from tui_chat.ui.area import AreaContext

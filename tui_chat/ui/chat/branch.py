@@ -7,11 +7,11 @@ eighth of what it would import.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from textual.cache import LRUCache
 from textual.selection import Selection
 
 from tui_chat.ui.chat.block_view import LinePosition
@@ -41,19 +41,18 @@ class BranchLayout:
         self._options: dict[str, Any] = {}
         """What of the `LayoutOptions` was set."""
         self._width = 80
-        self._layouts: OrderedDict[int, tuple[Entry, MessageLayout]] = OrderedDict()
+        self._layouts: LRUCache[int, MessageLayout] = LRUCache(CACHED_LAYOUTS)
         self._arriving: dict[str, tuple[Reply | None, float]] = {}
         """Of the streaming entries, by id: what has come of the reply, and since when it has been
         waited for, by the monotonic clock."""
 
     def __call__(self, index: int) -> MessageLayout:
         """Return a message's layout."""
-        entry = self.entries[index]
-        cached = self._layouts.get(id(entry))
-        if cached is None or cached[0] is not entry:
-            return self._lay_out(index)
-        self._layouts.move_to_end(id(entry))
-        return cached[1]
+        return self._cached(self.entries[index]) or self._lay_out(index)
+
+    def _cached(self, entry: Entry) -> MessageLayout | None:
+        layout = self._layouts.get(id(entry))
+        return layout if layout is not None and layout.entry is entry else None
 
     @property
     def options(self) -> LayoutOptions:
@@ -79,7 +78,7 @@ class BranchLayout:
         while same and entries[same - 1].message.role == "tool":
             same -= 1
         if same and _depends_on_next(entries[same - 1]):
-            self._layouts.pop(id(entries[same - 1]), None)
+            self._layouts.discard(id(entries[same - 1]))
         self.entries = entries
         now = monotonic()
         self._arriving = {
@@ -107,9 +106,8 @@ class BranchLayout:
             HEADER_HEIGHT + 1 + text.count("\n") + len(text) // self._width for text in texts
         ]
         for index, entry in enumerate(self.entries) if self._layouts else ():
-            cached = self._layouts.get(id(entry))
-            if cached is not None and cached[0] is entry:
-                heights[index] = len(cached[1].rows)
+            if (layout := self._cached(entry)) is not None:
+                heights[index] = len(layout.rows)
         return heights
 
     def selected_text(self, selection: Selection) -> str:
@@ -212,9 +210,7 @@ class BranchLayout:
             options=self.options,
             before=before,
         )
-        self._layouts[id(entry)] = (entry, layout)
-        if len(self._layouts) > CACHED_LAYOUTS:
-            self._layouts.popitem(last=False)
+        self._layouts.set(id(entry), layout)
         return layout
 
 

@@ -27,7 +27,6 @@ from tui_chat.ui.chat.chat_composer import ChatComposer
 from tui_chat.ui.chat.composer import FIRST_PLACEHOLDER, PLACEHOLDER
 from tui_chat.ui.chat.conversation import NO_MESSAGE_YET, Conversation
 from tui_chat.ui.chat.drafts import ComposerDrafts
-from tui_chat.ui.chat.rows import clipped
 from tui_chat.ui.chat.side_replies import SideReplies
 from tui_chat.ui.chat.side_replies import offer as offer_compaction
 from tui_chat.ui.chat.status_lines import (
@@ -41,6 +40,7 @@ from tui_chat.ui.chat.tool_question import ToolQuestion
 from tui_chat.ui.chat.welcome import welcome
 from tui_chat.ui.keys import insert_keys
 from tui_chat.ui.widgets.find_bar import FindBar
+from tui_chat.ui.widgets.row_list import clipped
 
 LOW = 10
 """Rows of a terminal in which the composer has a single row."""

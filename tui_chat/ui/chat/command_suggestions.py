@@ -26,7 +26,6 @@ from tui_chat.ui.commands import (
     nearest_names,
 )
 from tui_chat.ui.themes import sorted_theme_names
-from tui_chat.ui.verbs import Verb
 
 if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
@@ -91,8 +90,14 @@ def suggest(
 ) -> tuple[Suggestion, ...]:
     """Return commands, or names that may follow a command, the likeliest first."""
     if query.kind == "command":
-        commands = tuple(_suggestion(command) for command in complete_command(query.words))
-        return commands[:MAX_SUGGESTIONS]
+        return tuple(
+            Suggestion(
+                f"/{verb.names[0]}" + " " * bool(verb.argument),
+                f"/{verb.names[0]} {verb.argument}".rstrip(),
+                verb.title.removesuffix("…"),
+            )
+            for verb in complete_command(query.words)[:MAX_SUGGESTIONS]
+        )
     if query.command == "set":
         return _suggest_settings(query.words, workspace)
     names = rank_names(_arguments(query.command, workspace, themes), query.words)
@@ -121,54 +126,40 @@ def _suggest_settings(words: str, workspace: Workspace | None) -> tuple[Suggesti
     )
 
 
-def _suggestion(verb: Verb) -> Suggestion:
-    name, argument = verb.names[0], f" {verb.argument}" if verb.argument else ""
-    text = f"/{name}" + (" " if argument else "")
-    return Suggestion(text, f"/{name}{argument}", verb.title.removesuffix("…"))
-
-
 def _arguments(
     command: str, workspace: Workspace | None, themes: Iterable[str]
 ) -> list[tuple[str, str]]:
     """Return the names that may follow a command, each with a detail."""
-    match command:
-        case "export":
-            from tui_chat.workspace.exports import export_formats
+    if command == "export":
+        from tui_chat.workspace.exports import export_formats
 
-            return [(name, form.summary) for name, form in export_formats().items()]
-        case "theme":
-            return [(name, "") for name in sorted_theme_names(themes)]
-        case "model" if workspace is not None:
-            here = workspace.state.endpoint.name
+        return [(name, form.summary) for name, form in export_formats().items()]
+    if command == "theme":
+        return [(name, "") for name in sorted_theme_names(themes)]
+    if workspace is None:
+        return []
+    state, library = workspace.state, workspace.library
+    match command:
+        case "snippet":
+            return [(name, "") for name in library.names("snippets")]
+        case "preset":
+            return [(name, "") for name in library.names("presets")]
+        case "profile":
+            return [(name, "") for name in library.names("profiles")]
+        case "role":
+            return [(role.name, role.model) for role in state.roles if role.status == "enabled"]
+        case "lorebooks":
+            names, in_use = library.names("lorebooks"), state.lorebook_names
+            return [(name, "in use" if name in in_use else "") for name in names]
+        case "model":
+            here = state.endpoint.name
             likely = sorted(
-                workspace.state.config.endpoints,
-                key=lambda endpoint: (
-                    endpoint.name != here,
-                    endpoint.base_url.startswith(LOOPBACK_URL),
-                ),
+                state.config.endpoints,
+                key=lambda at: (at.name != here, at.base_url.startswith(LOOPBACK_URL)),
             )
             return [
-                (f"{endpoint.name}/{model}", endpoint.protocol.label)
-                for endpoint in likely
-                for model in endpoint.models
+                (f"{at.name}/{model}", at.protocol.label) for at in likely for model in at.models
             ]
-        case "snippet" if workspace is not None:
-            return [(name, "") for name in workspace.library.names("snippets")]
-        case "preset" if workspace is not None:
-            return [(name, "") for name in workspace.library.names("presets")]
-        case "role" if workspace is not None:
-            roles = workspace.state.roles
-            return [
-                (candidate.name, candidate.model)
-                for candidate in roles
-                if candidate.status == "enabled"
-            ]
-        case "profile" if workspace is not None:
-            return [(name, "") for name in workspace.library.names("profiles")]
-        case "lorebooks" if workspace is not None:
-            in_use = workspace.state.lorebook_names
-            names = workspace.library.names("lorebooks")
-            return [(name, "in use" if name in in_use else "") for name in names]
         case _:
             return []
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from asyncio import to_thread
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import BindingType
@@ -176,7 +176,7 @@ class Conversation(Transcript, WorkspaceWidget):
             )
             message = with_content(message, written.text)
             if is_stored and written.send:  # one goes on behind the new reply
-                self.go_to_end()
+                self.action_end()
                 self._chat.focus()
 
     @work(group="branch")
@@ -331,13 +331,14 @@ class Conversation(Transcript, WorkspaceWidget):
         turns = user_turns(entries)
         choices = [
             (
-                entries[turn.first].message.id,
-                f"{number:,}  {words_of(entries[turn.first])}",
-                f"{turn.size:,} message{'s' * (turn.size != 1)}",
+                entries[turn.start].message.id,
+                f"{number:,}  {words_of(entries[turn.start])}",
+                f"{len(turn):,} message{'s' * (len(turn) != 1)}",
             )
             for number, turn in enumerate(turns, 1)
         ]
-        current = turn_at(turns, self.current_index or 0)
+        here = self.current_index or 0
+        current = next(number for number, turn in enumerate(turns) if here in turn)
         title = f"Contents: {len(turns):,} turn{'s' * (len(turns) != 1)}"
         chosen = await ask(self.tui, title, choices, choices[current][0])
         if chosen is not None and self.show_message(chosen):
@@ -410,12 +411,11 @@ class Conversation(Transcript, WorkspaceWidget):
         entries, index = self.entries, self.current_index
         parts: dict[str, tuple[str, Sequence[Entry]]] = {"all": ("The whole conversation", entries)}
         if index is not None and entries[index].status != "streaming":
-            turns = user_turns(entries)
-            turn = turns[turn_at(turns, index)]
+            turn = next(turn for turn in user_turns(entries) if index in turn)
             parts |= {
                 "copy": ("The whole conversation, to the clipboard", entries),
                 "message": ("This message", entries[index : index + 1]),
-                "turn": ("This turn", entries[turn.first : turn.first + turn.size]),
+                "turn": ("This turn", entries[turn.start : turn.stop]),
                 "after": ("From here to the end", entries[index:]),
                 "before": ("From the beginning to here", entries[: index + 1]),
             }
@@ -513,22 +513,13 @@ class Conversation(Transcript, WorkspaceWidget):
             self.notify("No browser can be opened from here; the link was copied.", markup=False)
 
 
-class UserTurn(NamedTuple):
-    """What the user said, and all up to the next time."""
-
-    first: int
-    """Index of its first message, which is the user's except for what precedes the first one."""
-    size: int
-    """The number of its messages."""
-
-
-def user_turns(entries: Sequence[Entry]) -> list[UserTurn]:
-    """Return the turns of a branch, in order."""
-    firsts = [
-        index for index, entry in enumerate(entries) if not index or entry.message.role == "user"
-    ]
-    ends = [*firsts[1:], len(entries)]
-    return [UserTurn(first, end - first) for first, end in zip(firsts, ends, strict=False)]
+def user_turns(entries: Sequence[Entry]) -> list[range]:
+    """Return the turns of a branch in order, each as the indices of its messages: one of the user,
+    except for what precedes the first one, and all up to the next.
+    """
+    roles = [entry.message.role for entry in entries]
+    firsts = [index for index, role in enumerate(roles) if not index or role == "user"]
+    return [range(*ends) for ends in pairwise((*firsts, len(entries)))]
 
 
 def words_of(entry: Entry) -> str:
@@ -538,8 +529,3 @@ def words_of(entry: Entry) -> str:
     if message.about.summary is not None:
         return f"Summary: {words}"
     return words or (f"[{message.parts[0].media}]" if message.parts else f"[{message.role}]")
-
-
-def turn_at(turns: Sequence[UserTurn], index: int) -> int:
-    """Return the number of the turn that a message belongs to."""
-    return max(bisect_right([turn.first for turn in turns], index) - 1, 0)

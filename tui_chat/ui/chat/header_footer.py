@@ -24,7 +24,6 @@ from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
     Row,
-    clipped,
     indented,
     joined,
     one_row,
@@ -32,6 +31,7 @@ from tui_chat.ui.chat.rows import (
     styled,
     wrap,
 )
+from tui_chat.ui.widgets.row_list import clipped
 
 if TYPE_CHECKING:
     from tui_chat.models.session import Entry

@@ -25,7 +25,6 @@ from tui_chat.ui.chat.rows import (
     BLANK,
     ClickAction,
     Row,
-    clipped,
     indented,
     joined,
     one_row,
@@ -34,6 +33,7 @@ from tui_chat.ui.chat.rows import (
 )
 from tui_chat.ui.chat.sections import Section, SectionSplitter
 from tui_chat.ui.chat.tool_calls import LISTED, SHOWN, CallState, call_rows
+from tui_chat.ui.widgets.row_list import clipped
 
 if TYPE_CHECKING:
     from tui_chat.models.reply import Reply

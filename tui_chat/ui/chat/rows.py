@@ -117,15 +117,6 @@ def indented(rows: Iterable[Row], first: Content, rest: Content | None = None) -
     return made
 
 
-def clipped(text: str, width: int) -> str:
-    """Cut safe text to `width` cells, with an ellipsis if anything is lost."""
-    if cell_len(text) <= width:
-        return text
-    if width <= 1:
-        return "…"[:width]
-    return chop_cells(text, width - 1)[0] + "…"
-
-
 # Rows break between any wide characters, but closing punctuation stays with what it closes.
 _WIDE = (
     "\u1100-\u115e\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\ua4cf\ua960-\ua97f"

@@ -11,8 +11,8 @@ from textual.style import Style
 
 from tui_chat.lazy_dataclass import dataclass
 from tui_chat.models.sanitize import one_line
-from tui_chat.ui.chat.rows import clipped
 from tui_chat.ui.widgets.plain_links import PlainLinks
+from tui_chat.ui.widgets.row_list import clipped
 
 Tone = Literal["hint", "warning", "error"]
 """The urgency of a status."""

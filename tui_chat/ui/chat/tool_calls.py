@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from tui_chat.models.sanitize import one_line
 from tui_chat.models.tool import DECLINED, call_diff, call_summary
 from tui_chat.ui.chat.code_blocks import code_rows
-from tui_chat.ui.chat.rows import ClickAction, Row, clipped, joined, one_row, safe, styled
+from tui_chat.ui.chat.rows import ClickAction, Row, joined, one_row, safe, styled
+from tui_chat.ui.widgets.row_list import clipped
 
 if TYPE_CHECKING:
     from tui_chat.models.blocks import CallBlock

@@ -255,13 +255,6 @@ class Transcript(BlockView):
             self.report_cursor()
         self._mouse.scrolled()
 
-    def go_to_end(self) -> None:
-        """Show the end, and follow it."""
-        if self.entries:
-            self.cursor = None
-            self._viewport.follows = True
-            self.lay_out()
-
     def go_to(self, index: int) -> None:
         """Show a message from its first row on, and move the cursor to it."""
         self._viewport.reveal(index)
@@ -280,7 +273,11 @@ class Transcript(BlockView):
             self.go_to(0)
 
     def action_end(self) -> None:
-        self.go_to_end()
+        """Show the end, and follow it."""
+        if self.entries:
+            self.cursor = None
+            self._viewport.follows = True
+            self.lay_out()
 
     def action_message(self, step: int) -> None:
         """Move the cursor to the previous or next message, or up to where the current one begins if
@@ -294,7 +291,7 @@ class Transcript(BlockView):
         if self.cursor is None and step < 0 and is_begun:
             self.go_to(current)  # its beginning is out of sight
         elif current + step >= len(self.entries):
-            self.go_to_end()
+            self.action_end()
         else:
             self.go_to(max(current + step, 0))
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from rich.text import Text
-from textual import on, work
+from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -21,7 +21,7 @@ from tui_chat.providers.keys import Secret, describe_key_reference, has_keyring,
 from tui_chat.ui.dialogs.base import set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.questions import ask
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import ChoiceSelect
 from tui_chat.ui.widgets.safe_text import TextField
 
 if TYPE_CHECKING:
@@ -102,10 +102,6 @@ class KeyForm(Form[bool | None]):
             self.show_fault(f"{error} {error.advice}".strip(), "key")
         else:
             self.dismiss(True)
-
-    @on(Input.Submitted)
-    def _submitted(self) -> None:
-        self.action_check()
 
 
 def _about_key(endpoint: Endpoint) -> str:

@@ -41,8 +41,8 @@ class Choice:
 
 FEW = 16
 """Choices whose details may take several lines each; of more, one line of each is shown."""
-MAX_WIDTH = 104
-"""Columns that a dialog takes at most."""
+MIN_WIDTH, MAX_WIDTH = 72, 104
+"""Columns that a dialog takes at least, if the terminal has them, and at most."""
 MORE_KEYS = ("ctrl+e", "delete")
 """Keys besides Enter that may choose."""
 
@@ -57,8 +57,6 @@ class ChoiceDialog(Dialog[str | None]):
     ]
     hint: str = "Enter select · Esc cancel"
     """The keys, in the last line."""
-    min_width: ClassVar[int] = 72
-    """Columns that it takes at least, if the terminal has them."""
 
     def __init__(
         self,
@@ -95,7 +93,7 @@ class ChoiceDialog(Dialog[str | None]):
         with DialogBox() as box:
             set_title(box, self._title)
             longest = max((len(choice.detail) for choice in self.choices), default=0)
-            box.styles.width = min(max(self.min_width, self._label_width + longest + 12), MAX_WIDTH)
+            box.styles.width = min(max(MIN_WIDTH, self._label_width + longest + 12), MAX_WIDTH)
             if self._has_filter:
                 yield TextField(self._typed, placeholder="Type to filter")
             options = OptionList()

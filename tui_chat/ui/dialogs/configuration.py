@@ -203,15 +203,8 @@ def _endpoint_value(field: str, value: str | bool) -> object:
 
 def _tool_values(tool: CommandTool | None) -> Values:
     if tool is None:
-        return {
-            "name": "",
-            "description": "",
-            "command": "",
-            "parameters": "",
-            "timeout": "60",
-            "consent": "ask",
-            "offered": True,
-        }
+        names = (field.name for row in TOOL_FIELDS for field in row)
+        return dict.fromkeys(names, "") | {"timeout": "60", "consent": "ask", "offered": True}
     parameters = tool.definition.parameters
     return {
         "description": tool.definition.description,

@@ -15,8 +15,7 @@ from textual.widgets import Button, Input, Static, TextArea
 from tui_chat.errors import ChangedElsewhere, InputError
 from tui_chat.models.sanitize import sanitize
 from tui_chat.ui.dialogs.base import Dialog, DialogBox, T, set_title
-from tui_chat.ui.widgets.check_field import CheckField
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import CheckField, ChoiceSelect
 from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 
 if TYPE_CHECKING:

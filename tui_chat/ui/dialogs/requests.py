@@ -16,7 +16,7 @@ from tui_chat.ui.dialogs.base import set_title
 from tui_chat.ui.dialogs.forms import Form
 from tui_chat.ui.inspector.edit_place import EditPlace
 from tui_chat.ui.questions import ask, ask_text
-from tui_chat.ui.widgets.check_field import CheckField
+from tui_chat.ui.widgets.form_fields import CheckField
 from tui_chat.ui.widgets.safe_text import SafeTextArea, TextField
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from tui_chat.models.sanitize import one_line
 from tui_chat.models.text import clean
 from tui_chat.ui.presets.content_editor import ContentEditor
 from tui_chat.ui.presets.edits import placement_kind
-from tui_chat.ui.widgets.check_field import CheckField
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import CheckField, ChoiceSelect
 from tui_chat.ui.widgets.safe_text import TextField
 
 _MOST = 9_999

@@ -32,7 +32,6 @@ class ContentList(RowList):
         & .content-list--empty { color: $label; }
     }
     """
-    EMPTY_INDENT = " "
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("content-list", id=id)

@@ -1,8 +1,7 @@
 """The one list widget: a line view of rows under a cursor.
 
-1. Rows are numbered from 0. Each takes `ROW_HEIGHT` lines, unless a list overrides `line_count`,
-   `lines_of` and `row_at`, which map rows to lines and back.
-2. A list renders one line in `draw_line`; nothing is rendered that is not in sight.
+1. Rows are numbered from 0; each takes one line.
+2. A list renders one row in `draw_line`; nothing is rendered that is not in sight.
 3. Every way to move the cursor ends in `set_cursor`, which scrolls it into view and then calls
    `cursor_moved`.
 4. The mouse highlights the row under it. A click arrives in `row_clicked`.
@@ -28,10 +27,6 @@ from tui_chat.ui.widgets.pane_key import MOVES, pane_key
 class RowList(LineView):
     """A scrolling list with a cursor."""
 
-    ROW_HEIGHT: ClassVar[int] = 1
-    """Lines of a row; also what a page is counted in."""
-    EMPTY_INDENT: ClassVar[str] = "  "
-    """The indent of each line of `empty_text`."""
     BINDINGS: ClassVar[list[BindingType]] = [
         pane_key("up,k", "move(-1)", MOVES, "Up"),
         pane_key("down,j", "move(1)", MOVES, "Down"),
@@ -57,22 +52,12 @@ class RowList(LineView):
         """Number of rows."""
         raise NotImplementedError
 
-    @property
-    def line_count(self) -> int:
-        """Number of lines of all rows."""
-        return self.row_count * self.ROW_HEIGHT
-
-    def lines_of(self, row: int) -> tuple[int, int]:
-        """Return the first line of a row, and how many lines must be in sight with it."""
-        return row * self.ROW_HEIGHT, self.ROW_HEIGHT
-
     def row_at(self, line: int) -> int:
-        """Return the row that a line belongs to; -1 for none."""
-        row = line // self.ROW_HEIGHT
-        return row if 0 <= row < self.row_count else -1
+        """Return the row on a line; -1 for none."""
+        return line if 0 <= line < self.row_count else -1
 
     def draw_line(self, line: int, width: int) -> Strip:
-        """Render a line; `line` may lie below the last."""
+        """Render the row on a line, which may lie below the last."""
         raise NotImplementedError
 
     def row_after(self, row: int, step: int) -> int:
@@ -96,13 +81,13 @@ class RowList(LineView):
         self.cursor_moved()
 
     def scroll_to_cursor(self) -> None:
-        """Scroll as little as needed for all lines of the cursor's row to be in sight."""
-        if self.line_count:
-            self.bring_into_sight(*self.lines_of(self.cursor))
+        """Scroll as little as needed for the cursor's row to be in sight."""
+        if self.row_count:
+            self.bring_into_sight(self.cursor)
 
     def update_extent(self) -> None:
-        """Take over the number of lines, after it changed."""
-        self.set_extent(self.line_count)
+        """Take over the number of rows, after it changed."""
+        self.set_extent(self.row_count)
 
     def resized(self) -> None:
         self.update_extent()
@@ -112,12 +97,12 @@ class RowList(LineView):
 
     def draw_row(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
-        if self.line_count:
+        if self.row_count:
             return self.draw_line(self.scroll_offset.y + y, width)
         if not self.empty_text:
             return Strip.blank(width, self.palette())
         style, lines = self.palette("empty"), self.empty_text.split("\n")
-        text = f"{self.EMPTY_INDENT}{lines[y - 1]}" if 0 < y <= len(lines) else ""
+        text = f" {lines[y - 1]}" if 0 < y <= len(lines) else ""
         return Strip([Segment(clipped(text, width), style)]).adjust_cell_length(width, style)
 
     def emphasis(self, row: int) -> str:
@@ -131,8 +116,7 @@ class RowList(LineView):
 
     def action_page(self, direction: int) -> None:
         """Move by a page, less one row that stays in sight."""
-        rows = self.scrollable_content_region.height // self.ROW_HEIGHT - 1
-        self.action_move(direction * max(rows, 1))
+        self.action_move(direction * max(self.scrollable_content_region.height - 1, 1))
 
     def action_first(self) -> None:
         self.set_cursor(0)

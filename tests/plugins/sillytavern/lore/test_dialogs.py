@@ -30,7 +30,7 @@ from tui_chat.ui.dialogs.base import Confirm, TextPrompt
 from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.inspector.pane import Inspector
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import ChoiceSelect
 
 
 def kept(path: Path) -> list[dict[str, Any]]:
