@@ -21,7 +21,6 @@ from tui_chat.models.text import Origin, OriginKind
 from tui_chat.plugins.transcripts import view
 from tui_chat.plugins.transcripts.chatgpt import INVALID
 from tui_chat.ui.app import TuiChat
-from tui_chat.ui.chat.chat_pane import ReadOnlyLine
 from tui_chat.ui.dialogs.base import TextPrompt
 from tui_chat.ui.inspector.pane import Inspector
 
@@ -60,7 +59,7 @@ async def test_what_a_file_has_is_read_and_nothing_is_changed(viewer: TuiChat):
             return [entry.message.content for entry in workspace.state.entries]
 
         assert texts() == ["Question 0", "Reply 0"]
-        assert "tui-chat import" in str(viewer.query_one(ReadOnlyLine).render())
+        assert "tui-chat import" in str(viewer.query_one(".read-only", Static).render())
         await pilot.press(*"hello", "enter", "ctrl+r", "ctrl+n")
         await pilot.pause()
         assert (len(texts()), len(workspace.state.sessions)) == (2, 2)

@@ -210,6 +210,7 @@ class BranchLayout:
             options=self.options,
             before=before,
         )
+        self._layouts.discard(id(entry))  # `set` would keep a layout that is there
         self._layouts.set(id(entry), layout)
         return layout
 

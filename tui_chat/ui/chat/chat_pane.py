@@ -53,20 +53,6 @@ if TYPE_CHECKING:
     from tui_chat.workspace.workspace import Workspace
 
 
-class ReadOnlyLine(Static):
-    """Replaces the composer, and says why nothing can be sent."""
-
-    DEFAULT_CSS = """
-    ReadOnlyLine {
-        height: auto;
-        max-height: 3;
-        padding: 0 1;
-        background: $panel;
-        color: $label;
-    }
-    """
-
-
 class ChatPane(Area):
     """The conversation, and the composer of its next message."""
 
@@ -74,6 +60,9 @@ class ChatPane(Area):
     ChatPane { background: $background; }
     ChatPane > Conversation { width: 100%; }  /* `1fr` would leave the suggestions' margin free */
     ChatPane.-low > ChatComposer { max-height: 3; }
+    ChatPane > .read-only {
+        height: auto; max-height: 3; padding: 0 1; background: $panel; color: $label;
+    }
     """
     WRITING_ACTIONS: ClassVar[frozenset[str]] = frozenset(("regenerate", "compact"))
 
@@ -103,7 +92,7 @@ class ChatPane(Area):
         yield self.composer
         if self.read_only:
             self.composer.display, self.composer.disabled = False, True
-            yield ReadOnlyLine(self.read_only, markup=False)
+            yield Static(self.read_only, classes="read-only", markup=False)
 
     def on_mount(self) -> None:
         """Show the keys that hints name, and the facts of the conversation."""

@@ -1,7 +1,7 @@
 """Completion in the composer: what is typed that can be completed, and the list of suggestions.
 
-The composer posts a `CompletionQuery` for a command, its argument or a path; the area, which knows
-commands and files, answers with suggestions.
+A command, its argument or a path is a `CompletionQuery`; the composer of the conversation, which
+knows commands and files, answers it with suggestions.
 """
 
 from __future__ import annotations
