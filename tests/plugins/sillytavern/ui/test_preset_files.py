@@ -36,7 +36,7 @@ from tui_chat.ui.dialogs.choices import ChoiceDialog
 from tui_chat.ui.dialogs.forms import FieldsForm
 from tui_chat.ui.dialogs.roles import RoleForm
 from tui_chat.ui.presets.dialogs import TextDialog
-from tui_chat.ui.widgets.choice_select import ChoiceSelect
+from tui_chat.ui.widgets.form_fields import ChoiceSelect
 
 
 async def more(pilot: Pilot[None], words: str) -> None:
