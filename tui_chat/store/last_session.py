@@ -60,6 +60,8 @@ def _read(path: Path, read: Callable[[sqlite3.Connection], _T]) -> _T | None:
     """Return what a function reads of a database; None if that is not possible at once."""
     import sqlite3
 
+    if not path.is_file():  # a pipe would be waited for
+        return None
     try:
         address = f"{path.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
