@@ -109,7 +109,6 @@ TESTS = {
             "inspector": (
                 "tests/app/test_inspector_body.py",
                 "tests/app/test_inspector_in_app.py",
-                "tests/app/test_inspector_lore.py",
                 "tests/app/test_inspector_views.py",
             ),
             "presets": ("tests/app/test_preset_files.py", "tests/app/test_preset_steps.py"),

@@ -182,6 +182,7 @@ class KeyPanel(Static):
     """
 
     _palette_key = ""
+    """The label of the key that opens the palette, as it was shown last."""
 
     def on_resize(self) -> None:
         """Lay the keys out for the terminal's new width."""

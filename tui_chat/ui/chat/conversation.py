@@ -24,7 +24,7 @@ from tui_chat.ui.chat.transcript import Transcript
 from tui_chat.ui.questions import ask, ask_text, confirm
 from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
-from tui_chat.ui.widgets.plain_links import is_text_edited
+from tui_chat.ui.widgets.typed_app import is_text_edited
 
 if TYPE_CHECKING:
     from tui_chat.models.message import Message, Muted

@@ -44,7 +44,7 @@ from tui_chat.ui.verbs import bindings
 from tui_chat.ui.widgets.line_view import LineView
 from tui_chat.ui.widgets.mouse_selection import MouseSelection, Span
 from tui_chat.ui.widgets.pane_key import MOVES, pane_key
-from tui_chat.ui.widgets.plain_links import is_text_edited
+from tui_chat.ui.widgets.typed_app import is_text_edited
 
 
 class PayloadView(LineView):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.style import Style
 from textual.widget import Widget
-from textual.widgets import TextArea
 
 
 class PlainLinks(Widget):
@@ -14,10 +13,3 @@ class PlainLinks(Widget):
     def link_style(self) -> Style:
         """The style that is put over what can be clicked: none."""
         return Style.null()
-
-
-def is_text_edited(widget: Widget) -> bool:
-    """Return True if a text is being edited: a click to read something leaves the focus there, so
-    that what is typed next is text and not keys of another pane.
-    """
-    return isinstance(widget.screen.focused, TextArea)
